@@ -1,0 +1,173 @@
+"""Measure this library against others, in one run on one machine, as ratios; `make bench` calls it.
+
+The other libraries run in an environment of their own, made here from requirements.lock. Each repetition times this
+library and the others in turn, and gives one ratio; the table shows the median, the least and the greatest of them.
+"""
+
+import hashlib
+import json
+import platform
+import statistics
+import subprocess
+import sys
+import time
+import venv
+from pathlib import Path
+
+import numpy as np
+from peer import make_data
+
+from ldp_lib.grr import GRR
+from ldp_lib.hashing import OLH
+from ldp_lib.population import Population
+from ldp_lib.unary import OUE
+
+HERE = Path(__file__).parent
+EPSILON = 1.0
+OURS = {"GRR": GRR, "OUE": OUE, "OLH": OLH}
+PEERS = ("multi-freq-ldpy", "pure-ldp")
+# mechanism, n, k, times faster than multi-freq-ldpy at least, repetitions
+AGAINST_PEERS = (("GRR", 100_000, 10, 50, 15), ("OUE", 10_000, 100, 15, 9), ("OLH", 10_000, 100, 25, 9))
+
+
+def peer_python():
+    """Return the interpreter of the others' environment, made anew when the lock has changed."""
+    folder, lock = HERE / ".venv", HERE / "requirements.lock"
+    stamp, wanted = folder / "lock.sha256", hashlib.sha256(lock.read_bytes()).hexdigest()
+    python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
+    if not stamp.is_file() or stamp.read_text() != wanted:
+        print("Setting up benchmarks/.venv for the other libraries.", flush=True)
+        venv.create(folder, clear=True, with_pip=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", lock], check=True)
+        stamp.write_text(wanted)
+    return python
+
+
+def seconds(call):
+    """Return the median processor time of a call, over 20 ms of calls and at least five, after one unmeasured."""
+    call()
+    times, end = [], time.process_time() + 0.02
+    while len(times) < 5 or time.process_time() < end:
+        start = time.process_time()
+        call()
+        times.append(time.process_time() - start)
+    return statistics.median(times)
+
+
+def require_near_truth(library, mechanism, estimate, population):
+    """Stop unless the estimate is less than twice as far from the truth as theory expects of an unclipped estimate.
+
+    multi-freq-ldpy clips and rescales, which moves its estimates by about half of that.
+    """
+    error = np.linalg.norm(np.array(estimate) - population.frequencies)
+    allowed = 2 * np.sqrt(mechanism.variance(population).sum())
+    if not error < allowed:
+        sys.exit(f"{library}'s estimate for {mechanism} is {error:.3f} from the truth, not below {allowed:.3f}.")
+
+
+def ratios_to_peers(ask):
+    """Yield, for each mechanism and other library, how many times this library is faster, and the report sizes."""
+    for mechanism, n, k, target, repetitions in AGAINST_PEERS:
+        ours = OURS[mechanism](k=k, epsilon=EPSILON)
+        rng = np.random.default_rng(1)
+        x = make_data(n, k)
+        population = Population.from_records(x, k=k)
+        reports = ours.perturb(x, rng=rng)
+        require_near_truth("this library", ours, ours.estimate(reports), population)
+        request = {"mechanism": mechanism, "n": n, "k": k, "epsilon": EPSILON}
+        ratios, sizes = {library: [] for library in PEERS}, {"ldp_lib": reports.itemsize * reports[0].size}
+        for _ in range(repetitions):
+            for library in PEERS:
+                mine = seconds(lambda: ours.estimate(ours.perturb(x, rng=rng)))  # noqa: B023
+                theirs = ask({"library": library, **request})
+                require_near_truth(library, ours, theirs["estimate"], population)
+                ratios[library].append(theirs["seconds"] / mine)
+                sizes[library] = theirs["bytes"]
+        yield mechanism, n, k, target, ratios, sizes, reports.dtype
+
+
+def generator_share(n=1_000_000, k=10, repetitions=21):
+    """Return the time of one float64 draw a user as a share of GRR's perturb, once a repetition."""
+    x, rng, grr = make_data(n, k), np.random.default_rng(1), GRR(k=k, epsilon=EPSILON)
+    return [seconds(lambda: rng.random(n)) / seconds(lambda: grr.perturb(x, rng=rng)) for _ in range(repetitions)]
+
+
+def simulation(k, runs=1000, sizes=(10**3, 10**9), repetitions=21):
+    """Return the seconds of one simulated GRR trial at each n, and the ratio of the greatest n to the least."""
+    rng, grr = np.random.default_rng(1), GRR(k=k, epsilon=EPSILON)
+    shares = np.bincount(make_data(1000, k), minlength=k)
+    populations = [Population.from_counts(shares * (n // 1000)) for n in sizes]
+    trials = [
+        [seconds(lambda: grr.simulate(population, rng=rng, runs=runs)) / runs for population in populations]  # noqa: B023
+        for _ in range(repetitions)
+    ]
+    return np.array(trials).T, [large / small for small, large in trials]
+
+
+def row(name, values, target, *, at_least=True, unit=""):
+    middle = statistics.median(values)
+    met = middle >= target if at_least else middle < target
+    sign = "at least" if at_least else "below"
+    numbers = " | ".join(f"{value:.3g}{unit}" for value in (middle, min(values), max(values)))
+    return f"| {name} | {numbers} | {sign} {target}{unit} | {'met' if met else 'missed'} |"
+
+
+def main():
+    with subprocess.Popen(
+        [peer_python(), HERE / "peer.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as worker:
+
+        def ask(request):
+            worker.stdin.write(json.dumps(request) + "\n")
+            worker.stdin.flush()
+            answer = worker.stdout.readline()
+            if not answer:
+                sys.exit(f"The other libraries' process stopped at {request}.")
+            return json.loads(answer)
+
+        speed, memory = [], []
+        for mechanism, n, k, target, ratios, sizes, dtype in ratios_to_peers(ask):
+            for library in PEERS:
+                name = f"{mechanism}, n = {n:,}, k = {k}: times faster than {library}"
+                speed.append(row(name, ratios[library], target))
+            theirs = " | ".join(str(sizes[library]) for library in PEERS)
+            memory.append(f"| {mechanism}, k = {k} | {dtype} | {sizes['ldp_lib']} | {theirs} |")
+        worker.stdin.close()
+    share = [100 * value for value in generator_share()]
+    speed.append(row("GRR perturb, n = 1,000,000, k = 10: share of the rate of `rng.random(n)`", share, 40, unit=" %"))
+    per_trial = []
+    for k in (2, 10):
+        trials, ratios = simulation(k)
+        speed.append(row(f"GRR simulate, k = {k}: time at n = 1e9 over time at n = 1e3", ratios, 1.5, at_least=False))
+        per_trial.append([f"{1e6 * statistics.median(times):.2f}" for times in trials])
+    lines = [
+        "# Benchmarks",
+        "",
+        "Written by `make bench`. The table holds ratios, each of two times from one run on one machine: they carry",
+        "over to other machines far better than seconds do. Times against other libraries are of client and server",
+        "together, for all users, at epsilon = 1. Each row gives the median of paired, interleaved repetitions, and",
+        "their least and greatest. Times are processor time, so that other work on the machine counts on neither side.",
+        "A time counts only if the estimate is near the truth.",
+        "",
+        f"Python {platform.python_version()}, NumPy {np.__version__}, multi-freq-ldpy 0.2.5, pure-ldp 1.2.0.",
+        "",
+        "| what | median | least | greatest | target | |",
+        "| --- | ---: | ---: | ---: | ---: | --- |",
+        *speed,
+        "",
+        "Microseconds a simulated GRR trial, 1,000 in a batch, on the machine of this run: "
+        + "; ".join(f"k = {k}: {a} at n = 1e3, {b} at n = 1e9" for k, (a, b) in zip((2, 10), per_trial, strict=True))
+        + ".",
+        "",
+        "Bytes a report (this library: one entry of the array; the others: the array's data or the Python objects):",
+        "",
+        "| mechanism | type | ldp_lib | multi-freq-ldpy | pure-ldp |",
+        "| --- | --- | ---: | ---: | ---: |",
+        *memory,
+    ]
+    (HERE / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()

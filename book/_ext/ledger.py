@@ -1,0 +1,128 @@
+"""Sphinx directives that render the claims ledger: ``ledger-totals``, and ``ledger`` with a paper's short name."""
+
+from collections import Counter
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.util import logging
+from sphinx.util.docutils import SphinxDirective
+
+from ldp_lib import claims
+
+logger = logging.getLogger(__name__)
+
+
+class _Directive(SphinxDirective):
+    """What both directives share: the claims, with the page rebuilt when the ledger changes."""
+
+    def claims(self):
+        """Return all claims, read anew."""
+        for path in sorted(Path(claims.FOLDER).glob("*.yml")):
+            self.env.note_dependency(str(path))
+        self.env.note_dependency(claims.__file__)
+        self.env.note_dependency(__file__)
+        return list(claims.read_ledger(claims.FOLDER).values())
+
+
+class Totals(_Directive):
+    """A table of the number of claims by paper and verdict."""
+
+    def run(self):
+        """Return the table."""
+        ledger = self.claims()
+        papers = list(dict.fromkeys(c.paper for c in ledger))
+        count = Counter((c.paper, c.verdict) for c in ledger)
+        body = [[p, *(count[p, v] for v in claims.VERDICTS), sum(c.paper == p for c in ledger)] for p in papers]
+        body.append(["all", *map(sum, list(zip(*body, strict=True))[1:])])
+        header = ["paper", *claims.VERDICTS, "total"]
+        group = nodes.tgroup(cols=len(header))
+        group += [nodes.colspec(colwidth=1, stub=int(i == 0)) for i in range(len(header))]
+        group += nodes.thead("", _row(header))
+        # Narrow screens stack the cells and show these labels; wide screens show the header row.
+        group += nodes.tbody("", *(_row(row, labels=header) for row in body))
+        return [nodes.table("", group, classes=["ledger-totals"])]
+
+
+def _row(cells, labels=None):
+    row = nodes.row()
+    for i, cell in enumerate(cells):
+        text = nodes.paragraph()
+        if labels and i > 0:
+            text += [nodes.inline("", labels[i], classes=["ledger-label"]), nodes.Text(" ")]
+        text += nodes.Text(str(cell))
+        row += nodes.entry("", text, classes=["ledger-zero"] if cell == 0 else [])
+    return row
+
+
+class Ledger(_Directive):
+    """The claims of one paper, as a list."""
+
+    required_arguments = 1
+
+    def run(self):
+        """Return the list."""
+        paper = self.arguments[0]
+        rows = [c for c in self.claims() if c.paper == paper]
+        if not rows:
+            raise self.error(f"no claim of {paper!r} in the ledger")
+        return [nodes.bullet_list("", *map(self.row, rows), classes=["ledger", f"paper-{paper}"])]
+
+    def row(self, claim):
+        """Return one claim as a list item."""
+        item = nodes.list_item("", classes=["claim", f"claim-{claim.verdict}", f"kind-{claim.kind}"])
+        item["ids"] = [claim.anchor]
+        item["names"] = [claim.anchor]
+        self.state.document.note_explicit_target(item, item)
+        head = nodes.paragraph("", "", classes=["claim-head"])
+        head += nodes.reference("", "", nodes.literal("", claim.id), refid=claim.anchor, internal=True)
+        head += [nodes.Text(" "), nodes.inline("", f"{claim.source} · {claim.kind}", classes=["claim-source"])]
+        badge = f"{claims.VERDICTS[claim.verdict]} {claim.verdict}"
+        head += [nodes.Text(" "), nodes.inline("", badge, classes=["claim-verdict"])]
+        item += head
+        item += self.parse_text_to_nodes(claim.statement)
+        for title, text in [("Correction", claim.correction), ("Note", claim.note)]:
+            if text:
+                item += self.remark(title, text)
+        if claim.chapter:
+            item += self.place(claim)
+        return item
+
+    def remark(self, title, text):
+        """Return the nodes of a correction or note; a display formula stays below its title."""
+        parsed = self.parse_text_to_nodes(text)
+        if not isinstance(parsed[0], nodes.paragraph):
+            parsed.insert(0, nodes.paragraph())
+        parsed[0].insert(0, [nodes.strong("", f"{title}:"), nodes.Text(" ")])
+        return parsed
+
+    def place(self, claim):
+        """Return the line that says where the claim is checked."""
+        line = nodes.paragraph("", "Checked in ", classes=["claim-place"])
+        if claim.chapter.startswith("tests/"):
+            line += nodes.literal("", f"{claim.chapter}.py")
+        else:
+            page = f"notebooks/{claim.chapter}"
+            link = nodes.reference("", claim.chapter, internal=True, ledger_page=page, ledger_anchor=claim.anchor)
+            line += link
+            if page not in self.env.found_docs:
+                logger.warning("%s: no page %s", claim.id, page, location=self.get_location())
+        return line
+
+
+def resolve(app, doctree, docname):
+    """Point each row's link at its chapter's cell and name it by the chapter's title."""
+    for link in doctree.findall(lambda node: isinstance(node, nodes.reference) and "ledger_page" in node):
+        page = link["ledger_page"]
+        if page in app.env.titles:
+            link["refuri"] = f"{app.builder.get_relative_uri(docname, page)}#{link['ledger_anchor']}"
+            link.children = [nodes.Text(app.env.titles[page].astext())]
+
+
+def setup(app):
+    """Register the directives and the files that style and filter the list."""
+    app.add_directive("ledger-totals", Totals)
+    app.add_directive("ledger", Ledger)
+    app.connect("doctree-resolved", resolve)
+    app.add_css_file("ledger.css")
+    app.add_js_file("ledger.js", loading_method="defer")
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,42 @@
+"""Execute one notebook and write it with its outputs: python book/execute.py SOURCE TARGET."""
+
+import re
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+
+def execute(source, target):
+    """Run `source` from its own folder in a new kernel; write to `target` what ran, and nothing of this machine."""
+    notebook = nbformat.read(source, as_version=4)
+    for cell in notebook.cells:
+        for key in ("execution", "collapsed", "scrolled"):
+            cell.metadata.pop(key, None)
+    notebook.metadata = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    client = NotebookClient(
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        resources={"metadata": {"path": str(source.parent)}},
+        record_timing=False,
+        coalesce_streams=True,
+        extra_arguments=["--log-level=ERROR"],
+    )
+    client.execute()
+    notebook.metadata["language_info"] = {"name": "python"}
+    nbformat.write(notebook, target)
+
+
+if __name__ == "__main__":
+    source, target = Path(sys.argv[1]), Path(sys.argv[2])
+    try:
+        execute(source, target)
+    except CellExecutionError as error:
+        plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
+        sys.exit(f"{source} failed in this cell:\n{plain}")

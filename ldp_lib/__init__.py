@@ -1,0 +1,1 @@
+"""Frequency estimation under local differential privacy, small enough to read and exact enough to prove."""

@@ -1,0 +1,82 @@
+"""Distance of simulated numbers from theory, in standard errors. Tolerances are computed here, never typed.
+
+Every function returns one number, the largest distance over all components; compare it with 5.
+"""
+
+import numpy as np
+
+
+def mean_z(runs, mean):
+    """Return how many standard errors the average of `runs`, shape (R,) or (R, m), lies from `mean`."""
+    runs = _check(runs)
+    return _largest(runs.mean(axis=0) - mean, runs.std(axis=0, ddof=1) / np.sqrt(len(runs)), runs)
+
+
+def variance_z(runs, variance):
+    """Return how many standard errors the sample variance of `runs`, shape (R,) or (R, m), lies from `variance`.
+
+    The standard error comes from the sample's own fourth moment, so no normality is assumed.
+    """
+    runs = _check(runs)
+    size, square = len(runs), runs.var(axis=0, ddof=1)
+    fourth = ((runs - runs.mean(axis=0)) ** 4).mean(axis=0)
+    error = np.sqrt((fourth - square**2 * (size - 3) / (size - 1)) / size)
+    return _largest(square - variance, error, runs**2)
+
+
+def covariance_z(runs, covariance):
+    """Return how many standard errors the sample covariance of `runs`, shape (R, m), lies from `covariance`, (m, m)."""
+    runs = _check(runs)
+    centred = runs - runs.mean(axis=0)
+    products = centred[:, :, None] * centred[:, None, :]
+    size = len(runs)
+    return _largest(
+        products.sum(axis=0) / (size - 1) - covariance, products.std(axis=0, ddof=1) / np.sqrt(size), products
+    )
+
+
+def law_z(runs, law):
+    """Return how many standard errors the chi-squared distance of `runs` from a discrete law lies from its mean.
+
+    Parameters
+    ----------
+    runs : array, shape (R, m)
+        Simulated values.
+    law : dict
+        All values, as tuples of m numbers, and their probabilities, as `channel.exact_law` gives them.
+
+    Returns
+    -------
+    float
+        (X^2 - E[X^2]) / sd[X^2], both moments exact under the law; infinity if a run has a value outside the law.
+    """
+    runs = _check(runs)
+    values = np.array(list(law), dtype=float)
+    probabilities = np.array(list(law.values()), dtype=float)
+    values, probabilities = values[probabilities > 0], probabilities[probabilities > 0]
+    distance = np.abs(runs.reshape(len(runs), 1, -1) - values).max(axis=2)
+    nearest = distance.argmin(axis=1)
+    if (distance.min(axis=1) > 1e-9 * max(1, np.abs(values).max())).any():
+        return float("inf")
+    size, cells = len(runs), len(values)
+    expected = size * probabilities
+    statistic = ((np.bincount(nearest, minlength=cells) - expected) ** 2 / expected).sum()
+    spread = 2 * (cells - 1) * (size - 1) / size + ((1 / probabilities).sum() - cells**2) / size
+    return float((statistic - (cells - 1)) / np.sqrt(spread))
+
+
+def _check(runs):
+    runs = np.asarray(runs, dtype=float)
+    if runs.ndim not in (1, 2) or len(runs) < 2:
+        raise ValueError(f"runs must have shape (R,) or (R, m) with R of at least 2; got shape {runs.shape}")
+    if not np.isfinite(runs).all():
+        raise ValueError("runs must be finite; got NaN or infinity")
+    return runs
+
+
+def _largest(difference, error, terms):
+    # Rounding in a sum of equal terms is no evidence against a theory.
+    rounding = len(terms) * np.finfo(float).eps * np.abs(terms).max(axis=0)
+    difference = np.where(np.abs(difference) <= rounding, 0, np.abs(difference))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(np.max(np.where(difference == 0, 0, difference / error)))

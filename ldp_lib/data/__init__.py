@@ -1,0 +1,1 @@
+"""Small count tables of public data; README.md says where each comes from."""

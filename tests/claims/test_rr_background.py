@@ -1,0 +1,136 @@
+"""Background of multi-dimensional randomized response: definitions, and the iterative Bayesian update."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ldp_lib import channel, grr
+from ldp_lib.claims import claim
+
+P = np.array([[Fraction(5, 8), Fraction(2, 8), Fraction(1, 8)], [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)]])
+
+
+def worst_over_data_sets(matrix, users, outcomes):
+    """The largest Pr[outcome in S | D1] / Pr[outcome in S | D2] over neighbours D1, D2 and the given sets S."""
+    law = channel.tensor(*[matrix] * users)
+    data_sets = list(itertools.product(range(len(matrix)), repeat=users))
+    neighbours = [
+        (i, j)
+        for i, j in itertools.permutations(range(len(data_sets)), 2)
+        if sum(a != b for a, b in zip(data_sets[i], data_sets[j], strict=True)) == 1
+    ]
+    return max(law[i, s].sum() / law[j, s].sum() for s in outcomes(law.shape[1]) for i, j in neighbours)
+
+
+def single(size):
+    return [[y] for y in range(size)]
+
+
+def every_set(size):
+    return [[y for y in range(size) if s >> y & 1] for s in range(1, 2**size)]
+
+
+def test_differential_privacy_of_the_data_set_is_that_of_one_report():
+    one = channel.privacy_ratio(P)
+    claim("rr-multidim/eq-3").holds(
+        worst_over_data_sets(P, 2, single) == one,
+        worst_over_data_sets(P, 2, every_set) == one,
+        worst_over_data_sets(P, 3, single) == one,
+    )
+
+
+def multinomial(n, law):
+    """All count vectors of n draws from `law` and their exact probabilities."""
+    for counts in itertools.product(range(n + 1), repeat=len(law)):
+        if sum(counts) == n:
+            ways = math.factorial(n) // math.prod(map(math.factorial, counts))
+            yield counts, ways * math.prod(share**count for share, count in zip(law, counts, strict=True))
+
+
+def absolute_coverage(n, law, error):
+    return sum(
+        chance
+        for counts, chance in multinomial(n, law)
+        if all(abs(Fraction(c, n) - share) <= error for c, share in zip(counts, law, strict=True))
+    )
+
+
+def relative_coverage(n, law, error):
+    return sum(
+        chance
+        for counts, chance in multinomial(n, law)
+        if all((1 - error) * c <= share * n <= (1 + error) * c for c, share in zip(counts, law, strict=True))
+    )
+
+
+def test_a_smallest_absolute_error_exists():
+    law, n, confidence = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], 6, Fraction(9, 10)
+    errors = sorted({abs(Fraction(c, n) - share) for share in law for c in range(n + 1)})
+    enough = [error for error in errors if absolute_coverage(n, law, error) >= confidence]
+    too_small = errors[errors.index(enough[0]) - 1]
+    claim("rr-multidim/def-1").holds(
+        absolute_coverage(n, law, errors[-1]) == 1, absolute_coverage(n, law, too_small) < confidence
+    )
+
+
+def test_a_finite_relative_error_need_not_exist():
+    rare = [Fraction(1, 100), Fraction(99, 100)]
+    with_nobody = rare[1] ** 10
+    at_best = max(relative_coverage(10, rare, Fraction(error)) for error in (1, 10, 1_000, 10**6))
+    common = [Fraction(1, 2), Fraction(1, 2)]
+    claim("rr-multidim/def-2").conditional(
+        relative_coverage(20, common, Fraction(4)) >= Fraction(95, 100), at_best <= 1 - with_nobody < Fraction(1, 10)
+    )
+
+
+def bayesian_update(matrix, shares, observed):
+    """One step: each true value's expected share given the reports (Agrawal and Aggarwal, 2001)."""
+    return shares * (matrix @ (observed / (shares @ matrix)))
+
+
+def test_the_iterative_bayesian_update_stays_and_ends_among_proper_distributions():
+    # Exact part: every iterate is a proper distribution. The estimate by inversion has a negative entry here.
+    matrix = grr.channel(Fraction(2), 3)
+    observed = np.array([Fraction(7, 10), Fraction(2, 10), Fraction(1, 10)])
+    assert min(observed @ grr.inverse(Fraction(2), 3)) < 0
+    shares, proper = np.array([Fraction(1, 3)] * 3), []
+    for _ in range(6):
+        shares = bayesian_update(matrix, shares, observed)
+        proper.append(sum(shares) == 1 and min(shares) >= 0)
+
+    # Limit: the Karush-Kuhn-Tucker conditions of the likelihood's maximum. The gradient of the mean log-likelihood is
+    # 1 on the support and at most 1 off it. Off the support the gap is geometric, so a few thousand steps suffice.
+    matrix, observed = matrix.astype(float), observed.astype(float)
+    start, far = np.full(3, 1 / 3), np.array([0.01, 0.01, 0.98])
+    limits = []
+    for shares in (start, far):
+        for _ in range(5_000):
+            shares = bayesian_update(matrix, shares, observed)
+        limits.append(shares)
+    gradient = matrix @ (observed / (limits[0] @ matrix))
+    rounding = 100 * np.finfo(float).eps
+    support = limits[0] > rounding
+    claim("rr-multidim/s2.1-ibu").holds(
+        all(proper),
+        np.abs(gradient[support] - 1).max() < rounding,
+        gradient[~support].max() < 1 and not support.all(),
+        np.abs(limits[0] - limits[1]).max() < rounding,
+    )
+
+
+def test_the_update_cannot_leave_a_start_with_a_zero():
+    # The condition of the ledger's note: from a start without value 2, the update never finds it.
+    matrix, observed = grr.channel(3.0, 3), np.array([0.2, 0.2, 0.6])
+    shares = np.array([0.5, 0.5, 0.0])
+    for _ in range(100):
+        shares = bayesian_update(matrix, shares, observed)
+    assert shares[2] == 0
+    assert (observed @ grr.inverse(3.0, 3))[2] > 0.5
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_the_multinomial_law_sums_to_one(n):
+    assert sum(chance for _, chance in multinomial(n, [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)])) == 1

@@ -1,0 +1,50 @@
+"""Fixtures for the checks of the built site: a web server on this machine and a browser."""
+
+import functools
+import os
+import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import browser as browsers
+import pytest
+
+SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Serve files without a line for each."""
+
+    def log_message(self, *args):
+        """Say nothing."""
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """A headless Chromium. Where there is none, the checks are skipped, loudly; with CI=true they fail."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        path = browsers.find(playwright)
+        if path is None:
+            (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(browsers.MISSING)
+        chromium = browsers.launch(playwright, path)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(scope="session")
+def serve():
+    """A function that serves a folder on this machine and returns its address."""
+    servers = []
+
+    def start(folder):
+        server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=folder))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()

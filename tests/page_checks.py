@@ -1,0 +1,211 @@
+"""Checks of one page in a browser. Each takes a Playwright page that has loaded, and returns what is wrong with it."""
+
+import re
+from urllib.parse import unquote, urldefrag, urlsplit
+
+PHONE = {"width": 375, "height": 800}
+DESKTOP = {"width": 1280, "height": 900}
+
+# What a reader would see as text: not code, not formulas that MathJax has set, nothing hidden.
+VISIBLE_TEXT = """() => {
+    const skip = 'pre, code, script, style, mjx-container, noscript, template, textarea';
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    const parts = [];
+    while (walker.nextNode()) {
+        const parent = walker.currentNode.parentElement;
+        if (!parent.closest(skip) && parent.checkVisibility({visibilityProperty: true})) {
+            parts.push(walker.currentNode.textContent);
+        }
+    }
+    return parts.join('\\u241f');
+}"""
+
+# Raw LaTeX, a dollar sign beside a formula, and MyST that was not understood.
+RAW = re.compile(
+    r"\\[a-zA-Z]{2,}|\\[()\[\]]|\$\$|\$\u241f|\u241f\$|(?<![\w$])\$[^$\s\u241f][^$\u241f]*\$(?![\w$])"
+    r"|\{(?:prf:)?[a-z:]+\}`|```|:::"
+)
+
+
+class Visitor:
+    """Loads pages in one browser tab and keeps what went wrong while they loaded."""
+
+    def __init__(self, context, host):
+        self.host, self.errors, self.foreign = host, [], []
+        self.page = context.new_page()
+        self.page.route("**/*", self.route)
+        self.page.on("console", self.console)
+        self.page.on("pageerror", lambda error: self.errors.append(f"page error: {error}"))
+        self.page.on("response", self.response)
+
+    def route(self, route):
+        """Let requests to the site through; note and stop all others."""
+        url = route.request.url
+        if url.startswith(("data:", "blob:")) or urlsplit(url).netloc == self.host:
+            route.continue_()
+        else:
+            self.foreign.append(url)
+            route.abort()
+
+    def console(self, message):
+        """Note errors and warnings on the console."""
+        if message.type in ("error", "warning"):
+            self.errors.append(f"console {message.type}: {message.text}")
+
+    def response(self, response):
+        """Note what the site does not have."""
+        if response.status >= 400:
+            self.errors.append(f"{response.status}: {response.url}")
+
+    def load(self, url):
+        """Load a page and wait until its formulas are typeset."""
+        self.errors.clear()
+        self.foreign.clear()
+        self.page.set_viewport_size(DESKTOP)
+        self.page.goto(url, wait_until="load")
+        self.page.evaluate("async () => { await window.MathJax?.startup?.promise; await document.fonts.ready }")
+        return self.page
+
+
+def raw_markup(page):
+    """Formulas and roles that a reader would see as source text."""
+    text = page.evaluate(VISIBLE_TEXT)
+    return [f"raw markup {text[max(0, m.start() - 20) : m.end() + 20]!r}" for m in RAW.finditer(text)]
+
+
+def untypeset_formulas(page):
+    """Sphinx's formulas that MathJax has not turned into one of its own, and formulas that MathJax could not read."""
+    return page.evaluate(
+        """() => [
+            ...[...document.querySelectorAll('.math, .text_latex')].filter(e => !e.querySelector('mjx-container'))
+                .map(e => 'not typeset: ' + e.textContent.trim().slice(0, 60)),
+            ...[...document.querySelectorAll('mjx-merror, [data-mjx-error]')]
+                .map(e => 'formula with an error: ' + e.textContent.slice(0, 60)),
+        ]"""
+    )
+
+
+def sideways_scroll(page):
+    """Elements that make the page wider than a phone."""
+    page.set_viewport_size(PHONE)
+    found = page.evaluate(
+        """() => {
+            const root = document.documentElement, wide = [];
+            if (root.scrollWidth <= root.clientWidth) return wide;
+            for (const e of document.body.querySelectorAll('*')) {
+                if (e.getBoundingClientRect().right > root.clientWidth + 1) {
+                    wide.push(`${root.scrollWidth} px: ${e.outerHTML.slice(0, 80)}`);
+                }
+            }
+            return wide.slice(0, 3).concat(wide.length ? [] : [`${root.scrollWidth} px wide`]);
+        }"""
+    )
+    page.set_viewport_size(DESKTOP)
+    return found
+
+
+def bad_images(page):
+    """Images without alternative text, or that did not load."""
+    return page.evaluate(
+        """async () => {
+            const found = [];
+            for (const image of document.images) {
+                image.loading = 'eager';
+                try { await image.decode(); } catch (error) { found.push('not loaded: ' + image.src); }
+                const alt = (image.getAttribute('alt') || '').trim();
+                if (!alt || /^(image|figure|.*\\.(png|svg|jpe?g))$/i.test(alt)) {
+                    found.push(`alt text ${JSON.stringify(alt)}: ${image.src}`);
+                }
+            }
+            return found;
+        }"""
+    )
+
+
+def searches(page):
+    """Search boxes and buttons for the whole site that a reader sees on arrival (a page's own filters are in its article)."""
+    return page.evaluate(
+        """() => [...document.querySelectorAll('input[type=search], [class*=search-button], form[role=search], form.bd-search')]
+            .filter(e => e.checkVisibility({visibilityProperty: true}) && e.getBoundingClientRect().width > 0)
+            .filter(e => !e.closest('article'))
+            .filter((e, i, all) => !all.some(other => other !== e && other.contains(e)))
+            .map(e => e.outerHTML.slice(0, 100))"""
+    )
+
+
+def links(page):
+    """Addresses of all links on the page, made absolute."""
+    return page.evaluate("() => [...document.querySelectorAll('a[href]')].map(a => a.href)")
+
+
+def broken_links(page, root, base):
+    """Links into the site (folder `root`, served at `base`) whose file or place in the file does not exist."""
+    found = []
+    for link in dict.fromkeys(links(page)):
+        address, place = urldefrag(link)
+        if not address.startswith(base):
+            continue
+        path = root / unquote(urlsplit(address).path.removeprefix(urlsplit(base).path).lstrip("/"))
+        path = path / "index.html" if path.is_dir() else path
+        if not path.is_file():
+            found.append(f"no such file: {link}")
+        elif place and path.suffix == ".html" and not has_place(path, unquote(place)):
+            found.append(f"no such place: {link}")
+    return found
+
+
+def has_place(path, place):
+    """Return whether an HTML file has an element of this id."""
+    return f'id="{place}"' in path.read_text(encoding="utf-8")
+
+
+def open_solutions(page):
+    """Solutions that a reader sees without asking, and those that stay hidden after a click."""
+    return page.evaluate(
+        """async () => {
+            const found = [];
+            for (const solution of document.querySelectorAll('.solution')) {
+                const name = solution.textContent.trim().slice(0, 40), body = solution.querySelector('.section, section, p:not(.admonition-title)');
+                const seen = () => body.checkVisibility({visibilityProperty: true, opacityProperty: true}) && body.getBoundingClientRect().height > 0;
+                const button = solution.querySelector('button');
+                if (seen()) found.push('shown without a click: ' + name);
+                if (!button) { found.push('no button: ' + name); continue; }
+                button.click();
+                for (let i = 0; i < 20 && !seen(); i++) await new Promise(resolve => setTimeout(resolve, 25));
+                if (!seen()) found.push('hidden after a click: ' + name);
+            }
+            return found;
+        }"""
+    )
+
+
+def unreadable_in_the_dark(page):
+    """With the dark theme: figures without a light card, and text with too little contrast to its background."""
+    page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
+    found = page.evaluate(
+        """() => {
+            const rgba = value => { const m = value.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };
+            const light = c => { const f = x => (x /= 255) <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
+                return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]); };
+            const ground = e => { for (; e; e = e.parentElement) {
+                const c = rgba(getComputedStyle(e).backgroundColor); if (c[3] > 0.5) return c; } return [255, 255, 255, 1]; };
+            const found = [];
+            if (light(ground(document.body)) > 0.2) found.push('the page is not dark');
+            for (const image of document.querySelectorAll('main img, article img')) {
+                if (light(ground(image)) < 0.7) found.push('figure on a dark ground: ' + image.src);
+            }
+            const main = document.querySelector('main') || document.body, seen = new Set();
+            const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
+            while (walker.nextNode()) {
+                const e = walker.currentNode.parentElement;
+                if (!walker.currentNode.textContent.trim() || seen.has(e) || !e.checkVisibility({visibilityProperty: true})) continue;
+                seen.add(e);
+                const [a, b] = [light(rgba(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
+                const ratio = (a + 0.05) / (b + 0.05);
+                if (ratio < 3) found.push(`contrast ${ratio.toFixed(1)}: ${e.textContent.trim().slice(0, 40)}`);
+            }
+            return found.slice(0, 10);
+        }"""
+    )
+    page.evaluate("() => { document.documentElement.dataset.theme = 'light' }")
+    return found

@@ -1,0 +1,49 @@
+"""The distances have the size they claim: small for the right theory, large for a wrong one, at a known rate."""
+
+import numpy as np
+import pytest
+
+from ldp_lib import check
+
+
+def test_distances_are_standard_normal_under_the_right_theory():
+    rng = np.random.default_rng(1)
+    law = {(value,): probability for value, probability in zip((0, 1, 2, 3), (0.1, 0.2, 0.3, 0.4), strict=True)}
+    draws = rng.choice(4, p=[0.1, 0.2, 0.3, 0.4], size=(400, 2_000)).astype(float)
+    means = [check.mean_z(runs, 2.0) for runs in draws]
+    variances = [check.variance_z(runs, 1.0) for runs in draws]
+    laws = [check.law_z(runs, law) for runs in draws]
+    for distances in (means, variances):
+        # |z| has mean sqrt(2/pi) and variance 1 - 2/pi.
+        assert check.mean_z(np.array(distances), np.sqrt(2 / np.pi)) < 5
+        assert check.variance_z(np.array(distances), 1 - 2 / np.pi) < 5
+    assert check.mean_z(np.array(laws), 0) < 5
+    assert check.variance_z(np.array(laws), 1) < 5
+
+
+def test_a_wrong_theory_is_far_away():
+    runs = np.random.default_rng(2).normal(size=(20_000, 3))
+    assert check.mean_z(runs, 0) < 5 < check.mean_z(runs, [0, 0, 0.1])
+    assert check.variance_z(runs, 1) < 5 < check.variance_z(runs, [1, 1.1, 1])
+    assert check.covariance_z(runs, np.eye(3)) < 5 < check.covariance_z(runs, np.eye(3) + 0.1)
+    tosses = (runs[:, :1] > 0).astype(float)
+    assert check.law_z(tosses, {(0,): 0.5, (1,): 0.5}) < 5 < check.law_z(tosses, {(0,): 0.45, (1,): 0.55})
+
+
+def test_numbers_without_spread_must_agree_but_for_rounding():
+    runs = np.full((10, 2), 0.1 + 0.2)
+    assert check.mean_z(runs, 0.3) == 0
+    assert check.mean_z(runs, 0.31) > 1e6
+    assert check.variance_z(runs, 0) == 0
+    assert check.variance_z(runs, 1e-3) > 1e6
+
+
+def test_a_value_outside_the_law_is_infinitely_far():
+    assert check.law_z(np.array([[0.0], [2.0]]), {(0,): 0.5, (1,): 0.5}) == np.inf
+
+
+@pytest.mark.parametrize("runs", [[1.0], [], [[[1.0]]] * 3, [1.0, float("nan")]])
+def test_bad_runs_are_refused(runs):
+    for call in (lambda: check.mean_z(runs, 0), lambda: check.variance_z(runs, 1)):
+        with pytest.raises(ValueError, match="runs must"):
+            call()

@@ -1,0 +1,89 @@
+"""Clip-and-rescale and the Euclidean projection onto the probability simplex."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy.optimize import minimize
+
+from ldp_lib.postprocess import clip_normalize, project_simplex
+
+vectors = st.lists(st.fractions(-2, 2, max_denominator=50), min_size=1, max_size=7).map(
+    lambda v: np.array([*v, 1 - sum(v)], dtype=object)
+)
+
+
+@given(vectors)
+def test_both_give_probability_vectors_exactly(v):
+    for w in (clip_normalize(v), project_simplex(v)):
+        assert sum(w) == 1
+        assert min(w) >= 0
+
+
+@given(vectors)
+def test_the_projection_satisfies_the_optimality_conditions_exactly(v):
+    w = project_simplex(v)
+    shift = {a - b for a, b in zip(v, w, strict=True) if b > 0}
+    assert len(shift) == 1  # one shift on the support ...
+    assert all(
+        a <= min(shift) for a, b in zip(v, w, strict=True) if b == 0
+    )  # ... and nothing off it would stay positive
+
+
+@given(vectors)
+def test_no_other_probability_vector_is_nearer(v):
+    w = project_simplex(v)
+    distance = sum((v - w) ** 2)
+    assert sum((v - clip_normalize(v)) ** 2) >= distance
+    for corner in np.eye(len(v), dtype=int):
+        assert sum((v - corner) ** 2) >= distance
+        assert sum((v - (w + corner) / Fraction(2)) ** 2) >= distance
+
+
+@given(arrays(float, (3, 5), elements=st.floats(-3, 3)))
+def test_a_stack_is_projected_row_by_row(v):
+    assert np.array_equal(project_simplex(v), [project_simplex(row) for row in v])
+    assert np.allclose(project_simplex(v).sum(axis=-1), 1)
+
+
+def test_an_independent_optimizer_agrees():
+    v = np.array([0.7, -0.3, 0.5, 0.1])
+    found = minimize(
+        lambda w: ((w - v) ** 2).sum(),
+        np.full(4, 0.25),
+        bounds=[(0, 1)] * 4,
+        constraints={"type": "eq", "fun": lambda w: w.sum() - 1},
+        tol=1e-14,
+    )
+    assert np.allclose(found.x, project_simplex(v), atol=1e-6)
+    assert not np.allclose(found.x, clip_normalize(v), atol=1e-6)
+
+
+def test_a_probability_vector_is_left_alone():
+    v = np.array([Fraction(1, 3), Fraction(2, 3), Fraction(0)])
+    assert (project_simplex(v) == v).all()
+    assert (clip_normalize(v) == v).all()
+
+
+@pytest.mark.parametrize("function", [clip_normalize, project_simplex])
+@pytest.mark.parametrize(
+    ("v", "error", "message"),
+    [
+        ([0.5, float("nan")], ValueError, "v must be finite; got nan"),
+        ([0.5, float("inf")], ValueError, "v must be finite; got inf"),
+        ([], ValueError, r"got shape \(0,\)"),
+        (1.0, ValueError, r"got shape \(\)"),
+        (["a"], TypeError, "v must hold numbers"),
+    ],
+)
+def test_bad_input_is_refused(function, v, error, message):
+    with pytest.raises(error, match=message):
+        function(v)
+
+
+def test_clipping_needs_a_positive_entry():
+    with pytest.raises(ValueError, match="v must have a positive entry"):
+        clip_normalize([[0.5, 0.5], [-1.0, 0.0]])

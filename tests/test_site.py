@@ -1,0 +1,180 @@
+"""The built site in a real browser: what a reader gets on every page. `make test` builds it first."""
+
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import page_checks as checks
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[1]
+SITE = ROOT / "_build" / "html"
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
+PAGES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
+CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
+
+
+@pytest.fixture(scope="session")
+def base(serve):
+    """The address of the built site."""
+    assert (SITE / "index.html").is_file(), "there is no built site: run make book, or make test"
+    return serve(SITE)
+
+
+@pytest.fixture(scope="session")
+def tab(browser, base):
+    """One browser tab for the whole site."""
+    return checks.Visitor(browser.new_context(color_scheme="light"), urlsplit(base).netloc)
+
+
+@pytest.fixture(params=PAGES, scope="module")
+def visitor(request, tab, base):
+    """The tab, on each page of the book in turn."""
+    tab.load(f"{base}/{request.param}.html")
+    return tab
+
+
+def test_formulas_are_typeset(visitor):
+    assert checks.untypeset_formulas(visitor.page) == []
+
+
+def test_no_raw_markup_is_visible(visitor):
+    assert checks.raw_markup(visitor.page) == []
+
+
+def test_no_sideways_scroll_on_a_phone(visitor):
+    assert checks.sideways_scroll(visitor.page) == []
+
+
+def test_images_load_and_have_alternative_text(visitor):
+    assert checks.bad_images(visitor.page) == []
+
+
+def test_links_into_the_site_resolve(visitor, base):
+    assert len(checks.links(visitor.page)) > len(PAGES)
+    assert checks.broken_links(visitor.page, SITE, base) == []
+
+
+def test_there_is_one_search_box(visitor):
+    assert len(checks.searches(visitor.page)) == 1
+
+
+def test_the_dark_theme_is_readable(visitor):
+    assert checks.unreadable_in_the_dark(visitor.page) == []
+
+
+def test_solutions_open_on_a_click(visitor):
+    assert checks.open_solutions(visitor.page) == []
+
+
+@pytest.mark.parametrize("visitor", CHAPTERS, indirect=True)
+def test_chapters_have_theorem_formulas_exercises_and_their_notebook(visitor):
+    page = visitor.page
+    for part in (".proof.theorem, .proof.proposition", "mjx-container", ".exercise", ".solution", "article img"):
+        assert page.locator(part).count() > 0, part
+    notebook = Path(urlsplit(page.url).path).with_suffix(".ipynb").name
+    assert [link for link in checks.links(page) if link.endswith(f"/{notebook}")]
+
+
+# Last for each page: what went wrong while it loaded and while the checks above used it.
+
+
+def test_no_errors_on_the_console(visitor):
+    assert visitor.errors == []
+
+
+def test_no_request_to_another_host(visitor):
+    assert visitor.foreign == []
+
+
+# Every check fails where it should: small pages with one fault each.
+
+HEAD = '<!doctype html><html data-theme="light"><head><meta charset="utf-8"><link rel="icon" href="data:,">'
+PIXEL = (
+    "data:image/png;base64,"
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+GOOD = f"""<style>[data-theme=dark] body {{background:#111; color:#eee}} a {{color:#06f}} [data-theme=dark] img {{background:#fff}}
+.hidden p {{display:none}}</style></head>
+<body><main><input type="search"><p id="here">It costs $5, or $6 for two; <code>\\frac{{1}}{{2}}</code>.</p>
+<span class="math"><mjx-container>x</mjx-container></span><a href="#here">here</a><a href="https://example.org">there</a>
+<div class="solution hidden"><button onclick="this.parentElement.classList.toggle('hidden')">show</button><p>42</p></div>
+<img src="{PIXEL}" alt="A dot."></main></body></html>"""
+
+
+@pytest.fixture(scope="module")
+def show(browser, serve, tmp_path_factory):
+    """A function that loads a small page and returns the visitor on it, its folder and its address."""
+    folder = tmp_path_factory.mktemp("pages")
+    base = serve(folder)
+    visitor = checks.Visitor(browser.new_context(), urlsplit(base).netloc)
+
+    def load(html):
+        (folder / "page.html").write_text(HEAD + html, encoding="utf-8")
+        visitor.load(f"{base}/page.html")
+        return visitor, folder, base
+
+    return load
+
+
+def faults(loaded):
+    """Run all checks on a small page; return the names of those that found something."""
+    visitor, folder, base = loaded
+    page = visitor.page
+    results = {
+        "errors": visitor.errors,
+        "foreign": visitor.foreign,
+        "formulas": checks.untypeset_formulas(page),
+        "raw": checks.raw_markup(page),
+        "scroll": checks.sideways_scroll(page),
+        "images": checks.bad_images(page),
+        "links": checks.broken_links(page, folder, base),
+        "dark": checks.unreadable_in_the_dark(page),
+        "solutions": checks.open_solutions(page),
+        "search": [] if len(checks.searches(page)) == 1 else ["not one search box"],
+    }
+    return {name for name, found in results.items() if found}
+
+
+def test_a_good_page_passes(show):
+    assert faults(show(GOOD)) == set()
+
+
+BAD = [
+    ("errors", "<p id", "<script>console.error('oops')</script><p id"),
+    ("errors", "<p id", "<script>nothing.there()</script><p id"),
+    ("errors", "<p id", "<script src='missing.js'></script><p id"),
+    ("foreign", "<p id", "<script src='https://cdn.example.org/x.js'></script><p id"),
+    ("foreign", "<p id", "<style>@import 'https://fonts.example.org/x.css';</style><p id"),
+    ("formulas", "<mjx-container>x</mjx-container>", "x"),
+    ("formulas", "<mjx-container>x", "<mjx-container><mjx-merror>x</mjx-merror>"),
+    ("raw", "It costs", r"It is \frac{1}{2} and costs"),
+    ("raw", "It costs", r"It is \(x\) and costs"),
+    ("raw", "It costs", "It is $$x$$ and costs"),
+    ("raw", "It costs", "It is $x$ and costs"),
+    ("raw", "It costs", "$<mjx-container>x</mjx-container>$ costs"),
+    ("raw", "It costs", r"\begin{aligned} costs"),
+    ("raw", "It costs", "See {prf:ref}`thm-a`. It costs"),
+    ("raw", "It costs", "See {cite}`warner1965`. It costs"),
+    ("scroll", "<p id", "<table><tr><td style='min-width:600px'>wide</td></tr></table><p id"),
+    ("images", 'alt="A dot."', ""),
+    ("images", 'alt="A dot."', 'alt=""'),
+    ("images", 'alt="A dot."', 'alt="plot.png"'),
+    ("images", PIXEL, "data:image/png;base64,AAAA"),
+    ("links", "#here", "#elsewhere"),
+    ("links", "#here", "missing.html"),
+    ("dark", "[data-theme=dark] img {background:#fff}", ""),
+    ("dark", "color:#eee", "color:#333"),
+    ("dark", "background:#111", "background:#fff"),
+    ("solutions", "solution hidden", "solution"),
+    ("solutions", "toggle('hidden')", "add('hidden')"),
+    ("solutions", "<button", "<b"),
+    ("search", '<input type="search">', ""),
+    ("search", '<input type="search">', '<input type="search"><button class="search-button__button">Search</button>'),
+]
+
+
+@pytest.mark.parametrize(("check", "old", "new"), BAD)
+def test_a_bad_page_fails(check, old, new, show):
+    assert old in GOOD
+    assert check in faults(show(GOOD.replace(old, new)))
