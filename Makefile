@@ -63,7 +63,7 @@ lint: .venv/ready
 	@$(BIN)/ruff format --check .
 
 lab: .venv/ready
-	@$(BIN)/jupyter lab --notebook-dir=notebooks
+	@$(BIN)/jupyter lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
 
 rerun: .venv/ready
 	@test -f 'notebooks/$(NB).ipynb' || { echo 'Name a notebook: make rerun NB=slug, one of: $(NOTEBOOKS:notebooks/%.ipynb=%)'; exit 1; }

@@ -123,9 +123,9 @@ def bad_images(page):
 
 
 def searches(page):
-    """Search boxes and buttons for the whole site that a reader sees on arrival (a page's own filters are in its article)."""
+    """Search boxes and buttons that a reader sees on arrival; a page's own filters, in its article, are not meant."""
     return page.evaluate(
-        """() => [...document.querySelectorAll('input[type=search], [class*=search-button], form[role=search], form.bd-search')]
+        """() => [...document.querySelectorAll('input[type=search], [class*=search-button], form[role=search]')]
             .filter(e => e.checkVisibility({visibilityProperty: true}) && e.getBoundingClientRect().width > 0)
             .filter(e => !e.closest('article'))
             .filter((e, i, all) => !all.some(other => other !== e && other.contains(e)))
@@ -165,9 +165,11 @@ def open_solutions(page):
         """async () => {
             const found = [];
             for (const solution of document.querySelectorAll('.solution')) {
-                const name = solution.textContent.trim().slice(0, 40), body = solution.querySelector('.section, section, p:not(.admonition-title)');
-                const seen = () => body.checkVisibility({visibilityProperty: true, opacityProperty: true}) && body.getBoundingClientRect().height > 0;
+                const name = solution.textContent.trim().slice(0, 40);
+                const body = solution.querySelector('section, .section, p:not(.admonition-title)');
                 const button = solution.querySelector('button');
+                const seen = () => body.checkVisibility({visibilityProperty: true, opacityProperty: true})
+                    && body.getBoundingClientRect().height > 0;
                 if (seen()) found.push('shown without a click: ' + name);
                 if (!button) { found.push('no button: ' + name); continue; }
                 button.click();
@@ -184,11 +186,16 @@ def unreadable_in_the_dark(page):
     page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
     found = page.evaluate(
         """() => {
-            const rgba = value => { const m = value.match(/[\\d.]+/g).map(Number); return m.length < 4 ? [...m, 1] : m; };
-            const light = c => { const f = x => (x /= 255) <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
-                return 0.2126 * f(c[0]) + 0.7152 * f(c[1]) + 0.0722 * f(c[2]); };
-            const ground = e => { for (; e; e = e.parentElement) {
-                const c = rgba(getComputedStyle(e).backgroundColor); if (c[3] > 0.5) return c; } return [255, 255, 255, 1]; };
+            const rgba = value => value.match(/[\\d.]+/g).map(Number).concat(1).slice(0, 4);
+            const linear = x => (x /= 255) <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
+            const light = c => 0.2126 * linear(c[0]) + 0.7152 * linear(c[1]) + 0.0722 * linear(c[2]);
+            const ground = e => {
+                for (; e; e = e.parentElement) {
+                    const c = rgba(getComputedStyle(e).backgroundColor);
+                    if (c[3] > 0.5) return c;
+                }
+                return [255, 255, 255, 1];
+            };
             const found = [];
             if (light(ground(document.body)) > 0.2) found.push('the page is not dark');
             for (const image of document.querySelectorAll('main img, article img')) {
@@ -198,7 +205,8 @@ def unreadable_in_the_dark(page):
             const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
             while (walker.nextNode()) {
                 const e = walker.currentNode.parentElement;
-                if (!walker.currentNode.textContent.trim() || seen.has(e) || !e.checkVisibility({visibilityProperty: true})) continue;
+                if (!walker.currentNode.textContent.trim() || seen.has(e)) continue;
+                if (!e.checkVisibility({visibilityProperty: true})) continue;
                 seen.add(e);
                 const [a, b] = [light(rgba(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
                 const ratio = (a + 0.05) / (b + 0.05);

@@ -172,3 +172,10 @@ def test_the_float_mechanisms_spend_their_budget():
         (unary.OUE(k=3, epsilon=1.3), unary.channel(*unary.OUE(k=3, epsilon=1.3)._pq, 3)),
     ]:
         assert np.log(channel.privacy_ratio(matrix)) == pytest.approx(mechanism.epsilon, rel=1e-12)
+
+
+def test_symmetric_and_optimized_unary_encoding_are_the_ones_of_the_literature():
+    epsilon = 1.3
+    assert unary.SUE(k=3, epsilon=epsilon)._pq == pytest.approx(unary.sue_probabilities(np.exp(epsilon / 2)), rel=1e-12)
+    assert sum(unary.SUE(k=3, epsilon=epsilon)._pq) == pytest.approx(1, rel=1e-12)
+    assert unary.OUE(k=3, epsilon=epsilon)._pq == pytest.approx((0.5, 1 / (np.exp(epsilon) + 1)), rel=1e-12)

@@ -94,11 +94,13 @@ PIXEL = (
     "data:image/png;base64,"
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-GOOD = f"""<style>[data-theme=dark] body {{background:#111; color:#eee}} a {{color:#06f}} [data-theme=dark] img {{background:#fff}}
+GOOD = f"""<style>a {{color:#06f}} [data-theme=dark] body {{background:#111; color:#eee}}
+[data-theme=dark] img {{background:#fff}}
 .hidden p {{display:none}}</style></head>
 <body><main><input type="search"><p id="here">It costs $5, or $6 for two; <code>\\frac{{1}}{{2}}</code>.</p>
 <span class="math"><mjx-container>x</mjx-container></span><a href="#here">here</a><a href="https://example.org">there</a>
-<div class="solution hidden"><button onclick="this.parentElement.classList.toggle('hidden')">show</button><p>42</p></div>
+<div class="solution hidden">
+<button onclick="this.parentElement.classList.toggle('hidden')">show</button><p>42</p></div>
 <img src="{PIXEL}" alt="A dot."></main></body></html>"""
 
 
