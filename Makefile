@@ -74,4 +74,4 @@ bench: .venv/ready
 
 clean:
 	rm -rf _build .pytest_cache .ruff_cache .hypothesis
-	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +
+	find . -name .venv -prune -o -name __pycache__ -prune -exec rm -rf {} +

@@ -6,8 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import sympy as sp
 
-from ldp_lib import channel, grr
+from ldp_lib import channel, grr, pure
 from ldp_lib.claims import claim
 
 P = np.array([[Fraction(5, 8), Fraction(2, 8), Fraction(1, 8)], [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)]])
@@ -134,3 +135,34 @@ def test_the_update_cannot_leave_a_start_with_a_zero():
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_the_multinomial_law_sums_to_one(n):
     assert sum(chance for _, chance in multinomial(n, [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)])) == 1
+
+
+def test_more_mass_off_the_diagonal_means_more_dispersion_in_the_symmetric_family_only():
+    # Let t = p - q be the share of users who tell the truth on purpose, q = (1 - t) / k. The slope of the variance in t
+    # is minus a bracket over n k^2 t^3. The bracket is linear in t and positive at t = 0 and at t = 1, so in between.
+    t, n, k, f = sp.symbols("t n k f", positive=True)
+    q = (1 - t) / k
+    bracket = sp.expand(-sp.diff(pure.variance(f, n, q + t, q), t) * n * k**2 * t**3)
+    linear = sp.degree(bracket, t) == 1
+    ends = [sp.expand(bracket.subs(t, 0) - 2 * (k - 1)), sp.expand(bracket.subs(t, 1) - k - f * k * (k - 2))]
+
+    # Everybody reports the other of two values: all mass off the diagonal, no noise and no protection.
+    swap = [[Fraction(0), Fraction(1)], [Fraction(1), Fraction(0)]]
+    _, noise = channel.exact_moments(swap, [0, 0, 1], lambda y: channel.counts(y, 2))
+
+    # Nor among matrices with a heavy diagonal: a little more mass in the other row, and less dispersion.
+    def dispersion(matrix, shares):
+        law = sp.Matrix(matrix).T * sp.Matrix(shares)
+        undo = sp.Matrix(matrix).inv()
+        return (undo.T * (sp.diag(*law) - law * law.T) * undo)[0, 0]
+
+    first, second = (
+        [[sp.Rational(7, 10), sp.Rational(3, 10)], [0, 1]],
+        [[1, 0], [sp.Rational(31, 100), sp.Rational(69, 100)]],
+    )
+    claim("rr-multidim/s2.1-offdiag").conditional(
+        linear and ends == [0, 0],
+        not noise.any()
+        and channel.privacy_ratio(swap) == math.inf
+        and bool(dispersion(second, [1, 0]) < dispersion(first, [1, 0])),
+    )
