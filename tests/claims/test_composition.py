@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_lib import channel, grr
+from ldp_lib.claims import claim
 
 E1, E2 = Fraction(2), Fraction(3)
 QUARTERS = [Fraction(a, 4) for a in range(5)]
