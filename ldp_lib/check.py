@@ -15,13 +15,14 @@ def mean_z(runs, mean):
 def variance_z(runs, variance):
     """Return how many standard errors the sample variance of `runs`, shape (R,) or (R, m), lies from `variance`.
 
-    The standard error comes from the sample's own fourth moment, so no normality is assumed.
+    The standard error comes from the sample's own second and fourth moments, so no normality is assumed. Like any such
+    estimate it needs runs that are not nearly all equal: a rare event must have been seen some dozens of times.
     """
     runs = _check(runs)
-    size, square = len(runs), runs.var(axis=0, ddof=1)
+    size, second = len(runs), runs.var(axis=0)
     fourth = ((runs - runs.mean(axis=0)) ** 4).mean(axis=0)
-    error = np.sqrt((fourth - square**2 * (size - 3) / (size - 1)) / size)
-    return _largest(square - variance, error, runs**2)
+    error = np.sqrt((fourth - second**2 * (size - 3) / (size - 1)) / size)
+    return _largest(second * size / (size - 1) - variance, error, runs**2)
 
 
 def covariance_z(runs, covariance):
@@ -48,7 +49,8 @@ def law_z(runs, law):
     Returns
     -------
     float
-        (X^2 - E[X^2]) / sd[X^2], both moments exact under the law; infinity if a run has a value outside the law.
+        (X^2 - E[X^2]) / sd[X^2], both moments exact under the law, after pooling the rarest values until they are
+        expected five times together; infinity if a run has a value outside the law.
     """
     runs = _check(runs)
     values = np.array(list(law), dtype=float)
@@ -58,10 +60,18 @@ def law_z(runs, law):
     nearest = distance.argmin(axis=1)
     if (distance.min(axis=1) > 1e-9 * max(1, np.abs(values).max())).any():
         return float("inf")
-    size, cells = len(runs), len(values)
-    expected = size * probabilities
-    statistic = ((np.bincount(nearest, minlength=cells) - expected) ** 2 / expected).sum()
-    spread = 2 * (cells - 1) * (size - 1) / size + ((1 / probabilities).sum() - cells**2) / size
+    # Pool the rarest values, until the pool is expected five times: a rare cell would drown all others.
+    order, size = np.argsort(probabilities), len(runs)
+    pooled = max(1, int(np.searchsorted(size * np.cumsum(probabilities[order]), 5)) + 1)
+    cell = np.empty(len(values), dtype=int)
+    cell[order] = np.maximum(np.arange(len(values)) - pooled + 1, 0)
+    chance = np.bincount(cell, weights=probabilities)
+    count = np.bincount(cell[nearest], minlength=len(chance))
+    cells = len(chance)
+    statistic = ((count - size * chance) ** 2 / (size * chance)).sum()
+    spread = 2 * (cells - 1) * (size - 1) / size + ((1 / chance).sum() - cells**2) / size
+    if cells == 1:
+        raise ValueError(f"runs must be enough for two cells expected five times; got {size}")
     return float((statistic - (cells - 1)) / np.sqrt(spread))
 
 

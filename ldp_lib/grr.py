@@ -118,11 +118,10 @@ class GRR:
         """
         pure.require(rng=rng)
         x = pure.check_values(x, self.k)
-        p, q = self._pq
-        # With probability p - q the report is the truth; else it is uniform over all k values, the truth among them.
-        truth, dtype = pure.bernoulli(p - q, x.size, rng), pure.small_dtype(self.k)
-        y = rng.integers(self.k, size=x.size, dtype=dtype)
-        y += truth * (x.astype(dtype) - y)  # unsigned, so the difference wraps around, and the sum back
+        # With probability k q the report is uniform over all k values, the truth among them; else it is the truth.
+        noisy, dtype = pure.bernoulli(self.k * self._pq[1], x.size, rng), pure.small_dtype(self.k)
+        y = x.astype(dtype)
+        y += noisy * (rng.integers(self.k, size=x.size, dtype=dtype) - y)  # unsigned: wraps around, and back
         return y
 
     def estimate(self, y):

@@ -79,7 +79,7 @@ class OLH:
     epsilon : float
         Privacy budget of one report, finite and above 0.
     g : int, optional
-        Number of buckets, at least 2; `optimal_g` if not given.
+        Number of buckets, 2 to 2**32. If not given, `optimal_g` or 2**32, whichever is less.
 
     Raises
     ------
@@ -88,7 +88,8 @@ class OLH:
 
     Notes
     -----
-    Wang, Blocki, Li and Jha (2017). Chapter `unary_and_hashing`.
+    Wang, Blocki, Li and Jha (2017). Chapter `unary_and_hashing`. Seeds are 128 public random bits from the same
+    generator as the coins, which is fine for a simulation and not for a deployment.
     """
 
     k: int
@@ -98,7 +99,7 @@ class OLH:
     def __post_init__(self):
         pure.require(k=self.k, epsilon=self.epsilon)
         if self.g is None:
-            object.__setattr__(self, "g", optimal_g(math.exp(self.epsilon)))
+            object.__setattr__(self, "g", min(optimal_g(math.exp(self.epsilon)), 2**32))
         pure.require(g=self.g)
 
     @cached_property

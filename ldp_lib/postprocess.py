@@ -47,6 +47,7 @@ def project_simplex(v):
     Held, Wolfe and Crowder (1974). Derived in the chapter `rr_channel`.
     """
     v = _check(v)
+    v = v - v.max(axis=-1, keepdims=True)  # a common shift does not matter, and keeps rounding small
     descending = np.flip(np.sort(v, axis=-1), axis=-1)
     size = np.arange(1, v.shape[-1] + 1)
     shifts = (np.cumsum(descending, axis=-1) - 1) / size
@@ -60,6 +61,7 @@ def _check(v):
         raise ValueError(f"v must have at least one entry along its last axis; got shape {v.shape}")
     if v.dtype.kind not in "iufO":
         raise TypeError(f"v must hold numbers; got type {v.dtype}")
-    if v.dtype.kind == "f" and not np.isfinite(v).all():
-        raise ValueError(f"v must be finite; got {v[~np.isfinite(v)][0]}")
+    bad = ~np.isfinite(v.astype(float))
+    if bad.any():
+        raise ValueError(f"v must be finite; got {v[bad][0]}")
     return v

@@ -4,17 +4,16 @@ An oracle is pure when a user whose value is v supports v with probability p, an
 probability q, whatever the other value is. Then the number of users who support v, the count, settles everything.
 """
 
-import math
 import numbers
 
 import numpy as np
 
 _RULES = {
     "k": (numbers.Integral, lambda v: v >= 2, "an integer of at least 2"),
-    "g": (numbers.Integral, lambda v: v >= 2, "an integer of at least 2"),
+    "g": (numbers.Integral, lambda v: 2 <= v <= 2**32, "an integer from 2 to 2**32"),
     "runs": (numbers.Integral, lambda v: v >= 1, "an integer of at least 1"),
     "q": (numbers.Real, lambda v: 0 < v < 1, "a number above 0 and below 1"),
-    "epsilon": (numbers.Real, lambda v: 0 < v < 700 and math.exp(v) > 1, "a number above 1e-15 and below 700"),
+    "epsilon": (numbers.Real, lambda v: 1e-9 <= v <= 700, "a number from 1e-9 to 700"),
     "rng": (np.random.Generator, lambda v: True, "a numpy.random.Generator, such as numpy.random.default_rng(1)"),
 }
 

@@ -38,6 +38,22 @@ def test_numbers_without_spread_must_agree_but_for_rounding():
     assert check.variance_z(runs, 1e-3) > 1e6
 
 
+def test_rare_values_do_not_drown_the_others():
+    tosses = (np.random.default_rng(3).random((2_000, 1)) < 0.6).astype(float)
+    law = {(0,): 0.5, (1,): 0.5 - 1e-9, (2,): 1e-9}
+    assert check.law_z(tosses, law) > 5
+    fair = np.random.default_rng(4).choice(3, p=[0.5, 0.5 - 1e-6, 1e-6], size=(1_000, 500, 1)).astype(float)
+    distances = np.array([check.law_z(runs, {(0,): 0.5, (1,): 0.5 - 1e-6, (2,): 1e-6}) for runs in fair])
+    assert check.mean_z(distances, 0) < 5
+    with pytest.raises(ValueError, match="runs must be enough for two cells expected five times; got 4"):
+        check.law_z(tosses[:4], law)
+
+
+def test_a_fair_coin_is_no_false_alarm():
+    tosses = np.random.default_rng(5).integers(2, size=(300, 2_000)).astype(float)
+    assert max(check.variance_z(runs, 0.25) for runs in tosses) < 5
+
+
 def test_a_value_outside_the_law_is_infinitely_far():
     assert check.law_z(np.array([[0.0], [2.0]]), {(0,): 0.5, (1,): 0.5}) == np.inf
 

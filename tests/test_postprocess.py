@@ -62,6 +62,11 @@ def test_an_independent_optimizer_agrees():
     assert not np.allclose(found.x, clip_normalize(v), atol=1e-6)
 
 
+def test_huge_entries_are_projected_without_rounding():
+    assert project_simplex([1e17, 0.0]).tolist() == [1.0, 0.0]
+    assert project_simplex([1e17, 1e17]).tolist() == [0.5, 0.5]
+
+
 def test_a_probability_vector_is_left_alone():
     v = np.array([Fraction(1, 3), Fraction(2, 3), Fraction(0)])
     assert (project_simplex(v) == v).all()
@@ -74,6 +79,7 @@ def test_a_probability_vector_is_left_alone():
     [
         ([0.5, float("nan")], ValueError, "v must be finite; got nan"),
         ([0.5, float("inf")], ValueError, "v must be finite; got inf"),
+        (np.array([Fraction(1, 2), float("nan")], dtype=object), ValueError, "v must be finite; got nan"),
         ([], ValueError, r"got shape \(0,\)"),
         (1.0, ValueError, r"got shape \(\)"),
         (["a"], TypeError, "v must hold numbers"),

@@ -116,3 +116,16 @@ function ledgerFilter(place) {
 }
 
 document.querySelectorAll(".ledger-filter").forEach(ledgerFilter);
+
+// In a chapter, a badge's id links to the claim's row.
+function ledgerLinks() {
+  const root = document.documentElement.dataset.content_root || "../";
+  for (const badge of document.querySelectorAll(".claim-badge[id]")) {
+    const name = badge.querySelector("code");
+    const link = document.createElement("a");
+    link.href = `${root}book/claims.html#${badge.id}`;
+    name.replaceWith(link);
+    link.append(name);
+  }
+}
+ledgerLinks();

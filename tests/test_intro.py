@@ -1,0 +1,27 @@
+"""What the first pages show is what the book computes: the introduction's example and the README's picture."""
+
+import base64
+import doctest
+import re
+from pathlib import Path
+
+import nbformat
+
+ROOT = Path(__file__).resolve().parents[1]
+INTRO = ROOT / "book" / "intro.md"
+
+
+def test_the_example_of_the_introduction_gives_what_it_shows():
+    (session,) = re.findall(r"```python\n(>>> .*?)```", INTRO.read_text(encoding="utf-8"), re.DOTALL)
+    example = doctest.DocTestParser().get_doctest(session, {}, "intro", str(INTRO), 0)
+    outcome = doctest.DocTestRunner(verbose=False).run(example)
+    assert outcome.attempted >= 5
+    assert outcome.failed == 0
+
+
+def test_the_picture_of_the_readme_is_the_first_chapter_s_figure():
+    (name,) = re.findall(r"!\[[^\]]+\]\((book/_static/\w+\.png)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    notebook = nbformat.read(ROOT / "notebooks" / "grr_estimator.ipynb", as_version=4)
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    (figure,) = [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]
+    assert (ROOT / name).read_bytes() == base64.b64decode(figure)
