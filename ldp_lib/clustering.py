@@ -1,4 +1,4 @@
-"""Clusters of dependent attributes: measures of dependence, ways to measure it in private, and the clustering itself."""
+"""Clusters of dependent attributes: measures of dependence, private ways to measure it, and the clustering."""
 
 import itertools
 import math
@@ -151,7 +151,7 @@ def cluster_attributes(dependence, k, *, max_cells, min_dependence):
     Returns
     -------
     tuple of tuples of int
-        Sorted attribute numbers, clusters in the order of their first. An attribute larger than `max_cells` stays alone.
+        Sorted attribute numbers, clusters in the order of their first. An attribute above `max_cells` stays alone.
 
     Raises
     ------

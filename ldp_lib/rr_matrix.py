@@ -158,7 +158,7 @@ class ProductRR:
         attributes = attributes or tuple(range(len(self.k)))
         if len(set(attributes)) != len(attributes) or not set(attributes) <= set(range(len(self.k))):
             raise ValueError(f"attributes must be distinct numbers from 0 to {len(self.k) - 1}; got {attributes}")
-        # A written-out channel acts on its cluster as a whole: take the rest of the cluster in, and sum it out at the end.
+        # A written-out channel acts on its cluster as a whole: take all of it in, and sum the rest out at the end.
         whole = [c for c, _, _, matrix, _ in self._blocks if matrix is not None and set(c) & set(attributes)]
         taken = [*attributes, *(j for c in whole for j in c if j not in attributes)]
         sizes = [self.k[j] for j in taken]
@@ -215,9 +215,7 @@ class ProductRR:
     def simulate_tables(self, population, *, rng, runs):
         """Return, for each cluster, `runs` raw estimates of its table, shape (runs, k_j for j in the cluster)."""
         pure.require(rng=rng, runs=runs)
-        return [
-            self._simulate_block(population, c, sizes, keep, m, rng, runs) for c, sizes, keep, m, _ in self._blocks
-        ]
+        return [self._simulate_block(population, c, sizes, keep, m, rng, runs) for c, sizes, keep, m, _ in self._blocks]
 
     def mean(self, population):
         """Return the exact expectation of the estimates, a list of d arrays: the true frequencies."""

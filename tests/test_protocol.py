@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from ldp_lib import check
+from ldp_lib.clustering import RRClusters
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.population import Population
+from ldp_lib.rr_matrix import RRIndependent, RRJoint
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
 MECHANISMS = [
@@ -18,38 +20,52 @@ MECHANISMS = [
     UnaryEncoding(k=3, epsilon=2.0, q=0.4),
     OLH(k=6, epsilon=1.0),
     OLH(k=4, epsilon=2.0, g=3),
+    RRIndependent(k=(2, 3, 4), channels=(0.5, 2.0, 1.0)),
+    RRIndependent(k=(2, 3), channels=([[0.8, 0.2], [0.1, 0.9]], [[0.6, 0.3, 0.1], [0.1, 0.7, 0.2], [0.3, 0.1, 0.6]])),
+    RRJoint(k=(2, 3, 4), channel=2.5),
+    RRJoint(k=(3, 2), channel=np.full((6, 6), 0.1) + np.diag([0.4] * 6)),
+    RRClusters(k=(2, 3, 2), clusters=((0, 2), (1,)), epsilons=(1.0, 0.5, 2.0)),
 ]
 JOINT = [mechanism for mechanism in MECHANISMS if not isinstance(mechanism, OLH)]
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 
 
 def population_of(mechanism):
-    """A skewed population in which one value is held by nobody."""
+    """A skewed population in which one value, or record, is held by nobody; one record is held by many."""
+    if isinstance(mechanism.k, tuple):
+        counts = np.resize([1, 0, 3, 2, 20], mechanism.k)
+        counts[-1] *= np.arange(mechanism.k[-1]) != 1
+        return Population.from_counts(counts)
     return Population.from_counts([7, 0, 3, 2, 4, 1][: mechanism.k])
+
+
+def flat(estimate):
+    """The estimate itself, or a list of one array an attribute joined into one."""
+    return np.concatenate(estimate, axis=-1) if isinstance(estimate, list) else estimate
 
 
 def user_level(mechanism, population, rng, runs):
     x = population.users()
-    return np.array([mechanism.estimate(mechanism.perturb(x, rng=rng)) for _ in range(runs)])
+    return np.array([flat(mechanism.estimate(mechanism.perturb(x, rng=rng))) for _ in range(runs)])
 
 
 @each_mechanism
 def test_simulate_has_the_stated_mean_and_variance(mechanism):
     population = population_of(mechanism)
-    runs = mechanism.simulate(population, rng=np.random.default_rng(1), runs=20_000)
-    assert check.mean_z(runs, mechanism.mean(population)) < 5
-    assert check.variance_z(runs, mechanism.variance(population)) < 5
-    assert check.variance_z(runs, 1.1 * mechanism.variance(population)) > 5
+    runs = flat(mechanism.simulate(population, rng=np.random.default_rng(1), runs=20_000))
+    assert check.mean_z(runs, flat(mechanism.mean(population))) < 5
+    assert check.variance_z(runs, flat(mechanism.variance(population))) < 5
+    assert check.variance_z(runs, 1.1 * flat(mechanism.variance(population))) > 5
 
 
 @each_mechanism
 def test_users_reports_have_the_stated_mean_and_variance(mechanism):
     population = population_of(mechanism)
     runs = user_level(mechanism, population, np.random.default_rng(2), 6_000)
-    assert check.mean_z(runs, mechanism.mean(population)) < 5
-    assert check.variance_z(runs, mechanism.variance(population)) < 5
-    assert check.variance_z(runs, 1.2 * mechanism.variance(population)) > 5
-    shifted = mechanism.mean(population) + 0.1 * np.sqrt(mechanism.variance(population))
+    assert check.mean_z(runs, flat(mechanism.mean(population))) < 5
+    assert check.variance_z(runs, flat(mechanism.variance(population))) < 5
+    assert check.variance_z(runs, 1.2 * flat(mechanism.variance(population))) > 5
+    shifted = flat(mechanism.mean(population)) + 0.1 * np.sqrt(flat(mechanism.variance(population)))
     assert check.mean_z(runs, shifted) > 5
 
 
@@ -57,7 +73,7 @@ def test_users_reports_have_the_stated_mean_and_variance(mechanism):
 def test_simulate_and_perturb_have_the_same_covariance(mechanism):
     population = population_of(mechanism)
     users = user_level(mechanism, population, np.random.default_rng(3), 6_000)
-    runs = mechanism.simulate(population, rng=np.random.default_rng(4), runs=200_000)
+    runs = flat(mechanism.simulate(population, rng=np.random.default_rng(4), runs=200_000))
     assert check.covariance_z(users, np.cov(runs.T)) < 5
     assert check.covariance_z(users, 1.2 * np.cov(runs.T)) > 5
 
@@ -65,16 +81,24 @@ def test_simulate_and_perturb_have_the_same_covariance(mechanism):
 @each_mechanism
 def test_the_estimate_is_unbiased(mechanism):
     population = population_of(mechanism)
-    assert np.array_equal(mechanism.mean(population), population.frequencies)
+    truth = [population.select(j).frequencies for j in range(population.d)]
+    assert np.array_equal(flat(mechanism.mean(population)), flat(truth))
 
 
 @each_mechanism
 def test_shapes_are_as_documented(mechanism):
     rng = np.random.default_rng(5)
     population = population_of(mechanism)
-    assert mechanism.estimate(mechanism.perturb(population.users(), rng=rng)).shape == (mechanism.k,)
-    assert mechanism.simulate(population, rng=rng, runs=3).shape == (3, mechanism.k)
-    assert mechanism.variance(population).shape == (mechanism.k,)
+    estimate = mechanism.estimate(mechanism.perturb(population.users(), rng=rng))
+    for value, runs in (
+        (estimate, ()),
+        (mechanism.variance(population), ()),
+        (mechanism.simulate(population, rng=rng, runs=3), (3,)),
+    ):
+        if isinstance(mechanism.k, tuple):
+            assert [part.shape for part in value] == [(*runs, size) for size in mechanism.k]
+        else:
+            assert value.shape == (*runs, mechanism.k)
 
 
 @each_mechanism
@@ -87,10 +111,11 @@ def test_the_same_generator_gives_the_same_reports(mechanism):
 
 @each_mechanism
 def test_one_user_is_enough_and_input_is_left_alone(mechanism):
-    x = np.array([1])
+    x = population_of(mechanism).users()[-1:]
+    before = x.copy()
     estimate = mechanism.estimate(mechanism.perturb(x, rng=np.random.default_rng(8)))
-    assert np.isfinite(estimate).all()
-    assert x.tolist() == [1]
+    assert np.isfinite(flat(estimate)).all()
+    assert np.array_equal(x, before)
 
 
 @each_mechanism
@@ -107,6 +132,7 @@ def test_reports_use_the_smallest_integer_type():
         assert GRR(k=k, epsilon=1.0).perturb(x, rng=rng).dtype == dtype
     assert OUE(k=9, epsilon=1.0).perturb(x, rng=rng).dtype == np.uint8
     assert OLH(k=9, epsilon=1.0).perturb(x, rng=rng)["y"].dtype == np.uint8
+    assert RRIndependent(k=(2, 257), channels=(1.0, 1.0)).perturb(np.array([[1, 256]]), rng=rng).dtype == np.uint16
 
 
 def test_grr_estimates_sum_to_one():
