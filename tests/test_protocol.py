@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from ldp_lib import check
+from ldp_lib.clustering import RRClusters
 from ldp_lib.composition import SPL
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.population import Population
+from ldp_lib.rr_matrix import RRIndependent, RRJoint
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
 MECHANISMS = [
@@ -23,6 +25,11 @@ MECHANISMS = [
     SPL(k=(2, 3, 4), epsilon=2.0),
     RSFD(k=(2, 3, 4), epsilon=1.0),
     RSRFD(k=(3, 2), epsilon=2.0, priors=((0.7, 0.0, 0.3), (0.4, 0.6))),
+    RRIndependent(k=(2, 3, 4), channels=(0.5, 2.0, 1.0)),
+    RRIndependent(k=(2, 3), channels=([[0.8, 0.2], [0.1, 0.9]], [[0.6, 0.3, 0.1], [0.1, 0.7, 0.2], [0.3, 0.1, 0.6]])),
+    RRJoint(k=(2, 3, 4), channel=2.5),
+    RRJoint(k=(3, 2), channel=np.full((6, 6), 0.1) + np.diag([0.4] * 6)),
+    RRClusters(k=(2, 3, 2), clusters=((0, 2), (1,)), epsilons=(1.0, 0.5, 2.0)),
 ]
 JOINT = [mechanism for mechanism in MECHANISMS if not isinstance(mechanism, OLH)]
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
@@ -132,6 +139,7 @@ def test_reports_use_the_smallest_integer_type():
     assert OLH(k=9, epsilon=1.0).perturb(x, rng=rng)["y"].dtype == np.uint8
     for mechanism in (SPL(k=(2, 257), epsilon=1.0), RSFD(k=(2, 257), epsilon=1.0)):
         assert mechanism.perturb(np.array([[1, 256]]), rng=rng).dtype == np.uint16
+    assert RRIndependent(k=(2, 257), channels=(1.0, 1.0)).perturb(np.array([[1, 256]]), rng=rng).dtype == np.uint16
 
 
 def test_grr_estimates_sum_to_one():

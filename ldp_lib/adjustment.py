@@ -1,0 +1,126 @@
+"""Raking: reweight records until their marginals are as wanted (iterative proportional fitting)."""
+
+import math
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldp_lib.population import check_records
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Raked:
+    """What `rake` found.
+
+    Parameters
+    ----------
+    weights : array of shape (n,)
+        The records' weights. They sum to 1 unless a value with a positive marginal has no weight left.
+    converged : bool
+        Whether a whole pass multiplied every positive weight by 1 to within `tolerance`, and all marginals are matched.
+    passes : int
+        Passes over the attributes that were made.
+    gap : float
+        Largest distance of a marginal of `weights` from its target.
+    message : str
+        Why it stopped.
+    """
+
+    weights: np.ndarray
+    converged: bool
+    passes: int
+    gap: float
+    message: str
+
+    def table(self, records, k):
+        """Return the weights summed over equal records, as an array of shape `k`."""
+        cell = np.ravel_multi_index(tuple(check_records(records, k, "records").T), k)
+        return np.bincount(cell, weights=self.weights, minlength=math.prod(k)).reshape(k)
+
+
+def rake(records, marginals, *, weights=None, tolerance=1e-9, max_passes=1000):
+    """Reweight records until each column's distribution is as given, as far as that is possible.
+
+    Parameters
+    ----------
+    records : array_like of int, shape (n, d)
+        Randomized records. A column may be a cluster of attributes, coded as one number.
+    marginals : sequence of d arrays
+        The wanted distribution of each column: not negative, summing to 1. Repair raw estimates first, with
+        `postprocess.project_simplex` or `postprocess.clip_normalize`.
+    weights : array_like, shape (n,), optional
+        Starting weights, such as counts of distinct records; equal if not given.
+    tolerance : float
+        A pass that changes every positive weight by a factor within `tolerance` of 1, at each column, is the last.
+    max_passes : int
+        Most passes over the columns.
+
+    Returns
+    -------
+    Raked
+        With ``converged=False`` if a wanted value has no record or only records of weight 0, if passes repeat without
+        matching the marginals (no reweighting of these records can), or if `max_passes` did not suffice. Nothing is
+        ever divided by 0.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong shape or is out of range.
+
+    Notes
+    -----
+    Deming and Stephan (1940); Domingo-Ferrer and Soria-Comas (2022), Algorithm 2. Chapter `rr_adjustment`.
+    """
+    marginals = [_check_marginal(marginal, j) for j, marginal in enumerate(marginals)]
+    records = check_records(records, tuple(map(len, marginals)), "records")
+    if isinstance(tolerance, bool) or not (isinstance(tolerance, numbers.Real) and 0 < tolerance < 1):
+        raise ValueError(f"tolerance must be a number above 0 and below 1; got {tolerance!r}")
+    if isinstance(max_passes, bool) or not (isinstance(max_passes, numbers.Integral) and max_passes >= 1):
+        raise ValueError(f"max_passes must be an integer of at least 1; got {max_passes!r}")
+    w = np.ones(len(records)) if weights is None else np.array(weights, dtype=float)
+    if w.shape != (len(records),) or not np.isfinite(w).all() or w.min() < 0 or not w.any():
+        raise ValueError(f"weights must be {len(records)} finite numbers of at least 0, not all 0; got {weights!r}")
+    w /= w.sum()
+    columns = [np.ascontiguousarray(column).astype(np.intp) for column in records.T]
+    for done in range(1, max_passes + 1):
+        largest = 0
+        start = w.copy()
+        for j, (column, target) in enumerate(zip(columns, marginals, strict=True)):
+            share = np.bincount(column, weights=w, minlength=target.size)
+            lost = np.flatnonzero((share == 0) & (target > 0))
+            if lost.size:
+                why = f"infeasible: no weight on value {lost[0]} of column {j}, whose marginal is {target[lost[0]]:.3g}"
+                return Raked(weights=w, converged=False, passes=done, gap=_gap(w, columns, marginals), message=why)
+            factor = np.divide(target, share, out=np.ones_like(target), where=share > 0)
+            largest = max(largest, np.abs(factor[share > 0] - 1).max())
+            w *= factor[column]
+        if largest <= tolerance:
+            return Raked(weights=w, converged=True, passes=done, gap=_gap(w, columns, marginals), message="converged")
+        moved = np.abs(w - start).max() / w.max()
+        if moved <= 1e-3 * tolerance * largest:  # where a limit exists but is slow, moves shrink like largest squared
+            why = "infeasible: passes repeat, and no reweighting of these records has these marginals"
+            return Raked(weights=w, converged=False, passes=done, gap=_gap(w, columns, marginals), message=why)
+    why = f"not converged in {max_passes} passes: the last changed a weight by a factor {largest:.3g} away from 1"
+    return Raked(weights=w, converged=False, passes=max_passes, gap=_gap(w, columns, marginals), message=why)
+
+
+def _gap(w, columns, marginals):
+    return float(
+        max(
+            np.abs(np.bincount(c, weights=w, minlength=m.size) - m).max()
+            for c, m in zip(columns, marginals, strict=True)
+        )
+    )
+
+
+def _check_marginal(marginal, j):
+    marginal = np.asarray(marginal, dtype=float)
+    allowed = f"marginals must be vectors of at least 2 probabilities that sum to 1; entry {j}"
+    if marginal.ndim != 1 or marginal.size < 2:
+        raise ValueError(f"{allowed} has shape {marginal.shape}")
+    if not np.isfinite(marginal).all() or marginal.min() < 0:
+        raise ValueError(f"{allowed} has least entry {marginal.min()}")
+    if abs(math.fsum(marginal) - 1) > 1e-9:
+        raise ValueError(f"{allowed} sums to {math.fsum(marginal)}")
+    return marginal

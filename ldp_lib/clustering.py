@@ -1,0 +1,223 @@
+"""Clusters of dependent attributes: measures of dependence, private ways to measure it, and the clustering."""
+
+import itertools
+import math
+import numbers
+
+import numpy as np
+
+from ldp_lib import pure
+from ldp_lib.population import Population, check_domain, check_records
+from ldp_lib.rr_matrix import ProductRR, RRJoint
+
+
+def covariance(table):
+    """Return the covariance of two attributes whose values are scored 0, 1, ..., from their joint table."""
+    table = _check_table(table)
+    a, b = np.arange(table.shape[0]), np.arange(table.shape[1])
+    total = table.sum()
+    return (a @ table @ b) / total - (a @ table.sum(axis=1)) * (b @ table.sum(axis=0)) / total**2
+
+
+def pearson(table):
+    """Return |r|, the absolute correlation of two ordinal attributes scored 0, 1, ..., from their joint table.
+
+    Zero if an attribute does not vary. Domingo-Ferrer and Soria-Comas (2022), Eq. (8). Chapter `rr_clusters`.
+    """
+    table = _check_table(table)
+    spread = 1
+    for share in (table.sum(axis=1) / table.sum(), table.sum(axis=0) / table.sum()):
+        score = np.arange(share.size)
+        spread *= score**2 @ share - (score @ share) ** 2
+    return min(1.0, abs(float(covariance(table))) / math.sqrt(spread)) if spread > 0 else 0.0
+
+
+def cramers_v(table):
+    """Return Cramer's V of two attributes, in [0, 1], from their joint table of counts or shares.
+
+    A value that nobody holds adds nothing to chi-squared, but counts as a category in the divisor. Domingo-Ferrer and
+    Soria-Comas (2022), Eq. (9). Chapter `rr_clusters`.
+    """
+    table = _check_table(table)
+    return min(1.0, math.sqrt(float(phi_squared(table)) / (min(table.shape) - 1)))
+
+
+def phi_squared(table):
+    """Return chi-squared over n, sum of (o - e)^2 / e with e the table's independent version, all as shares.
+
+    Exact if the table holds Fractions.
+    """
+    table = _check_table(table)
+    rows, columns, total = table.sum(axis=1), table.sum(axis=0), table.sum()
+    expected = np.outer(rows, columns) / total
+    seen = expected > 0
+    return ((table - expected)[seen] ** 2 / expected[seen]).sum() / total
+
+
+def dependences(population, measure=cramers_v):
+    """Return the symmetric (d, d) matrix of a measure over all pairs of attributes, with ones on the diagonal.
+
+    `Population.from_records(y, k=k)` of randomized records gives the attenuated dependences of Section 4.1.
+    """
+    return from_pairs(population.d, lambda i, j: measure(population.select(i, j).histogram))
+
+
+def from_pairs(d, dependence):
+    """Return the symmetric (d, d) matrix with ``dependence(i, j)`` off the diagonal and ones on it."""
+    matrix = np.eye(d)
+    for i, j in itertools.combinations(range(d), 2):
+        matrix[i, j] = matrix[j, i] = dependence(i, j)
+    return matrix
+
+
+def secure_sum(bits, *, rng):
+    """Return the number of ones among n parties' bits, as the parties' zero-sum shares reveal it, and what they say.
+
+    Party i draws n shares that sum to 0 modulo n+1 and sends the j-th to party j. Party j adds all shares received to
+    its bit and broadcasts the sum. The broadcasts' sum modulo n+1 is the count.
+
+    Parameters
+    ----------
+    bits : array_like of int, shape (n,)
+        One 0 or 1 a party.
+    rng : numpy.random.Generator
+        Source of randomness. Its coins are not cryptographically secure.
+
+    Returns
+    -------
+    count : int
+    broadcasts : array of int64, shape (n,)
+
+    Notes
+    -----
+    Domingo-Ferrer and Soria-Comas (2022), Section 4.2. All n^2 shares are drawn, one party at a time.
+    """
+    pure.require(rng=rng)
+    bits = pure.check_values(bits, 2, "bits").astype(np.int64)
+    n = bits.size
+    broadcasts = bits.copy()
+    for _ in range(n):
+        shares = rng.integers(n + 1, size=n)
+        shares[-1] = -shares[:-1].sum()
+        broadcasts += shares
+    broadcasts %= n + 1
+    return int(broadcasts.sum() % (n + 1)), broadcasts
+
+
+def secure_table(x, k, *, rng):
+    """Return the table of counts of two attributes, one secure sum a cell; `x` has shape (n, 2). Section 4.2."""
+    k = check_domain(k)
+    x = check_records(x, k)
+    table = np.zeros(k, dtype=np.int64)
+    for cell in np.ndindex(*k):
+        table[cell], _ = secure_sum((x == cell).all(axis=1).astype(np.int64), rng=rng)
+    return table
+
+
+def masked_table(x, k, epsilon, *, rng):
+    """Return the raw estimated table of two attributes: randomize pairs, count by secure sums, invert. Section 4.3.
+
+    Parameters
+    ----------
+    x : array_like of int, shape (n, 2)
+    k : sequence of 2 ints
+    epsilon : float
+        Budget of this one pair. Several pairs of one user add up: chapter `rr_clusters`.
+    """
+    mechanism = RRJoint(k=k, channel=epsilon)
+    y = mechanism.perturb(x, rng=rng)
+    counts = secure_table(y, mechanism.k, rng=rng)
+    return mechanism.estimate_table(Population.from_counts(counts).users())
+
+
+def cluster_attributes(dependence, k, *, max_cells, min_dependence):
+    """Return clusters of attributes by greedy merging, strongest dependence first.
+
+    Two clusters are as dependent as their most dependent pair of attributes. The strongest pair of clusters that fits
+    into `max_cells` is merged, until none has at least `min_dependence`. Ties go to the clusters that hold the lowest
+    attribute numbers. It ends after at most d - 1 merges.
+
+    Parameters
+    ----------
+    dependence : array_like, shape (d, d)
+        Symmetric, entries from 0 to 1; the diagonal is not read.
+    k : sequence of d ints
+        Domain sizes.
+    max_cells : int
+        Most cells of a merged cluster (the paper's T_v), at least the smallest domain size.
+    min_dependence : float
+        Least dependence at which clusters are merged (the paper's T_d), from 0 to 1.
+
+    Returns
+    -------
+    tuple of tuples of int
+        Sorted attribute numbers, clusters in the order of their first. An attribute above `max_cells` stays alone.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong shape, is out of range, or no attribute fits into `max_cells`.
+
+    Notes
+    -----
+    Domingo-Ferrer and Soria-Comas (2022), Algorithm 1. Chapter `rr_clusters`.
+    """
+    k, dependence = check_domain(k), np.asarray(dependence, dtype=float)
+    if dependence.shape != (len(k), len(k)) or not np.array_equal(dependence, dependence.T):
+        raise ValueError(f"dependence must be a symmetric {len(k)} by {len(k)} matrix; got shape {dependence.shape}")
+    pairs = dependence[~np.eye(len(k), dtype=bool)]
+    if not ((pairs >= 0) & (pairs <= 1)).all():
+        raise ValueError(f"dependence must be from 0 to 1; got {pairs[~((pairs >= 0) & (pairs <= 1))][0]}")
+    if isinstance(max_cells, bool) or not isinstance(max_cells, numbers.Integral):
+        raise TypeError(f"max_cells must be an integer; got {max_cells!r}")
+    if max_cells < min(k):
+        raise ValueError(f"max_cells must be at least the smallest domain size, {min(k)}; got {max_cells}")
+    if isinstance(min_dependence, bool) or not isinstance(min_dependence, numbers.Real):
+        raise TypeError(f"min_dependence must be a number from 0 to 1; got {min_dependence!r}")
+    if not 0 <= min_dependence <= 1:
+        raise ValueError(f"min_dependence must be a number from 0 to 1; got {min_dependence!r}")
+    clusters = [(j,) for j in range(len(k))]
+    while True:
+        candidates = [
+            (-dependence[np.ix_(a, b)].max(), a, b)
+            for a, b in itertools.combinations(clusters, 2)
+            if math.prod(k[j] for j in a + b) <= max_cells
+        ]
+        if not candidates or -min(candidates)[0] < min_dependence:
+            return tuple(clusters)
+        _, a, b = min(candidates)
+        clusters = sorted([c for c in clusters if c not in (a, b)] + [tuple(sorted(a + b))])
+
+
+def RRClusters(*, k, clusters, epsilons):
+    """Return `ProductRR` with a symmetric channel on each cluster, at the summed budgets of the cluster's attributes.
+
+    Parameters
+    ----------
+    k : sequence of d ints
+        Domain sizes.
+    clusters : sequence of sequences of int
+        A partition of the attributes, such as `cluster_attributes` gives.
+    epsilons : sequence of d floats
+        What each attribute would spend on its own; the whole report spends their sum, as `RRIndependent` does.
+
+    Notes
+    -----
+    Domingo-Ferrer and Soria-Comas (2022), Section 6.3.2, with the sign put right. Chapter `rr_clusters`.
+    """
+    k = check_domain(k)
+    if len(epsilons) != len(k):
+        raise ValueError(f"epsilons must have one entry an attribute, {len(k)}; got {len(epsilons)}")
+    budgets = [math.fsum(epsilons[j] for j in cluster) for cluster in clusters]
+    return ProductRR(k=k, clusters=clusters, channels=budgets)
+
+
+def _check_table(table):
+    table = np.asarray(table)
+    if table.ndim != 2 or min(table.shape) < 2:
+        raise ValueError(f"table must have two axes of at least 2 values; got shape {table.shape}")
+    if table.dtype.kind == "f" and not np.isfinite(table).all():
+        raise ValueError("table must be finite; got NaN or infinity")
+    if table.min() < 0 or not table.sum() > 0:
+        raise ValueError(f"table must have no negative entry and a positive sum; got least {table.min()}")
+    return table

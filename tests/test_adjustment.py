@@ -1,0 +1,111 @@
+"""Raking: what it reaches, and that it says so when it does not."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldp_lib.adjustment import rake
+
+HALF = [0.5, 0.5]
+EXAMPLE = [[0, 0]] * 4 + [[1, 0]] * 2 + [[1, 1]] * 4
+
+
+@settings(max_examples=50)
+@given(data=st.data())
+def test_a_full_table_is_matched_and_its_odds_ratios_stay(data):
+    a, b = data.draw(st.integers(2, 4)), data.draw(st.integers(2, 4))
+    table = np.array(data.draw(st.lists(st.integers(1, 9), min_size=a * b, max_size=a * b)), float).reshape(a, b)
+    targets = []
+    for size in (a, b):
+        raw = np.array(data.draw(st.lists(st.integers(1, 9), min_size=size, max_size=size)), float)
+        targets.append(raw / raw.sum())
+    cells = np.argwhere(table > 0)
+    raked = rake(cells, targets, weights=table.ravel())
+    assert raked.converged
+    assert raked.gap < 1e-8
+    found = raked.table(cells, (a, b))
+    for axis, target in enumerate(targets):
+        assert np.allclose(found.sum(axis=1 - axis), target, rtol=0, atol=1e-8)
+    odds = lambda t: t[:-1, :-1] * t[1:, 1:] / (t[1:, :-1] * t[:-1, 1:])  # noqa: E731
+    assert np.allclose(odds(found), odds(table), rtol=1e-9, atol=0)
+
+
+def test_records_and_their_counts_give_the_same():
+    rng = np.random.default_rng(1)
+    y = rng.integers(3, size=(500, 3))
+    targets = [[0.2, 0.3, 0.5], [0.6, 0.2, 0.2], [1 / 3, 1 / 3, 1 / 3]]
+    distinct, counts = np.unique(y, axis=0, return_counts=True)
+    one = rake(y, targets).table(y, (3, 3, 3))
+    other = rake(distinct, targets, weights=counts).table(distinct, (3, 3, 3))
+    assert np.allclose(one, other, rtol=1e-9, atol=0)
+
+
+def test_slow_convergence_is_reported_as_such():
+    raked = rake(EXAMPLE, [HALF, HALF])
+    assert not raked.converged
+    assert raked.passes == 1000
+    assert "not converged in 1000 passes" in raked.message
+    assert np.isclose(2 * raked.weights[4], 1 / (4 * 1001), rtol=1e-9)
+
+
+def test_infeasible_marginals_are_reported():
+    raked = rake([[0, 0], [1, 1]], [HALF, [0.25, 0.75]])
+    assert not raked.converged
+    assert "passes repeat" in raked.message
+    assert raked.gap == 0.25
+
+
+def test_a_wanted_value_without_records_is_reported():
+    raked = rake([[0, 0], [0, 1]], [HALF, HALF])
+    assert not raked.converged
+    assert "no weight on value 1 of column 0" in raked.message
+    assert np.isfinite(raked.weights).all()
+
+
+def test_zero_marginals_remove_records_and_never_divide():
+    raked = rake([[0, 0], [0, 1], [1, 0], [2, 1]], [[0.5, 0.5, 0.0], HALF])
+    assert np.isfinite(raked.weights).all()
+    assert raked.weights[3] == 0
+    both = rake([[0, 0], [1, 1]], [[1.0, 0.0], [0.0, 1.0]])
+    assert not both.converged
+    assert np.isfinite(both.weights).all()
+    assert "no weight on value 1 of column 1" in both.message
+
+
+@given(
+    y=st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1)), min_size=1, max_size=12),
+    first=st.sampled_from([[1, 0, 0], [0.5, 0.5, 0], [0.2, 0.3, 0.5]]),
+    second=st.sampled_from([[1, 0], HALF, [0.1, 0.9]]),
+)
+def test_nothing_is_ever_nan_and_converged_means_matched(y, first, second):
+    raked = rake(y, [first, second], max_passes=200)
+    assert np.isfinite(raked.weights).all()
+    assert raked.weights.min() >= 0
+    assert raked.converged == (raked.message == "converged")
+    if raked.converged:
+        assert raked.gap < 1e-8
+
+
+BAD = [
+    ({"marginals": [HALF, [0.5, 0.6]]}, "entry 1 sums to"),
+    ({"marginals": [HALF, [-0.1, 1.1]]}, "entry 1 has least entry -0.1"),
+    ({"marginals": [HALF, [np.nan, 1.0]]}, "entry 1 has least entry nan"),
+    ({"marginals": [HALF, [1.0]]}, "entry 1 has shape"),
+    ({"marginals": [HALF]}, "records must have at least one row and 1 columns"),
+    ({"records": [[0, 2]]}, "records must be from 0 to 1 in column 1; got 2"),
+    ({"records": np.zeros((0, 2), int)}, "records must have at least one row"),
+    ({"weights": [1.0]}, "weights must be 10 finite numbers"),
+    ({"weights": [0.0] * 10}, "weights must be 10 finite numbers"),
+    ({"weights": [-1.0] + [1.0] * 9}, "weights must be 10 finite numbers"),
+    ({"tolerance": 0}, "tolerance must be"),
+    ({"tolerance": float("nan")}, "tolerance must be"),
+    ({"max_passes": 0}, "max_passes must be"),
+    ({"max_passes": 1.5}, "max_passes must be"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD, ids=lambda v: str(v)[:40])
+def test_bad_input_is_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        rake(**{"records": EXAMPLE, "marginals": [HALF, HALF], **change})

@@ -1,0 +1,132 @@
+"""Dependence measures, private ways to measure dependence, and the clustering."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import contingency
+
+from ldp_lib import check, clustering
+from ldp_lib.datasets import load_adult
+from ldp_lib.population import Population
+
+TABLE = np.array([[20, 5, 1], [4, 9, 11]])
+
+
+def test_measures_agree_with_scipy_and_numpy():
+    a, b = np.repeat(np.argwhere(TABLE >= 0), TABLE.ravel(), axis=0).T
+    assert math.isclose(clustering.cramers_v(TABLE), contingency.association(TABLE, method="cramer"))
+    assert math.isclose(clustering.pearson(TABLE), abs(np.corrcoef(a, b)[0, 1]))
+    assert math.isclose(clustering.covariance(TABLE), np.cov(a, b, ddof=0)[0, 1])
+    assert clustering.phi_squared(np.array([[Fraction(1, 2), 0], [0, Fraction(1, 2)]])) == 1
+
+
+def test_measures_at_their_ends():
+    assert clustering.cramers_v(np.eye(3)) == clustering.pearson(np.eye(3)) == 1
+    assert clustering.cramers_v(np.ones((2, 3))) == clustering.pearson(np.ones((2, 3))) == 0
+    assert clustering.pearson([[1, 1], [0, 0]]) == clustering.cramers_v([[1, 1], [0, 0]]) == 0
+
+
+@pytest.mark.parametrize("table", [[[1, 2]], [1, 2], [[0, 0], [0, 0]], [[-1, 2], [3, 4]], [[np.nan, 1.0], [1, 1]]])
+def test_bad_tables_are_refused(table):
+    for measure in (clustering.cramers_v, clustering.pearson):
+        with pytest.raises(ValueError, match="table must"):
+            measure(table)
+
+
+@given(bits=st.lists(st.integers(0, 1), min_size=1, max_size=30), seed=st.integers(0, 99))
+def test_the_secure_sum_is_the_sum(bits, seed):
+    count, broadcasts = clustering.secure_sum(bits, rng=np.random.default_rng(seed))
+    assert count == sum(bits)
+    assert len(broadcasts) == len(bits)
+    assert ((broadcasts >= 0) & (broadcasts <= len(bits))).all()
+
+
+def test_the_broadcasts_are_uniform_whoever_has_the_one():
+    rng = np.random.default_rng(1)
+    for bits in ([1, 0, 0], [0, 0, 1]):
+        runs = np.array([clustering.secure_sum(bits, rng=rng)[1] for _ in range(8000)])
+        law = {(a, b, (1 - a - b) % 4): 1 / 16 for a in range(4) for b in range(4)}
+        assert check.law_z(runs, law) < 5
+        tilted = {key: (1.2 if key[0] < 2 else 0.8) / 16 for key in law}
+        assert check.law_z(runs, tilted) > 5
+
+
+def test_secure_and_masked_tables():
+    x = Population.from_counts([[5, 0, 2], [1, 4, 3]]).users()
+    rng = np.random.default_rng(1)
+    assert clustering.secure_table(x, (2, 3), rng=rng).tolist() == [[5, 0, 2], [1, 4, 3]]
+    runs = np.array([clustering.masked_table(x, (2, 3), 2.0, rng=rng).ravel() for _ in range(2000)])
+    truth = np.array([5, 0, 2, 1, 4, 3]) / 15
+    assert check.mean_z(runs, truth) < 5 < check.mean_z(runs, np.roll(truth, 1))
+
+
+def test_dependences_of_adult_are_those_of_its_tables():
+    adult = load_adult()
+    matrix = clustering.dependences(adult)
+    assert matrix.shape == (8, 8)
+    assert np.array_equal(matrix, matrix.T)
+    assert math.isclose(matrix[4, 6], contingency.association(adult.select(4, 6).histogram, method="cramer"))
+
+
+def test_clusters_of_a_small_case_by_hand():
+    dependence = np.array([[1, 0.9, 0.5, 0.4], [0.9, 1, 0.8, 0.1], [0.5, 0.8, 1, 0.6], [0.4, 0.1, 0.6, 1]])
+
+    def clusters(max_cells, min_dependence):
+        return clustering.cluster_attributes(
+            dependence, (2, 3, 4, 5), max_cells=max_cells, min_dependence=min_dependence
+        )
+
+    assert clusters(10**6, 0) == ((0, 1, 2, 3),)
+    assert clusters(6, 0) == ((0, 1), (2,), (3,))
+    assert clusters(20, 0.5) == ((0, 1), (2, 3))  # {0, 1} and {2} are next, but have 24 cells
+    assert clusters(24, 0.5) == ((0, 1, 2), (3,))
+    assert clusters(20, 0.7) == ((0, 1), (2,), (3,))
+    assert clusters(2, 0) == ((0,), (1,), (2,), (3,))
+    assert clusters(10**6, 1) == ((0,), (1,), (2,), (3,))
+
+
+@given(data=st.data(), d=st.integers(1, 6))
+def test_clustering_ends_with_a_partition_within_the_cap(data, d):
+    k = data.draw(st.lists(st.integers(2, 9), min_size=d, max_size=d))
+    upper = np.triu(data.draw(st.lists(st.lists(st.sampled_from([0, 0.3, 0.5, 1]), min_size=d, max_size=d), min_size=d, max_size=d)), 1)  # fmt: skip  # noqa: E501
+    cap, floor = data.draw(st.integers(min(k), 200)), data.draw(st.sampled_from([0, 0.3, 0.5, 1]))
+    dependence = upper + upper.T
+    clusters = clustering.cluster_attributes(dependence, k, max_cells=cap, min_dependence=floor)
+    assert sorted(j for c in clusters for j in c) == list(range(d))
+    sizes = [math.prod(k[j] for j in c) for c in clusters]
+    assert all(size <= cap or len(c) == 1 for c, size in zip(clusters, sizes, strict=True))
+    for i, a in enumerate(clusters):
+        for b, size in zip(clusters[:i], sizes, strict=False):
+            assert size * sizes[i] > cap or dependence[np.ix_(a, b)].max() < floor
+
+
+def test_bad_thresholds_and_matrices_are_refused():
+    good = {"dependence": np.eye(2), "k": (3, 4), "max_cells": 12, "min_dependence": 0.5}
+    for change, error, message in (
+        ({"max_cells": 2}, ValueError, "max_cells must be at least the smallest domain size, 3; got 2"),
+        ({"max_cells": 12.0}, TypeError, "max_cells must be an integer; got 12.0"),
+        ({"max_cells": True}, TypeError, "max_cells must be an integer; got True"),
+        ({"min_dependence": -0.1}, ValueError, "min_dependence must be a number from 0 to 1; got -0.1"),
+        ({"min_dependence": 1.1}, ValueError, "min_dependence must be a number from 0 to 1; got 1.1"),
+        ({"min_dependence": float("nan")}, ValueError, "min_dependence must be a number from 0 to 1; got nan"),
+        ({"min_dependence": "0"}, TypeError, "min_dependence must be a number from 0 to 1; got '0'"),
+        ({"dependence": np.eye(3)}, ValueError, r"2 by 2 matrix; got shape \(3, 3\)"),
+        ({"dependence": [[1, 0.2], [0.3, 1]]}, ValueError, "symmetric"),
+        ({"dependence": [[1, 1.2], [1.2, 1]]}, ValueError, "from 0 to 1; got 1.2"),
+        ({"dependence": [[1, np.nan], [np.nan, 1]]}, ValueError, "symmetric"),
+    ):
+        with pytest.raises(error, match=message):
+            clustering.cluster_attributes(**{**good, **change})
+
+
+def test_bad_input_to_secure_sums_is_refused():
+    with pytest.raises(ValueError, match="bits must be"):
+        clustering.secure_sum([0, 2], rng=np.random.default_rng(1))
+    with pytest.raises(TypeError, match="rng must be"):
+        clustering.secure_sum([0, 1], rng=1)
+    with pytest.raises(ValueError, match="epsilon must be"):
+        clustering.masked_table([[0, 1]], (2, 2), 0, rng=np.random.default_rng(1))
