@@ -6,6 +6,7 @@ import pytest
 from ldp_lib import check
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
+from ldp_lib.jrr import JRR, KJRR
 from ldp_lib.population import Population
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
@@ -18,6 +19,10 @@ MECHANISMS = [
     UnaryEncoding(k=3, epsilon=2.0, q=0.4),
     OLH(k=6, epsilon=1.0),
     OLH(k=4, epsilon=2.0, g=3),
+    JRR(p=0.6, rho=-0.5),
+    JRR(p=0.75, rho=0.8),
+    KJRR(k=4, p=0.5, rho=-0.9),
+    KJRR(k=3, p=0.4, rho=1.5),
 ]
 JOINT = [mechanism for mechanism in MECHANISMS if not isinstance(mechanism, OLH)]
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
