@@ -9,6 +9,7 @@ from ldp_lib.composition import SPL
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
+from ldp_lib.jrr import JRR, KJRR
 from ldp_lib.population import Population
 from ldp_lib.rr_matrix import RRIndependent, RRJoint
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
@@ -30,6 +31,10 @@ MECHANISMS = [
     RRJoint(k=(2, 3, 4), channel=2.5),
     RRJoint(k=(3, 2), channel=np.full((6, 6), 0.1) + np.diag([0.4] * 6)),
     RRClusters(k=(2, 3, 2), clusters=((0, 2), (1,)), epsilons=(1.0, 0.5, 2.0)),
+    JRR(p=0.6, rho=-0.5),
+    JRR(p=0.75, rho=0.8),
+    KJRR(k=4, p=0.5, rho=-0.9),
+    KJRR(k=3, p=0.4, rho=1.5),
 ]
 JOINT = [mechanism for mechanism in MECHANISMS if not isinstance(mechanism, OLH)]
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)

@@ -1,0 +1,278 @@
+"""Joint randomized response: the law by enumeration of all pairings, the best parameters, the protocols, bad input."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldp_lib import check, jrr, jrr_privacy
+from ldp_lib.population import Population
+
+BINARY = [
+    (Fraction(3, 5), Fraction(-1, 2)),
+    (Fraction(3, 5), Fraction(-2, 3)),
+    (Fraction(3, 4), Fraction(-1, 5)),
+    (Fraction(4, 5), Fraction(9, 10)),
+]
+
+
+def pairings(users):
+    """All ways to pair the users; one of an odd number stays alone."""
+    if len(users) % 2:
+        return [[(u,), *rest] for u in users for rest in pairings([v for v in users if v != u])]
+    if not users:
+        return [[]]
+    first, *others = users
+    return [[(first, u), *rest] for u in others for rest in pairings([v for v in others if v != u])]
+
+
+def truth_law(n, p, rho):
+    """Probability of every vector of truths, averaged over all pairings."""
+    cells = jrr.table(p, rho)
+    law = dict.fromkeys(itertools.product((0, 1), repeat=n), 0)
+    groups = pairings(list(range(n)))
+    for truths, pairing in itertools.product(law, groups):
+        chance = Fraction(1, len(groups))
+        for pair in pairing:
+            told = [truths[u] for u in pair]
+            chance *= cells[2 - sum(told)] if len(pair) == 2 else (p if told[0] else 1 - p)
+        law[truths] += chance
+    return law
+
+
+@pytest.mark.parametrize(("p", "rho"), BINARY)
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
+def test_mean_and_variance_equal_enumeration_over_all_pairings(n, p, rho):
+    law = truth_law(n, p, rho)
+    assert sum(law.values()) == 1
+    for n1 in range(n + 1):
+        x = [1] * n1 + [0] * (n - n1)
+        estimates = {
+            truths: (sum(v if t else 1 - v for v, t in zip(x, truths, strict=True)) - n * (1 - p)) / (2 * p - 1)
+            for truths in law
+        }
+        mean = sum(chance * estimates[truths] for truths, chance in law.items())
+        assert mean == n1
+        second = sum(chance * estimates[truths] ** 2 for truths, chance in law.items())
+        assert second - mean**2 == jrr.variance(Fraction(n1), n, p, rho, odd=n % 2)
+
+
+@pytest.mark.parametrize("counts", [(2, 1, 1), (2, 0, 1), (1, 2)])
+def test_the_variance_for_k_values_equals_enumeration(counts):
+    k, p, rho = len(counts), Fraction(1, 2) + Fraction(1, 10), Fraction(-1, 2)
+    q = (1 - p) / (k - 1)
+    both, one, none = jrr.table(p, rho, k)
+    x = [v for v, count in enumerate(counts) for _ in range(count)]
+    n, groups = len(x), pairings(list(range(len(x))))
+    first = second = 0
+    for y, pairing in itertools.product(itertools.product(range(k), repeat=n), groups):
+        chance = Fraction(1, len(groups))
+        for pair in pairing:
+            true = [x[u] == y[u] for u in pair]
+            chance *= (both, one, none)[2 - sum(true)] if len(pair) == 2 else (p if true[0] else q)
+        estimate = (y.count(0) - n * q) / (p - q)
+        first, second = first + chance * estimate, second + chance * estimate**2
+    assert first == counts[0]
+    assert second - first**2 == jrr.variance(Fraction(counts[0]), n, p, rho, k, odd=n % 2)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_the_table_is_a_distribution_exactly_on_the_range_of_rho(k):
+    for p in (Fraction(3, 5), Fraction(9, 10), Fraction(1)):
+        low, high = jrr.rho_range(p, k)
+        for rho in (low, high, (low + high) / 2):
+            both, one, none = jrr.table(p, rho, k)
+            assert both + 2 * (k - 1) * one + (k - 1) ** 2 * none == 1
+            assert both + (k - 1) * one == p
+            assert min(both, one, none) >= 0
+        if p < 1:
+            assert min(*jrr.table(p, low - Fraction(1, 1000), k), 0) < 0
+            assert min(*jrr.table(p, high + Fraction(1, 1000), k), 0) < 0
+
+
+@pytest.mark.parametrize(("p", "rho"), BINARY)
+@pytest.mark.parametrize("n", [2, 4, 6])
+def test_privacy_of_transcripts_and_of_colluders_equals_enumeration(n, p, rho):
+    law = truth_law(n, p, rho)
+    true, false = jrr_privacy.transcript_chances(float(p), float(rho), n)
+    for a in range(n):
+        for side, mine in ((true, 1), (false, 0)):
+            exact = sum(chance for t, chance in law.items() if t[0] == mine and sum(t) - t[0] == a)
+            assert side[a] == pytest.approx(float(exact), rel=1e-12, abs=1e-300)
+    ratios = [
+        law[1, *rest] / law[0, *rest] if law[0, *rest] else math.inf
+        for rest in itertools.product((0, 1), repeat=n - 1)
+        if law[1, *rest] or law[0, *rest]
+    ]
+    worst = max(max(ratios), max(1 / r if r else math.inf for r in ratios))
+    assert jrr_privacy.transcript_ratio(p, rho) == worst
+    for epsilon in (0.0, 0.5, 2.0):
+        e = Fraction(math.exp(epsilon))
+        other = {t: law[1 - t[0], *t[1:]] for t in law}
+        delta = sum(max(0, chance - e * other[t]) for t, chance in law.items())
+        assert jrr_privacy.transcript_delta(epsilon, float(p), float(rho), n) == pytest.approx(float(delta), abs=1e-13)
+    for m in range(n if rho < 0 else 0):
+        worst = 0
+        for revealed in itertools.product((0, 1), repeat=m):
+            mine = [sum(c for t, c in law.items() if t[: m + 1] == (*revealed, own)) for own in (0, 1)]
+            for a, b in (mine, mine[::-1]):
+                if a or b:
+                    worst = max(worst, a / b if b else math.inf)
+        assert jrr_privacy.colluder_ratio(p, rho, n, m) == worst
+
+
+def test_chances_at_ten_thousand_users_are_those_of_rational_arithmetic():
+    n, p, rho = 1_000, Fraction(21, 40), Fraction(-3, 8)
+    both, one, none = jrr.table(p, rho)
+    # The coefficients of (none + 2 one z + both z^2)^(n/2), by its recurrence over the rationals.
+    law = [none ** (n // 2)]
+    for t in range(n):
+        before = law[t - 1] if t else 0
+        law.append(((n // 2 - t) * 2 * one * law[t] + (n - t + 1) * both * before) / (none * (t + 1)))
+    assert sum(law) == 1
+    true, false = jrr_privacy.transcript_chances(float(p), float(rho), n)
+    assert np.allclose(true, [float(law[a + 1] * (a + 1) / n) for a in range(n)], rtol=1e-10, atol=1e-280)
+    assert np.allclose(false, [float(law[a] * (n - a) / n) for a in range(n)], rtol=1e-10, atol=1e-280)
+
+
+@given(
+    epsilon=st.floats(0.05, 3), pairs=st.integers(1, 500), share=st.floats(0, 0.999), n1=st.none() | st.integers(0, 2)
+)
+@settings(max_examples=60, deadline=None)
+def test_no_point_of_a_grid_beats_the_optimal_parameters(epsilon, pairs, share, n1):
+    n = 2 * pairs
+    colluders, n1 = int(share * n), None if n1 is None else n1 * n // 2
+    p, rho = jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=colluders, n1=n1)
+    e = math.exp(epsilon)
+    assert jrr.printed_ratio(p, rho, n, colluders) <= e * (1 + 1e-9)
+    counts = np.arange(n + 1) if n1 is None else np.array([n1])
+    best = jrr.variance(counts, n, p, rho).mean()
+    for q in np.linspace(0.5, e / (1 + e), 40)[1:]:
+        low, high = jrr.rho_range(q)
+        grid = np.linspace(low, high, 81)
+        grid = grid[jrr.printed_ratio(q, grid, n, colluders) <= e]
+        values = [jrr.variance(counts, n, q, r).mean() for r in grid]
+        assert min(values, default=math.inf) >= best * (1 - 1e-9)
+
+
+def test_algorithm_1_is_the_printed_double_loop():
+    for epsilon, n, colluders in ((0.5, 100, 3), (0.1, 1000, 5), (1.0, 10, 9)):
+        step_p, step_rho = 1e-3, 1e-3
+        e = math.exp(epsilon)
+        p, found = e / (1 + e) - step_p, None
+        while p > 0.5 and found is None:
+            rho = 1 - 1 / p
+            while rho <= 1 and found is None:
+                if jrr.printed_ratio(p, rho, n, colluders) <= e:
+                    found = p, rho
+                rho += step_rho
+            p -= step_p
+        got = jrr.algorithm_1(epsilon=epsilon, n=n, colluders=colluders, step_p=step_p, step_rho=step_rho)
+        assert got == pytest.approx(found, abs=1e-9)
+    assert jrr.algorithm_1(epsilon=1e-4, n=100, colluders=1) is None
+
+
+@pytest.mark.parametrize("protocol", [jrr.server_protocol, jrr.shuffle_protocol])
+def test_both_protocols_realise_the_table(protocol):
+    p, rho, rng = 0.6, -0.5, np.random.default_rng(1)
+    x = rng.integers(2, size=200_000)
+    run = protocol(x, p=p, rho=rho, rng=rng)
+    users = np.arange(x.size)
+    assert (run["partner"][run["partner"]] == users).all()
+    assert (run["partner"] != users).all()
+    assert (run["sign"] == -run["sign"][run["partner"]]).all()
+    assert ((run["y"] == x) == run["true"]).all()
+    one = users < run["partner"]
+    cell = 2 * run["true"][one] + run["true"][run["partner"][one]]
+    both, mixed, none = jrr.table(p, rho)
+    law = {(3,): both, (2,): mixed, (1,): mixed, (0,): none}
+    assert check.law_z(cell[:, None], law) < 5
+    assert check.law_z(cell[:, None], {(3,): p * p, (2,): p * (1 - p), (1,): p * (1 - p), (0,): (1 - p) ** 2}) > 5
+
+
+def test_step_4_as_printed_gives_some_pairs_equal_signs():
+    run = jrr.shuffle_protocol([0, 1] * 50, p=0.6, rho=-0.5, rng=np.random.default_rng(1), parity="inverse")
+    assert (run["sign"] == run["sign"][run["partner"]]).any()
+
+
+def test_estimates_from_the_server_protocol_have_the_variance_of_the_table():
+    rng, x = np.random.default_rng(1), np.array([1] * 7 + [0])
+    mechanism = jrr.JRR(p=0.6, rho=-0.5)
+    runs = np.array(
+        [mechanism.estimate(jrr.server_protocol(x, p=0.6, rho=-0.5, rng=rng)["y"])[1] for _ in range(10_000)]
+    )
+    right = mechanism.variance(Population.from_records(x, k=2))[1]
+    assert check.variance_z(runs, right) < 5 < check.variance_z(runs, 1.2 * right)
+
+
+@pytest.mark.parametrize("n", [3, 5])
+def test_an_odd_number_of_users_has_the_stated_variance(n):
+    population, mechanism = Population.from_counts([1, n - 1]), jrr.JRR(p=0.6, rho=-0.6)
+    right = mechanism.variance(population)
+    rng = np.random.default_rng(1)
+    users = np.array([mechanism.estimate(mechanism.perturb(population.users(), rng=rng)) for _ in range(20_000)])
+    runs = mechanism.simulate(population, rng=rng, runs=40_000)
+    for sample in (users, runs):
+        assert check.variance_z(sample, right) < 5 < check.variance_z(sample, 1.1 * right)
+
+
+def test_one_formula_serves_symbols_fractions_and_floats():
+    p, rho, n, n1 = sp.symbols("p rho n n1")
+    symbolic = jrr.variance(n1, n, p, rho)
+    point = {p: sp.Rational(3, 5), rho: sp.Rational(-1, 2), n: 8, n1: 3}
+    exact = jrr.variance(Fraction(3), 8, Fraction(3, 5), Fraction(-1, 2))
+    assert symbolic.subs(point) == sp.Rational(exact.numerator, exact.denominator)
+    assert jrr.variance(3, 8, 0.6, -0.5) == pytest.approx(float(exact), rel=1e-13)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"p": 0.5, "rho": 0.0}, "p must be above 1/k = 0.5 and at most 1; got 0.5"),
+        ({"p": 1.01, "rho": 0.0}, "p must be above 1/k"),
+        ({"p": float("nan"), "rho": 0.0}, "p must be above 1/k"),
+        ({"p": 0.8, "rho": -0.26}, "rho must be from -0.25 to 1 for p = 0.8 and k = 2; got -0.26"),
+        ({"p": 0.8, "rho": 1.01}, "rho must be from -0.25 to 1"),
+        ({"p": 0.8, "rho": "0"}, "rho must be a number; got '0'"),
+    ],
+)
+def test_bad_parameters_are_refused(arguments, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        jrr.JRR(**arguments)
+
+
+@pytest.mark.parametrize("find", [jrr.optimal_parameters, jrr.algorithm_1])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n": 7}, "n must be an even integer of at least 2; got 7"),
+        ({"n": 8.0}, "n must be an integer; got 8.0"),
+        ({"colluders": 8}, "colluders must be from 0 to n - 1 = 7; got 8"),
+        ({"colluders": -1}, "colluders must be from 0"),
+        ({"epsilon": 0.0}, "epsilon must be a number from"),
+    ],
+)
+def test_bad_designs_are_refused(find, change, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        find(**{"epsilon": 1.0, "n": 8, "colluders": 1, **change})
+
+
+def test_other_bad_input_is_refused():
+    rng = np.random.default_rng(1)
+    with pytest.raises(ValueError, match="n1 must be None or an integer from 0 to 8; got 9"):
+        jrr.optimal_parameters(epsilon=1.0, n=8, colluders=1, n1=9)
+    with pytest.raises(ValueError, match="step_p must be from"):
+        jrr.algorithm_1(epsilon=1.0, n=8, colluders=1, step_p=0.0)
+    with pytest.raises(ValueError, match=r"rho must be from -0\.25 to 0 for this protocol; got 0\.1"):
+        jrr.server_protocol([0, 1], p=0.8, rho=0.1, rng=rng)
+    with pytest.raises(ValueError, match="x must hold an even number of users for this protocol; got 3"):
+        jrr.shuffle_protocol([0, 1, 1], p=0.8, rho=-0.1, rng=rng)
+    with pytest.raises(ValueError, match="parity must be 'place' or 'inverse'; got 'odd'"):
+        jrr.shuffle_protocol([0, 1], p=0.8, rho=-0.1, rng=rng, parity="odd")
+    with pytest.raises(ValueError, match="rho must be at most 0"):
+        jrr_privacy.colluder_ratio(0.6, 0.1, 8, 1)
