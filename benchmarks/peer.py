@@ -9,9 +9,13 @@ import numpy as np
 
 
 def make_data(n, k):
-    """Return n values from 0 to k-1, half of them 0, a quarter 1, and so on; always the same."""
-    values = np.random.default_rng(1).geometric(0.5, n) - 1
-    return np.minimum(values, k - 1)
+    """Return n values from 0 to k-1, or n records if k lists domain sizes; always the same.
+
+    Half of all values are 0, a quarter are 1, and so on.
+    """
+    shape = (n, len(k)) if isinstance(k, list) else n
+    values = np.random.default_rng(1).geometric(0.5, shape) - 1
+    return np.minimum(values, np.array(k) - 1)
 
 
 def multi_freq_ldpy_grr(k, epsilon):
@@ -30,6 +34,21 @@ def multi_freq_ldpy_olh(k, epsilon):
     from multi_freq_ldpy.pure_frequency_oracles.LH import LH_Aggregator_MI, LH_Client
 
     return lambda v: LH_Client(v, k, epsilon), lambda y: LH_Aggregator_MI(y, k, epsilon)
+
+
+def multi_freq_ldpy_spl(k, epsilon):
+    from multi_freq_ldpy.mdim_freq_est.SPL_solution import SPL_GRR_Aggregator_MI, SPL_GRR_Client
+
+    d = len(k)
+    return lambda v: SPL_GRR_Client(v, k, d, epsilon), lambda y: SPL_GRR_Aggregator_MI(y, k, d, epsilon)
+
+
+def multi_freq_ldpy_rsfd(k, epsilon):
+    """Return RS+FD at a nominal epsilon; the sampled attribute gets log(d (exp(epsilon) - 1) + 1)."""
+    from multi_freq_ldpy.mdim_freq_est.RSpFD_solution import RSpFD_GRR_Aggregator_MI, RSpFD_GRR_Client
+
+    d = len(k)
+    return lambda v: RSpFD_GRR_Client(v, k, d, epsilon), lambda y: RSpFD_GRR_Aggregator_MI(y, k, d, epsilon)
 
 
 def pure_ldp(client, server, k):
@@ -65,6 +84,8 @@ ORACLES = {
     ("multi-freq-ldpy", "GRR"): multi_freq_ldpy_grr,
     ("multi-freq-ldpy", "OUE"): multi_freq_ldpy_oue,
     ("multi-freq-ldpy", "OLH"): multi_freq_ldpy_olh,
+    ("multi-freq-ldpy", "SPL"): multi_freq_ldpy_spl,
+    ("multi-freq-ldpy", "RSFD"): multi_freq_ldpy_rsfd,
     ("pure-ldp", "GRR"): pure_ldp_grr,
     ("pure-ldp", "OUE"): pure_ldp_oue,
     ("pure-ldp", "OLH"): pure_ldp_olh,
@@ -80,17 +101,26 @@ def measure(library, mechanism, n, k, epsilon):
     reports = [perturb(v) for v in x]
     estimated = estimate(reports)
     seconds = time.process_time() - start
-    return {"seconds": seconds, "estimate": list(map(float, estimated)), "bytes": size(reports[0])}
+    estimate = np.hstack(estimated).tolist()
+    return {"seconds": seconds, "estimate": estimate, "bytes": size(reports[0])}
+
+
+def witness(n, epsilon):
+    """Return how often multi-freq-ldpy's RS+FD reports 00, from n records 00 and from n records 11."""
+    perturb, _ = multi_freq_ldpy_rsfd([2, 2], epsilon)
+    np.random.seed(1)  # noqa: NPY002  the library draws from NumPy's global state
+    return [sum(list(perturb(record)) == [0, 0] for _ in range(n)) for record in ((0, 0), (1, 1))]
 
 
 def size(report):
     """Return the bytes of a report: an array's data, or the Python objects."""
     if isinstance(report, np.ndarray):
         return report.nbytes
-    return sys.getsizeof(report) + (sum(map(sys.getsizeof, report)) if isinstance(report, tuple) else 0)
+    return sys.getsizeof(report) + (sum(map(sys.getsizeof, report)) if isinstance(report, tuple | list) else 0)
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     for line in sys.stdin:
-        print(json.dumps(measure(**json.loads(line))), flush=True)
+        request = json.loads(line)
+        print(json.dumps((witness if "mechanism" not in request else measure)(**request)), flush=True)

@@ -5,6 +5,8 @@ import pytest
 
 from ldp_lib import check
 from ldp_lib.clustering import RRClusters
+from ldp_lib.composition import SPL
+from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.population import Population
@@ -20,6 +22,9 @@ MECHANISMS = [
     UnaryEncoding(k=3, epsilon=2.0, q=0.4),
     OLH(k=6, epsilon=1.0),
     OLH(k=4, epsilon=2.0, g=3),
+    SPL(k=(2, 3, 4), epsilon=2.0),
+    RSFD(k=(2, 3, 4), epsilon=1.0),
+    RSRFD(k=(3, 2), epsilon=2.0, priors=((0.7, 0.0, 0.3), (0.4, 0.6))),
     RRIndependent(k=(2, 3, 4), channels=(0.5, 2.0, 1.0)),
     RRIndependent(k=(2, 3), channels=([[0.8, 0.2], [0.1, 0.9]], [[0.6, 0.3, 0.1], [0.1, 0.7, 0.2], [0.3, 0.1, 0.6]])),
     RRJoint(k=(2, 3, 4), channel=2.5),
@@ -132,6 +137,8 @@ def test_reports_use_the_smallest_integer_type():
         assert GRR(k=k, epsilon=1.0).perturb(x, rng=rng).dtype == dtype
     assert OUE(k=9, epsilon=1.0).perturb(x, rng=rng).dtype == np.uint8
     assert OLH(k=9, epsilon=1.0).perturb(x, rng=rng)["y"].dtype == np.uint8
+    for mechanism in (SPL(k=(2, 257), epsilon=1.0), RSFD(k=(2, 257), epsilon=1.0)):
+        assert mechanism.perturb(np.array([[1, 256]]), rng=rng).dtype == np.uint16
     assert RRIndependent(k=(2, 257), channels=(1.0, 1.0)).perturb(np.array([[1, 256]]), rng=rng).dtype == np.uint16
 
 

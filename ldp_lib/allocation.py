@@ -1,0 +1,266 @@
+"""Splitting one privacy budget over several attributes: equal and optimal splits, and mechanisms that spend them.
+
+Two ways to report an attribute: symmetric unary encoding (binary randomized response, BRR) and generalized randomized
+response (multivariate, MRR). Equal shares make BRR and MRR; the shares of least total squared error, OBRR and OMRR.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldp_lib import pure
+from ldp_lib.grr import GRR
+from ldp_lib.population import check_domain, check_records
+from ldp_lib.unary import SUE
+
+
+def brr_error(z, k):
+    """Return n times the total squared error of one attribute's frequencies under symmetric unary encoding.
+
+    Parameters
+    ----------
+    z : number, array or symbol
+        exp(budget / 2) - 1, where the budget is what the attribute's report spends; use `numpy.expm1`.
+    k : number, array or symbol
+        Domain size.
+
+    Returns
+    -------
+    number, array or symbol
+        k (1+z) / z^2, whatever the data. With counts in place of frequencies, divide by n instead.
+
+    Notes
+    -----
+    The OBRR paper (2020), squared error of the BRR. Derived in the chapter `obrr_cubic`.
+    """
+    return k * (1 + z) / z**2
+
+
+def mrr_error(z, k):
+    """Return n times the total squared error of one attribute's frequencies under generalized randomized response.
+
+    Here z is exp(budget) - 1, and the error is (k-1) (2z+k) / z^2, whatever the data; else as in `brr_error`. The
+    OBRR paper (2020), objective of the OMRR. Derived in the chapter `omrr_cubic`.
+    """
+    return (k - 1) * (2 * z + k) / z**2
+
+
+def brr(k, epsilon):
+    """Return equal budgets, one for each attribute, as BRR and MRR use them.
+
+    Parameters
+    ----------
+    k : int or sequence of d ints
+        Domain sizes, each at least 2.
+    epsilon : float
+        Budget of one user's whole report.
+
+    Returns
+    -------
+    array of shape (d,)
+        What each attribute's report spends. All are multiples of the spacing of floats at `epsilon`, so that sums of
+        them are exact in any order, and never above `epsilon`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a domain size is no integer of at least 2, there is no attribute, or `epsilon` is out of range.
+    """
+    return _equal(_sizes(k, epsilon).size, epsilon)
+
+
+def mrr(k, epsilon):
+    """Return equal budgets, one for each attribute; the same as `brr`."""
+    return brr(k, epsilon)
+
+
+def obrr(k, epsilon):
+    """Return the budgets, one for each attribute, of least total `brr_error`.
+
+    Parameters
+    ----------
+    k : int or sequence of d ints
+        Domain sizes, each at least 2.
+    epsilon : float
+        Budget of one user's whole report.
+
+    Returns
+    -------
+    array of shape (d,)
+        What each attribute's report spends: twice the paper's value, which is per bit. Larger domains get more. The
+        sum, in floating point and in whatever order, is never above `epsilon`, and below it by less than
+        (d + 4) * 2**-52 of it.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a domain size is no integer of at least 2, there is no attribute, or `epsilon` is out of range.
+
+    Notes
+    -----
+    The OBRR paper (2020), Eqs. (5) to (14), solved by another route. Derived in the chapter `obrr_cubic`.
+    """
+    return _optimal(k, epsilon, lambda b: np.sinh(b / 4) ** -2.0, _brr_at)
+
+
+def omrr(k, epsilon):
+    """Return the budgets, one for each attribute, of least total `mrr_error`; else as `obrr`.
+
+    The OBRR paper (2020), Eqs. (15) and (16), solved by another route. Derived in the chapter `omrr_cubic`.
+    """
+    return _optimal(k, epsilon, lambda b: 1 / np.expm1(b), _mrr_at)
+
+
+def _brr_at(u, k):
+    # u = 4x / (x-1)^2 with x = exp(b/2): the cubic becomes u^3 + u^2 = (8 lambda / k)^2.
+    root = np.sqrt(1 + u)
+    return 4 * np.arcsinh(1 / np.sqrt(u)), -2 / root, np.log(k / 8 * u * root), 1 + u / (2 + 2 * u)
+
+
+def _mrr_at(u, k):
+    # u = 1 / (x-1) with x = exp(b): the cubic becomes 2 (k-1) u (1+u) (1+ku) = lambda.
+    marginal = 2 * (k - 1) * u * (1 + u) * (1 + k * u)
+    return np.log1p(1 / u), -1 / (1 + u), np.log(marginal), 1 + u / (1 + u) + k * u / (1 + k * u)
+
+
+def _optimal(k, epsilon, start, at):
+    """Solve sum of budgets = epsilon for mu, the log of the common marginal error -d error / d budget.
+
+    ``at(u, k)`` gives the budget, the log marginal and their slopes in log u. The log marginal is convex and rising in
+    log u; the total budget is convex and falling in mu. So both Newton iterations close in from one side.
+    """
+    sizes, inverse, counts = np.unique(_sizes(k, epsilon), return_inverse=True, return_counts=True)
+    if sizes.size == 1:
+        return _equal(inverse.size, epsilon)
+    u = start(np.full(sizes.size, epsilon / inverse.size))
+    mu = at(u, sizes)[2].min()  # at which everyone would spend at least the equal share
+    while True:
+        while True:
+            budget, slope, marginal, steepness = at(u, sizes)
+            step = (marginal - mu) / steepness
+            if np.abs(step).max() < 1e-7:  # one more step is below rounding: Newton doubles the digits
+                break
+            u *= np.exp(-step)
+        budget = budget - step * slope
+        over = counts @ budget - epsilon
+        if over <= 1e-13 * epsilon:
+            break
+        change = over / -(counts @ (slope / steepness))
+        mu += change
+        u *= np.exp(change / steepness - step)
+    return _within(budget[inverse.ravel()], epsilon)
+
+
+def _equal(d, epsilon):
+    grid = math.ulp(epsilon)
+    return np.full(d, int(epsilon / grid) // d * grid)
+
+
+def _within(budgets, epsilon):
+    # A floating-point sum of d positive numbers, in any order, exceeds the true sum by at most (d-1) 2**-53 of it.
+    return budgets * (epsilon / math.fsum(budgets) * (1 - (budgets.size + 5) * 2.0**-53))
+
+
+def _sizes(k, epsilon):
+    pure.require(epsilon=epsilon)
+    if isinstance(k, np.ndarray) and k.ndim == 1 and k.dtype.kind in "iu" and k.size and k.min() >= 2:
+        return k.astype(float)
+    return np.array(check_domain(k), dtype=float)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Split:
+    """Report each attribute through an oracle of its own, with independent coins.
+
+    Parameters
+    ----------
+    oracles : tuple of d mechanisms
+        One-attribute mechanisms, such as `GRR` or `SUE`, each with its share of the budget.
+    epsilon : float
+        Budget of one user's whole report; the oracles' budgets must not add up to more.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If there is no oracle, or `epsilon` is out of range or below the oracles' sum.
+
+    Notes
+    -----
+    `BRR`, `MRR`, `OBRR` and `OMRR` make the OBRR paper's four. Chapter `allocation_evaluation`.
+    """
+
+    oracles: tuple
+    epsilon: float
+
+    def __post_init__(self):
+        pure.require(epsilon=self.epsilon)
+        object.__setattr__(self, "oracles", tuple(self.oracles))
+        if not self.oracles:
+            raise ValueError("oracles must hold at least one mechanism; got none")
+        spent = math.fsum(oracle.epsilon for oracle in self.oracles)
+        if spent > self.epsilon:
+            raise ValueError(f"oracles must spend at most epsilon = {self.epsilon} together; got {spent}")
+
+    @property
+    def k(self):
+        """Domain sizes, a tuple of d ints."""
+        return tuple(oracle.k for oracle in self.oracles)
+
+    def perturb(self, x, *, rng):
+        """Return a list of d arrays, each oracle's reports; `x` has shape (n, d)."""
+        pure.require(rng=rng)
+        x = check_records(x, self.k)
+        return [oracle.perturb(column, rng=rng) for oracle, column in zip(self.oracles, x.T, strict=True)]
+
+    def estimate(self, y):
+        """Return a list of d arrays of unbiased frequencies, (k_j,), from the list of reports."""
+        if not isinstance(y, list | tuple) or len(y) != len(self.oracles):
+            raise ValueError(f"y must be a list of {len(self.oracles)} arrays of reports; got {type(y).__name__}")
+        if len({len(reports) for reports in y}) != 1:
+            raise ValueError(f"y must hold as many reports for each attribute; got {[len(r) for r in y]}")
+        return [oracle.estimate(reports) for oracle, reports in zip(self.oracles, y, strict=True)]
+
+    def simulate(self, population, *, rng, runs):
+        """Return d arrays (runs, k_j) from the exact joint law: given the data, attributes are independent."""
+        return [o.simulate(alone, rng=rng, runs=runs) for o, alone in self._alone(population)]
+
+    def mean(self, population):
+        """Return the exact expectations, a list of d arrays (k_j,): the true frequencies."""
+        return [oracle.mean(alone) for oracle, alone in self._alone(population)]
+
+    def variance(self, population):
+        """Return the exact variances, a list of d arrays (k_j,), the users' data held fixed."""
+        return [oracle.variance(alone) for oracle, alone in self._alone(population)]
+
+    def _alone(self, population):
+        if population.k != self.k:
+            raise ValueError(f"population must have domain sizes k = {self.k}; got k = {population.k}")
+        return [(oracle, population.select(j)) for j, oracle in enumerate(self.oracles)]
+
+
+def _make(family: Callable, split: Callable, k, epsilon):
+    budgets = split(k, epsilon)
+    oracles = [family(k=size, epsilon=float(b)) for size, b in zip(check_domain(k), budgets, strict=True)]
+    return Split(oracles=tuple(oracles), epsilon=epsilon)
+
+
+def BRR(*, k, epsilon):
+    """Return `Split` into `SUE` reports of equal budgets."""
+    return _make(SUE, brr, k, epsilon)
+
+
+def MRR(*, k, epsilon):
+    """Return `Split` into `GRR` reports of equal budgets."""
+    return _make(GRR, mrr, k, epsilon)
+
+
+def OBRR(*, k, epsilon):
+    """Return `Split` into `SUE` reports of the budgets that `obrr` gives."""
+    return _make(SUE, obrr, k, epsilon)
+
+
+def OMRR(*, k, epsilon):
+    """Return `Split` into `GRR` reports of the budgets that `omrr` gives."""
+    return _make(GRR, omrr, k, epsilon)

@@ -1,0 +1,302 @@
+"""Budget splits: against 50 digits, never overspent in any order of summation; and the mechanisms that spend them."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldp_lib import allocation, cardano, channel, check, grr, unary
+from ldp_lib.allocation import BRR, MRR, OBRR, OMRR, Split
+from ldp_lib.grr import GRR
+from ldp_lib.population import Population
+from ldp_lib.unary import OUE, SUE
+
+SPLITS = [allocation.brr, allocation.mrr, allocation.obrr, allocation.omrr]
+each_split = pytest.mark.parametrize("split", SPLITS, ids=lambda split: split.__name__)
+domains = st.lists(st.integers(2, 10**6), min_size=1, max_size=40)
+budgets = st.floats(1e-6, 100)
+
+
+def reference(k, epsilon, multivariate):
+    """The optimal split to 50 digits, by bisection in the logarithm of the common marginal error."""
+
+    def budget(size, level):  # bisection on the marginal error itself, no cubic
+        low, high = mpmath.mpf(epsilon) * mpmath.mpf("1e-12"), mpmath.mpf(epsilon)
+        for _ in range(200):
+            b = (low + high) / 2
+            if multivariate:
+                x = mpmath.exp(b)
+                marginal = 2 * (size - 1) * x * (x + size - 1) / (x - 1) ** 3
+            else:
+                x = mpmath.exp(b / 2)
+                marginal = size * x * (x + 1) / (2 * (x - 1) ** 3)
+            low, high = (b, high) if marginal > level else (low, b)
+        return low
+
+    with mpmath.workdps(50):
+        low, high = mpmath.mpf(-1000), mpmath.mpf(1000)
+        for _ in range(200):
+            level = (low + high) / 2
+            found = [budget(size, mpmath.exp(level)) for size in k]
+            low, high = (level, high) if mpmath.fsum(found) > epsilon else (low, level)
+        return found
+
+
+@pytest.mark.parametrize("k", [(2, 10**6), (5, 6, 150), (2, 3, 3)], ids=str)
+@pytest.mark.parametrize("epsilon", [1e-6, 0.37, 8.0, 100.0])
+@pytest.mark.parametrize("multivariate", [False, True])
+def test_optimal_budgets_agree_with_fifty_digits(k, epsilon, multivariate):
+    split = allocation.omrr if multivariate else allocation.obrr
+    exact = reference(k, epsilon, multivariate)
+    found = split(k, epsilon)
+    assert max(abs(b - e) / e for b, e in zip(found, exact, strict=True)) < 1e-12
+
+
+def conditions(k, b, multivariate):
+    """The marginal errors at these budgets in 50 digits, with their slopes: equal at the optimum."""
+    with mpmath.workdps(50):
+        if multivariate:
+            x = [mpmath.exp(mpmath.mpf(v)) for v in b]
+            return [2 * (s - 1) * v * (v + s - 1) / (v - 1) ** 3 for s, v in zip(k, x, strict=True)]
+        x = [mpmath.exp(mpmath.mpf(v) / 2) for v in b]
+        return [s * v * (v + 1) / (2 * (v - 1) ** 3) for s, v in zip(k, x, strict=True)]
+
+
+@pytest.mark.parametrize("multivariate", [False, True])
+@settings(max_examples=60, deadline=None)
+@given(k=domains, epsilon=budgets)
+def test_marginal_errors_are_equal_at_the_optimum(multivariate, k, epsilon):
+    found = (allocation.omrr if multivariate else allocation.obrr)(k, epsilon)
+    marginal = conditions(k, map(float, found), multivariate)
+    # d log marginal / d log b is at most 3 + 3 b in size, so this bounds the relative error of b by about 1e-12.
+    assert max(marginal) / min(marginal) - 1 < 1e-12 * (3 + 3 * max(found))
+    assert (found > 0).all()
+    order = np.argsort(k, kind="stable")
+    assert (np.diff(found[order]) >= 0).all()
+    assert math.fsum(found) >= epsilon * (1 - (len(k) + 8) * 2.0**-52)
+
+
+@each_split
+@settings(max_examples=200, deadline=None)
+@given(k=domains, epsilon=st.one_of(budgets, st.floats(1e-9, 690)), seed=st.integers(0, 2**32))
+def test_no_order_of_summation_exceeds_the_budget(split, k, epsilon, seed):
+    b = split(k, epsilon)
+    assert b.shape == (len(k),)
+    rng = np.random.default_rng(seed)
+    assert sum(map(Fraction, b.tolist())) <= Fraction(epsilon)
+    for order in (b, np.sort(b), np.sort(b)[::-1], rng.permutation(b), rng.permutation(b)):
+        assert sum(order.tolist()) <= epsilon
+        assert math.fsum(order) <= epsilon
+        assert np.sum(order) <= epsilon
+        assert np.cumsum(order)[-1] <= epsilon
+        assert np.add.reduceat(order, [0, len(order) // 2])[::1].sum() <= epsilon or len(order) == 1
+        assert order @ np.ones(len(order)) <= epsilon
+
+
+@each_split
+def test_a_hundred_thousand_attributes_do_not_exceed_the_budget(split):
+    k = np.random.default_rng(1).integers(2, 10**6, 100_000)
+    for epsilon in (1e-6, 0.1, 1.0, 100.0):
+        b = split(k, epsilon)
+        for order in (b, np.sort(b), np.sort(b)[::-1]):
+            assert max(sum(order.tolist()), math.fsum(order), order.sum(), np.cumsum(order)[-1]) <= epsilon
+        assert math.fsum(b) >= epsilon * (1 - 2e-10)
+
+
+@each_split
+@given(k=st.integers(2, 10**6), d=st.integers(1, 50), epsilon=budgets)
+def test_equal_domains_get_equal_budgets(split, k, d, epsilon):
+    b = split([k] * d, epsilon)
+    assert len(set(b.tolist())) == 1
+    assert b[0] == pytest.approx(epsilon / d, rel=1e-13)
+    assert d > 1 or b[0] == epsilon
+
+
+def test_round_shares_stay_round():
+    assert allocation.brr((2, 9), 1.0).tolist() == [0.5, 0.5]
+    assert allocation.obrr((7, 7, 7), 3.0).tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("split", "error", "scale"),
+    [(allocation.obrr, allocation.brr_error, 0.5), (allocation.omrr, allocation.mrr_error, 1.0)],
+)
+@given(k=st.lists(st.integers(2, 1000), min_size=2, max_size=6), epsilon=st.floats(0.01, 20), seed=st.integers(0, 99))
+def test_no_other_split_has_less_error(split, error, scale, k, epsilon, seed):
+    sizes, b = np.array(k), split(k, epsilon)
+    other = np.random.default_rng(seed).dirichlet(np.ones(len(k))) * epsilon
+    least = error(np.expm1(scale * b), sizes).sum()
+    for weight in (1e-3, 0.1, 1.0):
+        mixed = (1 - weight) * b + weight * other
+        assert error(np.expm1(scale * mixed), sizes).sum() >= least * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("e", [Fraction(3), Fraction(5, 2)])
+@pytest.mark.parametrize("k", [2, 3])
+def test_errors_equal_enumeration(e, k):
+    x = [0, 1, 1]
+    p, q = grr.probabilities(e, k)
+    _, covariance = channel.exact_moments(
+        grr.channel(e, k), x, lambda r: [(Fraction(r.count(v)) - 3 * q) / (3 * (p - q)) for v in range(k)]
+    )
+    assert 3 * np.trace(covariance) == allocation.mrr_error(e - 1, k)
+    p, q = unary.sue_probabilities(e)
+    _, covariance = channel.exact_moments(
+        unary.channel(p, q, k),
+        x,
+        lambda r: [(Fraction(sum(y >> v & 1 for y in r)) - 3 * q) / (3 * (p - q)) for v in range(k)],
+    )
+    assert 3 * np.trace(covariance) == allocation.brr_error(e - 1, k)
+
+
+BAD = [
+    ([], ValueError, "k must be an integer of at least 2"),
+    ((2, 1), ValueError, "k must be an integer of at least 2"),
+    ((2, 2.5), TypeError, "k must be an integer of at least 2"),
+    ((2, True), TypeError, "k must be an integer of at least 2"),
+    ("23", TypeError, "k must be an integer of at least 2"),
+    (None, TypeError, "k must be an integer of at least 2"),
+    (np.array([2, 1]), ValueError, "k must be an integer of at least 2"),
+    (np.array([2.0, 3.0]), TypeError, "k must be an integer of at least 2"),
+    (np.array([], dtype=int), ValueError, "k must be an integer of at least 2"),
+]
+
+
+@each_split
+@pytest.mark.parametrize(("k", "error", "message"), BAD, ids=lambda value: repr(value)[:25])
+def test_bad_domains_are_refused(split, k, error, message):
+    with pytest.raises(error, match=message):
+        split(k, 1.0)
+
+
+@each_split
+@given(epsilon=st.one_of(st.floats(max_value=0), st.sampled_from([math.nan, math.inf, "1", None, True, [1.0], 1e300])))
+def test_bad_budgets_are_refused(split, epsilon):
+    with pytest.raises((TypeError, ValueError), match="epsilon must be a number from"):
+        split((2, 3), epsilon)
+
+
+# The mechanisms.
+
+K = (3, 2, 4)
+MECHANISMS = [make(k=K, epsilon=3.0) for make in (BRR, MRR, OBRR, OMRR)]
+MECHANISMS.append(Split(oracles=(GRR(k=3, epsilon=1.0), SUE(k=2, epsilon=0.5), OUE(k=4, epsilon=1.5)), epsilon=3.0))
+each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=["BRR", "MRR", "OBRR", "OMRR", "mixed"])
+TABLE = np.arange(24).reshape(K) % 3
+POPULATION = Population.from_counts(TABLE)
+
+
+def flat(arrays):
+    return np.concatenate(arrays, axis=-1)
+
+
+@each_mechanism
+def test_simulate_and_perturb_have_the_stated_law(mechanism):
+    mean, variance = flat(mechanism.mean(POPULATION)), flat(mechanism.variance(POPULATION))
+    shares = [TABLE.sum(axis=tuple(a for a in range(3) if a != j)) / TABLE.sum() for j in range(3)]
+    assert np.allclose(mean, flat(shares), rtol=1e-15, atol=0)
+    runs = flat(mechanism.simulate(POPULATION, rng=np.random.default_rng(1), runs=20_000))
+    assert check.mean_z(runs, mean) < 5
+    assert check.variance_z(runs, variance) < 5 < check.variance_z(runs, 1.1 * variance)
+    rng, x = np.random.default_rng(2), POPULATION.users()
+    users = np.array([flat(mechanism.estimate(mechanism.perturb(x, rng=rng))) for _ in range(5_000)])
+    assert check.mean_z(users, mean) < 5 < check.mean_z(users, mean + 0.1 * np.sqrt(variance))
+    assert check.variance_z(users, variance) < 5 < check.variance_z(users, 1.25 * variance)
+    assert check.covariance_z(users, np.cov(runs.T)) < 5
+    # Given the data, two attributes' estimates are uncorrelated.
+    together = np.cov(runs.T)
+    independent = np.zeros_like(together)
+    for a, b in itertools.pairwise(np.cumsum((0, *K))):
+        independent[a:b, a:b] = together[a:b, a:b]
+    assert check.covariance_z(users, independent) < 5
+
+
+@each_mechanism
+def test_shapes_and_types(mechanism):
+    rng = np.random.default_rng(3)
+    reports = mechanism.perturb(POPULATION.users(), rng=rng)
+    assert [len(y) for y in reports] == [POPULATION.n] * 3
+    assert [e.shape for e in mechanism.estimate(reports)] == [(k,) for k in K]
+    assert [s.shape for s in mechanism.simulate(POPULATION, rng=rng, runs=4)] == [(4, k) for k in K]
+    again = mechanism.perturb(POPULATION.users(), rng=np.random.default_rng(4))
+    same = mechanism.perturb(POPULATION.users(), rng=np.random.default_rng(4))
+    assert all(np.array_equal(a, b) for a, b in zip(again, same, strict=True))
+    assert math.fsum(o.epsilon for o in mechanism.oracles) <= mechanism.epsilon
+    with pytest.raises(AttributeError):
+        mechanism.epsilon = 1.0
+
+
+@pytest.mark.parametrize(("make", "error", "scale"), [
+    (BRR, allocation.brr_error, 0.5), (OBRR, allocation.brr_error, 0.5),
+    (MRR, allocation.mrr_error, 1.0), (OMRR, allocation.mrr_error, 1.0),
+])  # fmt: skip
+def test_total_variance_is_the_stated_error_whatever_the_data(make, error, scale):
+    mechanism = make(k=K, epsilon=3.0)
+    spent = np.array([oracle.epsilon for oracle in mechanism.oracles])
+    stated = error(np.expm1(scale * spent), np.array(K)).sum()
+    for table in (TABLE, TABLE**3 + 1):
+        population = Population.from_counts(table)
+        assert population.n * flat(mechanism.variance(population)).sum() == pytest.approx(stated, rel=1e-12)
+
+
+def test_the_whole_report_spends_the_budget():
+    x = Fraction(2)  # exp of each per-bit budget: two attributes of two bits' change each
+    whole = channel.tensor(*(unary.channel(*unary.sue_probabilities(x), k) for k in (2, 3)))
+    assert channel.privacy_ratio(whole) == x**4
+    mechanism = OBRR(k=(2, 3), epsilon=1.7)
+    whole = channel.tensor(*(unary.channel(*o._pq, o.k) for o in mechanism.oracles))
+    assert math.log(channel.privacy_ratio(whole)) == pytest.approx(1.7, rel=1e-12)
+    mechanism = OMRR(k=(2, 3), epsilon=1.7)
+    whole = channel.tensor(*(grr.channel(math.exp(o.epsilon), o.k) for o in mechanism.oracles))
+    assert math.log(channel.privacy_ratio(whole)) == pytest.approx(1.7, rel=1e-12)
+
+
+def test_bad_mechanism_input_is_refused():
+    with pytest.raises(ValueError, match="oracles must hold at least one"):
+        Split(oracles=(), epsilon=1.0)
+    with pytest.raises(ValueError, match=r"oracles must spend at most epsilon = 1\.0 together; got 1\.5"):
+        Split(oracles=(GRR(k=2, epsilon=0.5), GRR(k=2, epsilon=1.0)), epsilon=1.0)
+    mechanism = OMRR(k=(2, 3), epsilon=1.0)
+    with pytest.raises(ValueError, match="x must be from 0 to 1 in column 0; got 2 in row 0"):
+        mechanism.perturb([[2, 2]], rng=np.random.default_rng(1))
+    with pytest.raises(ValueError, match="population must have domain sizes"):
+        mechanism.variance(Population.from_counts([1, 1]))
+    with pytest.raises(ValueError, match="y must be a list of 2 arrays"):
+        mechanism.estimate(np.array([0, 1, 1]))
+    with pytest.raises(ValueError, match="y must hold as many reports"):
+        mechanism.estimate([np.array([0, 1]), np.array([0])])
+    with pytest.raises(TypeError, match="rng must be"):
+        mechanism.perturb([[0, 0]], rng=1)
+    with pytest.raises(TypeError):
+        OMRR((2, 3), 1.0)
+
+
+# The paper's own route.
+
+
+@pytest.mark.parametrize("multivariate", [False, True])
+@pytest.mark.parametrize("k", [(2, 4, 6, 7, 100), (3, 3), (7,)])
+def test_the_printed_route_agrees_where_it_converges(k, multivariate):
+    run = cardano.newton(k, 6.0, start=1e-6, multivariate=multivariate, threshold=1e-11)
+    exact = (allocation.omrr if multivariate else allocation.obrr)(k, 6.0)
+    assert run.end == "converged"
+    assert np.allclose(np.array(run.budgets) * (1 if multivariate else 2), exact, rtol=1e-10, atol=0)
+
+
+def test_the_printed_route_says_how_it_ends():
+    k = (2, 4, 6, 7, 100)
+    assert cardano.newton(k, 6.0, start=1e9).end == "lambda <= 0"
+    assert cardano.newton(k, 1e-3, start=1e18, threshold=0).end == "x <= 1"
+    assert cardano.newton(k, 6.0, start=1e-3, most=3).end == "too many steps"
+    searched = cardano.newton(k, 6.0, start=1.0, window=(0, 5.0), delta=0.1)
+    assert searched.end == "converged"
+    assert searched.searched > 0
+    assert cardano.newton(k, 6.0, start=10.0, window=(0, 1.0), delta=0.1).end == "too many steps"
+    for start in (0, -1.0, math.inf):
+        with pytest.raises(ValueError, match="start must be"):
+            cardano.newton(k, 6.0, start=start)

@@ -1,0 +1,267 @@
+"""SPL, RS+FD, RS+RFD and its two phases: exact moments, laws and budgets, and bad input."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from ldp_lib import channel, check, composition, fake_data, grr, postprocess, pure
+from ldp_lib.composition import SPL
+from ldp_lib.fake_data import RSFD, RSRFD
+from ldp_lib.population import Population
+from ldp_lib.two_phase import TwoPhaseRSRFD
+
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+UNIFORM = ((HALF, HALF), (THIRD, THIRD, THIRD))
+SKEWED = ((Fraction(1, 5), Fraction(4, 5)), (Fraction(1, 2), Fraction(0), Fraction(1, 2)))
+USERS = [(0, 0), (0, 2), (1, 2)]
+
+
+def all_records(k):
+    return list(itertools.product(*map(range, k)))
+
+
+def joined_counts(reports, k):
+    """Counts of every value of every attribute, one after the other, from whole reports' column numbers."""
+    rows = [all_records(k)[y] for y in reports]
+    return [sum(row[j] == v for row in rows) for j, size in enumerate(k) for v in range(size)]
+
+
+def exact_moments(matrix, users, k, support):
+    """Exact mean and covariance of the debiased counts; `support` lists (own, other) for every value."""
+
+    def statistic(reports):
+        counts = joined_counts(reports, k)
+        return [pure.estimate(Fraction(c), len(users), *pair) for c, pair in zip(counts, support, strict=True)]
+
+    return channel.exact_moments(matrix, [all_records(k).index(x) for x in users], statistic)
+
+
+def shares(users, k):
+    return [Fraction(sum(x[j] == v for x in users), len(users)) for j, size in enumerate(k) for v in range(size)]
+
+
+@pytest.mark.parametrize("root", [Fraction(2), Fraction(3, 2)])
+def test_spl_moments_and_budget_are_exact(root):
+    k = (2, 3)
+    matrix = composition.channel(root, k)
+    assert all(sum(row) == 1 for row in matrix)
+    assert channel.privacy_ratio(matrix) == root**2
+    support = [grr.probabilities(root, size) for size in k for _ in range(size)]
+    mean, covariance = exact_moments(matrix, USERS, k, support)
+    assert list(mean) == shares(USERS, k)
+    exact = [pure.variance(f, 3, *pair) for f, pair in zip(mean, support, strict=True)]
+    assert list(np.diag(covariance)) == exact
+    assert (covariance[:2, 2:] == 0).all()  # so `simulate` may draw the attributes independently
+
+
+@pytest.mark.parametrize("e", [Fraction(3), Fraction(5, 4)])
+@pytest.mark.parametrize("priors", [UNIFORM, SKEWED])
+def test_fake_data_moments_and_budget_are_exact(e, priors):
+    k = (2, 3)
+    matrix = fake_data.channel(e, k, priors)
+    assert all(sum(row) == 1 for row in matrix)
+    assert channel.privacy_ratio(matrix) == e
+    support = [fake_data.probabilities(e, len(prior), 2, share) for prior in priors for share in prior]
+    mean, covariance = exact_moments(matrix, USERS, k, support)
+    assert list(mean) == shares(USERS, k)
+    exact = [pure.variance(f, 3, *pair) for f, pair in zip(mean, support, strict=True)]
+    assert list(np.diag(covariance)) == exact
+
+
+@pytest.mark.parametrize("k", [(2, 2), (2, 3), (2, 3, 2)])
+@pytest.mark.parametrize("skewed", [False, True])
+def test_privacy_ratio_is_the_enumerated_one_for_every_set_of_changed_attributes(k, skewed):
+    weights = [range(size) if skewed else [1] * size for size in k]
+    if skewed:
+        weights[0] = range(1, k[0] + 1)  # one attribute keeps a fake of probability 0, one does not
+    priors = [[Fraction(w, sum(row)) for w in row] for row in weights]
+    e = Fraction(7, 2)
+    matrix, records = fake_data.channel(e, k, priors), all_records(k)
+    worst = {}
+    for u, v in itertools.combinations(range(len(records)), 2):
+        changed = tuple(j for j in range(len(k)) if records[u][j] != records[v][j])
+        ratio = channel.privacy_ratio(matrix[[u, v]])
+        worst[changed] = max(worst.get(changed, 1), ratio)
+    assert len(worst) == 2 ** len(k) - 1
+    assert worst == {changed: fake_data.privacy_ratio(e, k, priors, changed) for changed in worst}
+
+
+def test_simulate_and_perturb_follow_the_enumerated_joint_law():
+    k, e = (2, 3), 3.0
+    for mechanism, matrix, pairs in [
+        (
+            SPL(k=k, epsilon=2 * math.log(e)),
+            composition.channel(Fraction(3), k),
+            [grr.probabilities(e, size) for size in k for _ in range(size)],
+        ),
+        (
+            RSRFD(k=k, epsilon=math.log(e), priors=SKEWED),
+            fake_data.channel(Fraction(3), k, SKEWED),
+            [fake_data.probabilities(e, len(prior), 2, float(share)) for prior in SKEWED for share in prior],
+        ),
+    ]:
+
+        def statistic(reports, pairs=pairs):
+            counts = joined_counts(reports, k)
+            return [pure.estimate(c, 2, *pair) for c, pair in zip(counts, pairs, strict=True)]
+
+        population = Population.from_records(np.array([(0, 2), (1, 0)]), k=k)
+        law, other = (
+            channel.exact_law(matrix, [all_records(k).index(x) for x in users], statistic)
+            for users in ([(0, 2), (1, 0)], [(0, 0), (1, 2)])  # the same marginals
+        )
+        runs = np.hstack(mechanism.simulate(population, rng=np.random.default_rng(1), runs=20_000))
+        assert check.law_z(runs, law) < 5
+        rng, x = np.random.default_rng(2), population.users()
+        users = np.array([np.hstack(mechanism.estimate(mechanism.perturb(x, rng=rng))) for _ in range(5_000)])
+        assert check.law_z(users, law) < 5
+        if isinstance(mechanism, RSRFD):  # SPL's law depends on the marginals alone
+            assert check.law_z(runs, other) > 5
+            assert check.law_z(users, other) > 5
+
+
+def test_common_and_rare_records_are_sampled_by_the_same_law():
+    # 40 users with one record are drawn at once, 40 users with one record each are drawn one by one.
+    k = (40, 2)
+    common = Population.from_records(np.tile([3, 1], (40, 1)), k=k)
+    rare = Population.from_records(np.column_stack([np.arange(40), np.ones(40, int)]), k=k)
+    for population in (common, rare):
+        first, second = fake_data.draw_sampled(population, rng=np.random.default_rng(1), runs=20_000)
+        assert (first.sum(axis=1) + second.sum(axis=1) == 40).all()
+        assert check.mean_z(second[:, 1], 20) < 5
+        assert check.variance_z(second[:, 1], 10) < 5 < check.variance_z(second[:, 1], 11)
+
+
+def test_one_definition_serves_fractions_and_symbols():
+    e, k, d, share = sp.symbols("e k d share", positive=True)
+    own, other = fake_data.probabilities(e, k, d, share)
+    exact = fake_data.probabilities(Fraction(3), 4, 5, Fraction(1, 7))
+    point = {e: 3, k: 4, d: 5, share: sp.Rational(1, 7)}
+    assert [own.subs(point), other.subs(point)] == [sp.Rational(v.numerator, v.denominator) for v in exact]
+    assert fake_data.amplified(Fraction(3, 2), 2) == 2
+    matrix = fake_data.channel(sp.Integer(3), (2, 3), [[sp.Rational(1, size)] * size for size in (2, 3)])
+    assert (matrix == fake_data.channel(Fraction(3), (2, 3), UNIFORM)).all()
+
+
+def test_two_phase_mean_is_exact():
+    # Two users of two binary attributes, one in each phase: every split and every pair of reports, in rationals.
+    k, users, root = (2, 2), [(0, 1), (1, 1)], Fraction(2)
+    first_law, e, total = composition.channel(root, k), root**2, np.zeros(4, dtype=object)
+    for order in ((0, 1), (1, 0)):
+        mine, other = (all_records(k).index(users[u]) for u in order)
+        for y1, record in enumerate(all_records(k)):
+            first = [
+                [pure.estimate(Fraction(int(record[j] == v)), 1, *grr.probabilities(root, 2)) for v in (0, 1)]
+                for j in (0, 1)
+            ]
+            priors = [postprocess.clip_normalize(v) for v in first]
+            support = [fake_data.probabilities(e, 2, 2, share) for prior in priors for share in prior]
+            second_law = fake_data.channel(e, k, priors)
+            for y2 in range(4):
+                counts = joined_counts([y2], k)
+                second = [pure.estimate(Fraction(c), 1, *pair) for c, pair in zip(counts, support, strict=True)]
+                weight = HALF * first_law[mine, y1] * second_law[other, y2]
+                total = total + weight * (np.hstack(first) + np.array(second)) * HALF
+    assert list(total) == shares(users, k)
+
+
+def test_two_phase_simulation_and_users_agree():
+    mechanism = TwoPhaseRSRFD(k=(2, 3), epsilon=2.0, n1=15)
+    population = Population.from_counts([[20, 3, 0], [1, 25, 6]])
+    runs = np.hstack(mechanism.simulate(population, rng=np.random.default_rng(1), runs=6_000))
+    rng, x = np.random.default_rng(2), population.users()
+    users = np.array([np.hstack(mechanism.estimate(mechanism.perturb(x, rng=rng))) for _ in range(6_000)])
+    mean = np.hstack(mechanism.mean(population))
+    for sample in (runs, users):
+        assert check.mean_z(sample, mean) < 5 < check.mean_z(sample, mean + 0.1 * sample.std(axis=0))
+    pooled = np.cov(runs.T)
+    assert check.covariance_z(users, pooled) < 5 * math.sqrt(2)  # both sides are samples of the same size
+    assert check.variance_z(users, 1.3 * np.diag(pooled)) > 5 * math.sqrt(2)
+
+
+FAMILIES = [SPL, RSFD]
+each_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+
+
+@each_family
+@pytest.mark.parametrize("k", [3, (3,), (3, 1), (3, 2.0), (), None, "ab", (True, 2)])
+def test_domains_that_are_not_two_or_more_sizes_are_refused(family, k):
+    with pytest.raises((TypeError, ValueError), match=r"k must .*; got"):
+        family(k=k, epsilon=1.0)
+
+
+@each_family
+@pytest.mark.parametrize("epsilon", [0, -1.0, float("nan"), float("inf"), "1", None, 1e-16])
+def test_a_budget_that_is_not_positive_and_finite_is_refused(family, epsilon):
+    with pytest.raises((TypeError, ValueError), match="epsilon must be"):
+        family(k=(2, 3), epsilon=epsilon)
+
+
+@each_family
+def test_records_and_populations_of_other_domains_are_refused(family):
+    mechanism, rng = family(k=(2, 3), epsilon=1.0), np.random.default_rng(1)
+    for x, message in [
+        ([[0, 3]], "x must be from 0 to 2 in column 1; got 3 in row 0"),
+        ([[0, 0, 0]], "x must have .* 2 columns"),
+        ([0, 1], "x must have .* 2 columns"),
+        ([[0.0, 1.0]], "x must hold integers"),
+    ]:
+        with pytest.raises((TypeError, ValueError), match=message):
+            mechanism.perturb(x, rng=rng)
+    with pytest.raises(ValueError, match="y must be from 0 to 1 in column 0; got 2 in row 1"):
+        mechanism.estimate([[0, 0], [2, 0]])
+    for population in (Population.from_counts([1, 1]), Population.from_counts([[1, 1], [1, 1], [1, 1]])):
+        for call in (mechanism.mean, mechanism.variance, lambda p: mechanism.simulate(p, rng=rng, runs=1)):
+            with pytest.raises(ValueError, match=r"population must have domain sizes k = \(2, 3\); got k = "):
+                call(population)
+    with pytest.raises(TypeError, match="rng must be"):
+        mechanism.perturb([[0, 0]], rng=1)
+    with pytest.raises(ValueError, match="runs must be"):
+        mechanism.simulate(Population.from_counts(np.ones((2, 3), int)), rng=rng, runs=0)
+
+
+@pytest.mark.parametrize(
+    ("priors", "message"),
+    [
+        ([[0.5, 0.6], [1, 0, 0]], "priors must be non-negative and sum to 1; got .* attribute 0, sum 1.1"),
+        ([[0.5, 0.5], [1.5, -0.5, 0]], "priors must be non-negative and sum to 1; got .* attribute 1"),
+        ([[0.5, 0.5], [float("nan"), 0.5, 0.5]], "priors must be non-negative"),
+        ([[0.5, 0.5]], "priors must be one vector an attribute, of lengths"),
+        ([[0.5, 0.5], [0.5, 0.5]], "priors must be one vector an attribute"),
+        ([[0.5, 0.5], [1, 0, 0], [1]], "priors must be one vector an attribute"),
+        ([0.5, 0.5], "priors must be one vector an attribute"),
+        (None, "priors must be 2 sequences"),
+        ([["a", "b"], [1, 0, 0]], "priors must be 2 sequences"),
+    ],
+)
+def test_priors_that_are_no_probabilities_are_refused(priors, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        RSRFD(k=(2, 3), epsilon=1.0, priors=priors)
+
+
+def test_a_first_phase_of_no_user_or_of_all_users_is_refused():
+    for n1 in (0, -1, 2.0, True, None):
+        with pytest.raises(ValueError, match="n1 must be an integer of at least 1; got"):
+            TwoPhaseRSRFD(k=(2, 3), epsilon=1.0, n1=n1)
+    mechanism = TwoPhaseRSRFD(k=(2, 3), epsilon=1.0, n1=2)
+    with pytest.raises(ValueError, match="n1 must be below the number of users, 2; got 2"):
+        mechanism.perturb([[0, 0], [1, 1]], rng=np.random.default_rng(1))
+    with pytest.raises(ValueError, match="y must start with the reports of n1 = 2 users; got 1"):
+        mechanism.estimate((np.array([[0, 0]]), np.array([[0, 0]])))
+
+
+def test_a_set_of_changed_attributes_that_does_not_fit_is_refused():
+    for changed in ((), (2,), (-1,)):
+        with pytest.raises(ValueError, match="changed must name at least one of the attributes 0 to 1; got"):
+            fake_data.privacy_ratio(Fraction(3), (2, 3), UNIFORM, changed)
+
+
+@pytest.mark.parametrize("prior", [(0.25, 0.25, 0.5), (0.0, 1.0, 0.0), (0.1, 0.0, 0.9, 0.0), (0.25,) * 4])
+def test_fakes_follow_their_prior_and_never_take_an_impossible_value(prior):
+    values = fake_data.draw(prior, 200_000, np.random.default_rng(1))
+    share = (values[:, None] == np.arange(len(prior))).astype(float)
+    assert check.mean_z(share, np.array(prior)) < 5
