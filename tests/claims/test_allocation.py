@@ -1,0 +1,133 @@
+"""The budget-allocation paper's definitions, costs and asides: what needs no chapter of its own."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+
+from ldp_lib import allocation, channel, grr, unary
+from ldp_lib.allocation import OBRR, OMRR
+from ldp_lib.claims import claim
+from ldp_lib.population import Population
+
+FIRST, SECOND = (2, 4, 6, 7, 100), (5, 6, 150, 200, 250)
+
+
+def largest_excess(matrix, level):
+    """max over inputs x, x' and sets M of reports of Pr[F(x) in M] - level Pr[F(x') in M]."""
+    reports = range(len(matrix[0]))
+    sets = itertools.chain.from_iterable(itertools.combinations(reports, r) for r in range(len(matrix[0]) + 1))
+    return max(
+        sum(a[y] for y in chosen) - level * sum(b[y] for y in chosen)
+        for chosen in sets
+        for a, b in itertools.permutations(matrix, 2)
+    )
+
+
+def test_the_definition_by_sets_is_the_ratio_of_single_reports():
+    levels = [Fraction(3, 2), Fraction(2), Fraction(3), Fraction(4)]
+    matrices = [
+        grr.channel(Fraction(2), 3),
+        grr.channel(Fraction(3), 4),
+        unary.channel(Fraction(1, 2), Fraction(1, 4), 3),
+    ]
+    agree = [
+        (largest_excess(m, level) <= 0) == (channel.privacy_ratio(m) <= level) for m in matrices for level in levels
+    ]
+    some_of_each = {largest_excess(m, level) <= 0 for m in matrices for level in levels}
+    claim("obrr/def-1").holds(all(agree), some_of_each == {True, False})
+    claim("obrr/eq-1").holds(
+        all(largest_excess(grr.channel(e, 3), e) == 0 for e in levels),
+        all(largest_excess(grr.channel(e, 3), e - Fraction(1, 100)) > 0 for e in levels),
+    )
+
+
+def test_different_domain_sizes_are_assumed_and_not_needed():
+    equal = allocation.obrr((3, 3, 9), 1.0)
+    claim("obrr/s-distinct-k").holds(
+        all(len(set(sizes)) == 5 for sizes in (FIRST, SECOND)), equal[0] == equal[1] < equal[2]
+    )
+
+
+def test_a_joint_encoding_needs_the_product_of_the_sizes():
+    joint = [Population.from_counts(np.ones(k, dtype=int)).records.shape[0] for k in ((2, 3), (4, 2, 5), FIRST)]
+    claim("obrr/s-rappor-domain").holds(joint == [6, 40, math.prod(FIRST)])
+
+
+def test_quoted_orders_cannot_be_checked():
+    claim("obrr/s-rappor-bound").not_checkable(
+        "Quoted without a source for the order, and without saying in which norm the error is measured."
+    )
+    claim("obrr/s-em-exponential").not_checkable(
+        "A remark on other papers' algorithms; neither the algorithm nor the measure of cost is given."
+    )
+
+
+def reports(make, k, n=7):
+    x = np.column_stack([np.arange(n) % size for size in k])
+    return make(k=k, epsilon=2.0).perturb(x, rng=np.random.default_rng(1))
+
+
+def test_the_size_of_reports():
+    n, d, items = 7, len(SECOND), sum(SECOND)
+    bits = sum(y.size for y in reports(OBRR, SECOND))
+    numbers = sum(y.size for y in reports(OMRR, SECOND))
+    entropy = sum(math.ceil(math.log2(size)) for size in SECOND)
+    claim("obrr/s-comm").conditional(bits == n * items and numbers == n * d, entropy > 5 * d)
+    claim("obrr/s-client-cost").holds(bits <= n * items, numbers <= n * items)
+    claim("obrr/s-aggregator-cost").holds(
+        all(sum(y.size for y in reports(make, SECOND, n)) <= n * items for make in (OBRR, OMRR) for n in (1, 50))
+    )
+
+
+def test_each_person_has_one_ticket_an_attribute():
+    rng = np.random.default_rng(2)
+    x = np.column_stack([rng.integers(size, size=50) for size in FIRST])
+    encoded = np.concatenate([np.eye(size, dtype=int)[column] for size, column in zip(FIRST, x.T, strict=True)], axis=1)
+    claim("obrr/alg-3").holds(encoded.shape == (50, 119), (encoded.sum(axis=1) == 5).all(), encoded.sum() == 5 * 50)
+
+
+def newton_steps(digits):
+    """Steps of Newton's method in log lambda to this many digits, for two attributes of 2 and 8 values, exact root."""
+    with mpmath.workdps(2 * digits + 10):
+        target = mpmath.log(6)  # the roots are x = 2 and x = 3 at lambda T = 12
+
+        def total(level):  # bisection-free: both cubics by mpmath's own root finder
+            found = mpmath.mpf(0)
+            for size, near in ((2, 2), (8, 3)):
+                found += mpmath.log(mpmath.findroot(lambda x, s=size: level * (x - 1) ** 3 - s * x * (x + 1), near))
+            return found - target
+
+        level, steps, exact = mpmath.mpf(11), 0, mpmath.mpf(12)
+        while abs(level / exact - 1) > mpmath.mpf(10) ** -digits:
+            h = mpmath.mpf(10) ** -(digits + 5)
+            level -= total(level) * h / (total(level + h) - total(level))
+            steps += 1
+        return steps
+
+
+def test_the_cost_of_the_allocation():
+    steps = [newton_steps(digits) for digits in (4, 8, 16, 32, 64)]
+    one_attribute = allocation.obrr((100,), 1.0)
+    claim("obrr/s-complexity").conditional(
+        steps == list(range(steps[0], steps[0] + 5)), one_attribute.tolist() == [1.0]
+    )
+
+
+def test_the_allocation_needs_no_data():
+    populations = [
+        Population.from_counts(np.arange(1, 7).reshape(2, 3)),
+        Population.from_counts([[9, 0, 0], [1, 5, 80]]),
+    ]
+    spent = [[o.epsilon for o in make(k=p.k, epsilon=1.0).oracles] for make in (OBRR, OMRR) for p in populations]
+    errors = [
+        p.n * sum(v.sum() for v in make(k=p.k, epsilon=1.0).variance(p)) for make in (OBRR, OMRR) for p in populations
+    ]
+    claim("obrr/s-offline").holds(
+        spent[0] == spent[1],
+        spent[2] == spent[3],
+        math.isclose(errors[0], errors[1], rel_tol=1e-12),
+        math.isclose(errors[2], errors[3], rel_tol=1e-12),
+    )
