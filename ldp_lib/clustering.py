@@ -20,7 +20,7 @@ def covariance(table):
 
 
 def pearson(table):
-    """Return |r|, the absolute correlation of two ordinal attributes scored 0, 1, ..., from their joint table.
+    """Return the absolute correlation of two ordinal attributes scored 0, 1, ..., from their joint table.
 
     Zero if an attribute does not vary. Domingo-Ferrer and Soria-Comas (2022), Eq. (8). Chapter `rr_clusters`.
     """
