@@ -12,7 +12,7 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 MAX_BYTES = 300_000
 MAX_LINES = 15
 
-# A path that exists on one machine only: /home/..., /Users/..., /root/..., /tmp/..., C:\...
+# A path that exists on one machine only: a home or temporary folder, a drive letter.
 MACHINE_PATH = re.compile(r"(?<![\w.])/(home|Users|root|tmp|var|opt|work|mnt|private)/\w|[A-Z]:\\\w")
 PATH_TRICK = re.compile(r"sys\.path|os\.chdir|PYTHONPATH|importlib|site\.addsitedir")
 WARNING_FILTER = re.compile(r"filterwarnings|simplefilter|catch_warnings|seterr|errstate")
