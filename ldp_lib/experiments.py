@@ -1,4 +1,4 @@
-"""Experiments: one function over many settings, on any number of cores, with a progress bar."""
+"""Experiments: one function over many settings, on any number of cores, with a progress bar; random sets of cells."""
 
 import contextlib
 import multiprocessing
@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
 
+import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
 from ldp_lib import pure
+from ldp_lib.population import check_domain
 
 
 def sweep(function, settings, *, rng, workers=1, label=None):
@@ -65,6 +67,26 @@ def sweep(function, settings, *, rng, workers=1, label=None):
             bar.update()
     _check_names(rows, "results of function")
     return pd.DataFrame(rows)
+
+
+def random_set(k, coverage, *, rng):
+    """Return a uniformly random set of cells of a table, as booleans of shape `k`.
+
+    Parameters
+    ----------
+    k : sequence of ints
+        The table's shape.
+    coverage : float
+        Share of the cells in the set, above 0 and at most 1. Their number is rounded, and at least one.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
+    pure.require(rng=rng)
+    cells = np.zeros(check_domain(k), dtype=bool)
+    if isinstance(coverage, bool) or not (isinstance(coverage, numbers.Real) and 0 < coverage <= 1):
+        raise ValueError(f"coverage must be a number above 0 and at most 1; got {coverage!r}")
+    cells.flat[rng.permutation(cells.size)[: max(1, round(coverage * cells.size))]] = True
+    return cells
 
 
 def _rows(function, setting, rng):

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from ldp_lib.experiments import sweep
+from ldp_lib import check
+from ldp_lib.experiments import random_set, sweep
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population
 
@@ -113,6 +114,27 @@ def test_bad_input_is_refused(change, error, message):
     good = {"function": several, "settings": [{"a": 1}, {"a": 2}], "rng": np.random.default_rng(1)}
     with pytest.raises(error, match=message):
         sweep(**{**good, **change})
+
+
+def test_random_sets_have_the_size_asked_for_and_every_cell_its_chance():
+    rng = np.random.default_rng(1)
+    sets = np.array([random_set((2, 5), 0.3, rng=rng) for _ in range(20_000)])
+    assert sets.shape == (20_000, 2, 5)
+    assert set(sets.sum(axis=(1, 2))) == {3}
+    cells = sets.reshape(20_000, 10)
+    assert (
+        check.mean_z(cells.astype(float), np.full(10, 0.3)) < 5 < check.mean_z(cells.astype(float), np.full(10, 0.35))
+    )
+    both = cells[:, 0] & cells[:, 9]
+    assert check.mean_z(both.astype(float), 3 * 2 / (10 * 9)) < 5 < check.mean_z(both.astype(float), 0.3**2)
+    assert random_set((2, 2), 0.01, rng=rng).sum() == 1
+    assert random_set((2, 2), 1, rng=rng).all()
+
+
+@pytest.mark.parametrize("coverage", [0, -0.1, 1.1, float("nan"), "1", True, None])
+def test_a_coverage_out_of_range_is_refused(coverage):
+    with pytest.raises(ValueError, match=f"coverage must be a number above 0 and at most 1; got {coverage!r}"):
+        random_set((2, 2), coverage, rng=np.random.default_rng(1))
 
 
 def test_a_function_of_the_main_module_is_refused_by_processes(monkeypatch):
