@@ -212,6 +212,32 @@ def RRClusters(*, k, clusters, epsilons):
     return ProductRR(k=k, clusters=clusters, channels=budgets)
 
 
+def independent_table(tables, clusters, *attributes):
+    """Return the joint table of some attributes as if clusters were independent.
+
+    It is the product of what the clusters' tables say about these attributes. Domingo-Ferrer and Soria-Comas (2022),
+    Protocol 1, steps 8 to 10, for clusters. Chapters `rr_joint` and `rr_clusters`.
+
+    Parameters
+    ----------
+    tables : sequence of arrays
+        One a cluster, such as `ProductRR.estimate_table` gives, with one axis for each of its attributes.
+    clusters : sequence of sequences of int
+        The attributes' numbers.
+    *attributes : int
+        The attributes wanted, distinct, in the order wanted.
+    """
+    order = [j for cluster in clusters for j in cluster if j in attributes]
+    if sorted(order) != sorted(attributes):
+        raise ValueError(f"attributes must be distinct and in the clusters {clusters}; got {attributes}")
+    product = np.ones(())
+    for cluster, table in zip(clusters, tables, strict=True):
+        others = tuple(axis for axis, j in enumerate(cluster) if j not in attributes)
+        if len(others) < len(cluster):
+            product = np.multiply.outer(product, np.sum(table, axis=others))
+    return product.transpose([order.index(j) for j in attributes])
+
+
 def _check_table(table):
     table = np.asarray(table)
     if table.ndim != 2 or min(table.shape) < 2:
