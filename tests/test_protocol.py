@@ -10,6 +10,7 @@ from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.jrr import JRR, KJRR
+from ldp_lib.jrr_protocols import ServerProtocol, ShuffleProtocol
 from ldp_lib.population import Population
 from ldp_lib.rr_matrix import RRIndependent, RRJoint
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
@@ -35,6 +36,8 @@ MECHANISMS = [
     JRR(p=0.75, rho=0.8),
     KJRR(k=4, p=0.5, rho=-0.9),
     KJRR(k=3, p=0.4, rho=1.5),
+    ServerProtocol(p=0.6, rho=-0.5),
+    ShuffleProtocol(p=0.7, rho=-0.4),
 ]
 JOINT = [mechanism for mechanism in MECHANISMS if not isinstance(mechanism, OLH)]
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
