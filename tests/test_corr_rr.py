@@ -140,6 +140,19 @@ def test_the_first_versions_formulas_hold_for_two_values_up_to_a_factor():
     assert corr_rr.minimizer(f[0], f[1], 9, e=E, formula="v1-appendix") != exact
 
 
+def test_the_appendix_is_as_printed():
+    k, n2 = 3, 9
+    (fa, fb), delta = rational_frequencies(k, 2), (E - 1) / (E + k - 1)
+    linear = square = Fraction(0)
+    for a, b in zip(fa, fb, strict=True):
+        d0, e = 1 - a - b, 2 * b - 1
+        alpha, beta = (1 - delta) / k + delta / 2 * (d0 + 2 * a), delta / 2 * e
+        linear += d0 * e / 2 + beta * (1 - 2 * alpha) / (n2 * delta**2)
+        square += e**2 / 4 - beta**2 / (n2 * delta**2)
+    assert corr_rr.quadratic(fa, fb, n2, e=E, formula="v1-appendix") == (linear, square)
+    assert corr_rr.minimizer(fa, fb, n2, e=E, formula="v1-appendix") == -linear / (2 * square)
+
+
 finite = st.floats(-3, 3).map(lambda v: round(v, 3))
 
 
