@@ -183,6 +183,15 @@ def test_reuse_table_takes_runs_at_once_and_is_ordered():
         assert table[run, j, m] == one
 
 
+@pytest.mark.parametrize("formula", corr_rr.FORMULAS)
+def test_the_mechanism_uses_the_formula_that_it_names(formula):
+    f = [np.array([0.6, 0.5, -0.1]), np.array([0.3, 0.4, 0.3]), np.array([0.2, 0.1, 0.7])]
+    table = CorrRR(k=(3, 3, 3), epsilon=0.5, n1=10, reuse=formula).table(f, 7)
+    assert np.array_equal(table, corr_rr.reuse_table(f, epsilon=0.5, n2=7, formula=formula))
+    others = [corr_rr.reuse_table(f, epsilon=0.5, n2=7, formula=other) for other in corr_rr.FORMULAS]
+    assert sum(np.array_equal(table, other) for other in others) == 1
+
+
 def total_error(f, table, n2, e):
     bias = corr_rr.expectation(f, table) - f
     return (bias**2 + corr_rr.iid_variance(f, table, n2, e)).sum()
