@@ -221,7 +221,8 @@ def independent_table(tables, clusters, *attributes):
     Parameters
     ----------
     tables : sequence of arrays
-        One a cluster, such as `ProductRR.estimate_table` gives, with one axis for each of its attributes.
+        One a cluster, such as `ProductRR.estimate_table` or `ProductRR.simulate_tables` gives. The last axes are those
+        of the cluster's attributes; axes before them, such as runs, are the same for all clusters and are kept.
     clusters : sequence of sequences of int
         The attributes' numbers.
     *attributes : int
@@ -230,12 +231,16 @@ def independent_table(tables, clusters, *attributes):
     order = [j for cluster in clusters for j in cluster if j in attributes]
     if sorted(order) != sorted(attributes):
         raise ValueError(f"attributes must be distinct and in the clusters {clusters}; got {attributes}")
-    product = np.ones(())
+    runs = np.shape(tables[0])[: np.ndim(tables[0]) - len(clusters[0])]
+    product, sizes = np.ones((*runs, 1)), []
     for cluster, table in zip(clusters, tables, strict=True):
-        others = tuple(axis for axis, j in enumerate(cluster) if j not in attributes)
+        others = tuple(len(runs) + axis for axis, j in enumerate(cluster) if j not in attributes)
         if len(others) < len(cluster):
-            product = np.multiply.outer(product, np.sum(table, axis=others))
-    return product.transpose([order.index(j) for j in attributes])
+            part = np.sum(table, axis=others)
+            sizes += part.shape[len(runs) :]
+            product = (product[..., None] * part.reshape(*runs, 1, -1)).reshape(*runs, -1)
+    axes = [*range(len(runs)), *(len(runs) + order.index(j) for j in attributes)]
+    return product.reshape(*runs, *sizes).transpose(axes)
 
 
 def _check_table(table):

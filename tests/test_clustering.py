@@ -114,6 +114,9 @@ def test_independent_clusters_multiply_their_tables():
         missing = math.prod(t.sum() for t, c in zip((one, two), clusters, strict=True) if not set(c) & set(attributes))
         right = whole.sum(axis=others).transpose(np.argsort(np.argsort(attributes))) / missing
         assert np.allclose(clustering.independent_table((one, two), clusters, *attributes), right, rtol=1e-12, atol=0)
+    runs = clustering.independent_table((np.stack([one, 2 * one]), np.stack([two, two])), clusters, 2, 3, 1)
+    single = clustering.independent_table((one, two), clusters, 2, 3, 1)
+    assert np.allclose(runs, [single, 2 * single], rtol=1e-12, atol=0)
     for attributes in ((0, 0), (4,)):
         with pytest.raises(ValueError, match=r"attributes must be distinct and in the clusters .*; got"):
             clustering.independent_table((one, two), clusters, *attributes)
