@@ -168,7 +168,7 @@ def test_first_version_the_two_branches():
 
 
 def averages_are_enumerated(size, odds, reuse):
-    """Whether the average of the two branches is attribute 1's law in the channel of records; the data are dependent."""
+    """Whether the average of the two branches is attribute 1's law in the channel of records, for dependent data."""
     records = list(itertools.product(range(size), repeat=2))
     weights = [Fraction(1 + (3 * x + y * y) % 5) for x, y in records]
     joint = [w / sum(weights) for w in weights]
@@ -325,6 +325,7 @@ def test_revised_version_what_its_words_leave_open():
     )
     claim("corr-rr-v2/eq-9").not_checkable(
         "The formula is missing from our text. The words lead to "
-        "$t=\\frac{n_2+1}{n_2-1}\\langle g_a,g_b\\rangle/|g_b|^2$ with $p_y=(1+(k-1)t)/k$; the first version's appendix, which the authors' published code uses, is right for "
-        "$k=2$ only. Which of the two is printed we cannot tell."
+        "$t=\\frac{n_2+1}{n_2-1}\\langle g_a,g_b\\rangle/|g_b|^2$ with $p_y=(1+(k-1)t)/k$; the first version's "
+        "appendix, which the authors' published code uses, is right for $k=2$ only. Which of the two is printed we "
+        "cannot tell."
     )
