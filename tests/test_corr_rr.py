@@ -247,6 +247,25 @@ def test_cond_rr_expectation_is_the_enumerated_one():
         assert list(mean) == [(chance - q) / (p - q) for chance in reports[m]]
 
 
+def test_cond_rr_learns_the_true_conditionals_from_the_expected_reports():
+    joint = np.arange(1.0, 13.0).reshape(2, 3, 2)
+    joint /= joint.sum()
+    mechanism = CondRR(k=joint.shape, epsilon=1.5, n1=1_000)
+    channel = composition.channel(math.exp(0.5), joint.shape).astype(float)
+    laws = mechanism.conditionals(1_000 * (joint.ravel() @ channel).reshape(1, *joint.shape))
+    for j, m in itertools.permutations(range(3), 2):
+        pair = joint.sum(axis=({0, 1, 2} - {j, m}).pop())
+        pair = pair if j < m else pair.T
+        assert np.allclose(laws[j, m][0], pair / pair.sum(axis=1, keepdims=True), rtol=0, atol=1e-12)
+
+
+def test_a_value_without_estimated_mass_gets_the_uniform_conditional():
+    tables = np.zeros((1, 2, 2), dtype=int)
+    tables[0, 0, 0] = 50
+    laws = CondRR(k=(2, 2), epsilon=4.0, n1=50).conditionals(tables)
+    assert laws[0, 1][0].tolist() == laws[1, 0][0].tolist() == [[1, 0], [0.5, 0.5]]
+
+
 @pytest.mark.parametrize("different", [False, True])
 def test_tree_law_has_the_stated_correlation(different):
     k, rho = 4, Fraction(1, 10)
