@@ -261,9 +261,9 @@ def test_cond_rr_learns_the_true_conditionals_from_the_expected_reports():
 
 def test_a_value_without_estimated_mass_gets_the_uniform_conditional():
     tables = np.zeros((1, 2, 2), dtype=int)
-    tables[0, 0, 0] = 50
-    laws = CondRR(k=(2, 2), epsilon=4.0, n1=50).conditionals(tables)
-    assert laws[0, 1][0].tolist() == laws[1, 0][0].tolist() == [[1, 0], [0.5, 0.5]]
+    tables[0, 0] = 30, 20  # nobody reports value 1 of the first attribute, so its estimated mass is negative
+    laws = CondRR(k=(2, 2), epsilon=4.0, n1=50).conditionals(tables)[0, 1][0]
+    assert laws[1].tolist() == [0.5, 0.5] != laws[0].tolist()
 
 
 @pytest.mark.parametrize("different", [False, True])
