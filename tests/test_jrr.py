@@ -83,7 +83,8 @@ def test_the_variance_for_k_values_equals_enumeration(counts):
 
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_the_table_is_a_distribution_exactly_on_the_range_of_rho(k):
-    for p in (Fraction(3, 5), Fraction(9, 10), Fraction(1)):
+    below_half = [(Fraction(1, k) + Fraction(1, 2)) / 2] if k > 2 else []
+    for p in (Fraction(3, 5), Fraction(9, 10), Fraction(1), *below_half):
         low, high = jrr.rho_range(p, k)
         for rho in (low, high, (low + high) / 2):
             both, one, none = jrr.table(p, rho, k)
