@@ -83,7 +83,8 @@ def test_the_variance_for_k_values_equals_enumeration(counts):
 
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_the_table_is_a_distribution_exactly_on_the_range_of_rho(k):
-    for p in (Fraction(3, 5), Fraction(9, 10), Fraction(1)):
+    below_half = [(Fraction(1, k) + Fraction(1, 2)) / 2] if k > 2 else []
+    for p in (Fraction(3, 5), Fraction(9, 10), Fraction(1), *below_half):
         low, high = jrr.rho_range(p, k)
         for rho in (low, high, (low + high) / 2):
             both, one, none = jrr.table(p, rho, k)
@@ -263,3 +264,9 @@ def test_for_positive_rho_the_printed_ratio_is_not_exceeded_in_the_cases_compute
                     if law:
                         mine = [sum(c for t, c in law.items() if t[:4] == (own, 1, 1, 0)) for own in (0, 1)]
                         assert float(mine[1] / sum(mine)) == pytest.approx(true, rel=1e-9)
+
+
+def test_the_budget_of_one_report_is_the_log_of_its_odds():
+    assert jrr.JRR(p=0.75, rho=0.0).epsilon == pytest.approx(math.log(3), rel=1e-12)
+    assert jrr.KJRR(k=3, p=0.5, rho=0.0).epsilon == pytest.approx(math.log(2), rel=1e-12)
+    assert jrr.JRR(p=1.0, rho=0.0).epsilon == math.inf
