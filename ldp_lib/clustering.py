@@ -163,7 +163,7 @@ def cluster_attributes(dependence, k, *, max_cells, min_dependence):
     Domingo-Ferrer and Soria-Comas (2022), Algorithm 1. Chapter `rr_clusters`.
     """
     k, dependence = check_domain(k), np.asarray(dependence, dtype=float)
-    if dependence.shape != (len(k), len(k)) or not np.array_equal(dependence, dependence.T):
+    if dependence.shape != (len(k), len(k)) or not np.array_equal(dependence, dependence.T, equal_nan=True):
         raise ValueError(f"dependence must be a symmetric {len(k)} by {len(k)} matrix; got shape {dependence.shape}")
     pairs = dependence[~np.eye(len(k), dtype=bool)]
     if not ((pairs >= 0) & (pairs <= 1)).all():

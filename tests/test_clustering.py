@@ -137,7 +137,7 @@ def test_bad_thresholds_and_matrices_are_refused():
         ({"dependence": np.eye(3)}, ValueError, r"2 by 2 matrix; got shape \(3, 3\)"),
         ({"dependence": [[1, 0.2], [0.3, 1]]}, ValueError, "symmetric"),
         ({"dependence": [[1, 1.2], [1.2, 1]]}, ValueError, "from 0 to 1; got 1.2"),
-        ({"dependence": [[1, np.nan], [np.nan, 1]]}, ValueError, "symmetric"),
+        ({"dependence": [[1, np.nan], [np.nan, 1]]}, ValueError, "from 0 to 1; got nan"),
     ):
         with pytest.raises(error, match=message):
             clustering.cluster_attributes(**{**good, **change})

@@ -183,8 +183,9 @@ def test_clusters_that_do_not_partition_are_refused(clusters):
 
 
 def test_wrong_numbers_of_channels_and_budgets_are_refused():
-    with pytest.raises(ValueError, match="channels must have one entry a cluster, 2; got 1"):
-        RRIndependent(k=(2, 2), channels=(1.0,))
+    for number in (1, 3):
+        with pytest.raises(ValueError, match=f"channels must have one entry a cluster, 2; got {number}"):
+            RRIndependent(k=(2, 2), channels=(1.0,) * number)
     with pytest.raises(ValueError, match="epsilons must have one entry an attribute, 2; got 3"):
         RRClusters(k=(2, 2), clusters=((0, 1),), epsilons=(1, 1, 1))
 
