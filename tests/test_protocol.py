@@ -11,6 +11,7 @@ from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.jrr import JRR, KJRR
+from ldp_lib.jrr_protocols import ServerProtocol, ShuffleProtocol
 from ldp_lib.population import Population
 from ldp_lib.rr_matrix import RRIndependent, RRJoint
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
@@ -38,6 +39,8 @@ MECHANISMS = [
     KJRR(k=3, p=0.4, rho=1.5),
     SecondPhase(k=(3, 3), epsilon=1.0, reuse=[[1, 0.2], [0.9, 1]]),
     CorrRR(k=(2, 2, 2), epsilon=2.0, n1=9, reuse=0.7),
+    ServerProtocol(p=0.6, rho=-0.5),
+    ShuffleProtocol(p=0.7, rho=-0.4),
 ]
 BIASED = (SecondPhase, CorrRR)
 JOINT = [mechanism for mechanism in MECHANISMS if not isinstance(mechanism, OLH)]
