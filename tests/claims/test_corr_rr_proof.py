@@ -13,9 +13,9 @@ import numpy as np
 import sympy as sp
 
 from ldp_lib import channel as channels
-from ldp_lib import composition, grr
+from ldp_lib import composition, corr_rr, grr
 from ldp_lib.claims import claim
-from ldp_lib.corr_rr import CorrRR, channel
+from ldp_lib.corr_rr import CorrRR
 
 e, n2, py = sp.symbols("e n_2 p_y", positive=True)
 fa, fb, k = sp.symbols("f_a f_b k", positive=True)
@@ -174,7 +174,7 @@ def averages_are_enumerated(size, odds, reuse):
     joint = [w / sum(weights) for w in weights]
     a, b = ([sum(c for c, x in zip(joint, records, strict=True) if x[j] == v) for v in range(size)] for j in (0, 1))
     assert joint[0] != a[0] * b[0]
-    reports = np.array(joint) @ channel(odds, size, [[Fraction(1), Fraction(1, 7)], [reuse, Fraction(1)]])
+    reports = np.array(joint) @ corr_rr.channel(odds, size, [[Fraction(1), Fraction(1, 7)], [reuse, Fraction(1)]])
     point = {e: odds, py: reuse}
     for v in range(size):
         enumerated = sum(c for c, y in zip(reports, records, strict=True) if y[0] == v)
@@ -329,3 +329,53 @@ def test_revised_version_what_its_words_leave_open():
         "appendix, which the authors' published code uses, is right for $k=2$ only. Which of the two is printed we "
         "cannot tell."
     )
+
+
+def by_rule(f_target, f_pivot, users):
+    """Return the best of 0, 1 and the minimiser, if that lies between them, by comparing errors; and clipping."""
+    c1, c2 = corr_rr.quadratic(f_target, f_pivot, users)
+    star = -c1 / (2 * c2)
+    candidates = [Fraction(0), Fraction(1)] + [star] * (0 <= star <= 1)
+    return min(candidates, key=lambda x: c1 * x + c2 * x**2), min(max(star, Fraction(0)), Fraction(1))
+
+
+def test_the_endpoint_rule_is_clipping():
+    parts = [x for x in itertools.product(range(9), repeat=3) if sum(x) == 8]
+    laws = [np.array([Fraction(v, 8) for v in x]) for x in parts]
+    pairs = list(itertools.product(laws, repeat=2))
+    chosen = [by_rule(x, y, 10) for x, y in pairs]
+    assert {x for x, _ in chosen} > {0, 1}
+    shipped = [corr_rr.reuse_probability(x, y, epsilon=1.0, n2=10) for x, y in pairs]
+    claim("corr-rr-v1/rule-endpoints").holds(all(x == y for x, y in chosen))
+    claim("corr-rr-v2/procedure-endpoints").holds(
+        bool(np.allclose(shipped, [float(x) for x, _ in chosen], rtol=0, atol=1e-12))
+    )
+
+
+def errors(pair, reuse, odds, users):
+    """Return both attributes' exact errors if each copies from the other with the same probability."""
+    table = [[1, reuse], [reuse, 1]]
+    bias = corr_rr.expectation(pair, table) - pair
+    return (bias**2).sum(axis=1) + corr_rr.iid_variance(pair, table, users, odds).sum(axis=1)
+
+
+def test_the_appendixs_minimiser_for_four_values_in_each_reading():
+    pair = np.array([[Fraction(v, 8) for v in x] for x in ([3, 2, 2, 1], [4, 2, 1, 1])])
+    odds, users = Fraction(3), 101
+    ordered = (pair[0], pair[1]), (pair[1], pair[0])
+    (a1, a2), (b1, b2) = (corr_rr.quadratic(*x, users) for x in ordered)
+    best, shared = -a1 / (2 * a2), -(a1 + b1) / (2 * (a2 + b2))
+    as_used, exchanged = (
+        min(corr_rr.minimizer(*x, users, e=odds, formula="v1-appendix"), Fraction(1)) for x in ordered
+    )
+    least, together = errors(pair, best, odds, users)[0], errors(pair, shared, odds, users).sum()
+    worse = [
+        errors(pair, as_used, odds, users)[0] > least,
+        errors(pair, exchanged, odds, users)[0] > least,
+        errors(pair, as_used, odds, users).sum() > together,
+        errors(pair, exchanged, odds, users).sum() > together,
+    ]
+    claim("corr-rr-v2/prop-2-implemented").refuted(*map(bool, worse))
+    x, y = np.array(shares("a", 2)), np.array(shares("b", 2))
+    same = is_zero(corr_rr.minimizer(x, y, n2, e=e, formula="v1-appendix") - corr_rr.minimizer(x, y, n2))
+    claim("corr-rr-v1/sent-conclusion-optimal").conditional(same, bool(worse[0]))
