@@ -50,7 +50,6 @@ MECHANISMS = [
     JointHashing(k=4, epsilon=2.0, g=3, rho=1.2),
 ]
 BIASED = (SecondPhase, CorrRR)
-JOINT = [mechanism for mechanism in MECHANISMS if not isinstance(mechanism, OLH)]
 JOINT = [mechanism for mechanism in MECHANISMS if not isinstance(mechanism, (OLH, JointHashing))]
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 
