@@ -310,3 +310,10 @@ def test_the_budget_of_one_report_is_the_log_of_its_odds():
     assert jrr.JRR(p=0.75, rho=0.0).epsilon == pytest.approx(math.log(3), rel=1e-12)
     assert jrr.KJRR(k=3, p=0.5, rho=0.0).epsilon == pytest.approx(math.log(2), rel=1e-12)
     assert jrr.JRR(p=1.0, rho=0.0).epsilon == math.inf
+
+
+def test_whoever_is_always_truthful_reports_the_data():
+    x, rng = np.array([0, 1, 1, 0, 1]), np.random.default_rng(1)
+    mechanism = jrr.JRR(p=1.0, rho=0.0)
+    assert (mechanism.perturb(x, rng=rng) == x).all()
+    assert (mechanism.simulate(Population.from_counts([2, 3]), rng=rng, runs=3) == [0.4, 0.6]).all()
