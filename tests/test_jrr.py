@@ -322,3 +322,8 @@ def test_whoever_is_always_truthful_reports_the_data():
 def test_reports_outside_the_domain_are_named():
     with pytest.raises(ValueError, match="y must"):
         jrr.JRR(p=0.6, rho=0.0).estimate([0, 2])
+
+
+def test_the_printed_ratio_is_infinite_where_its_denominator_is_0():
+    assert jrr.printed_ratio(Fraction(3, 5), Fraction(-2, 3), 4, 3) == math.inf
+    assert jrr.printed_ratio(0.75, np.array([1.0, 0.0]), 4, 3).tolist() == [math.inf, pytest.approx(3.0)]
