@@ -270,3 +270,20 @@ def test_the_budget_of_one_report_is_the_log_of_its_odds():
     assert jrr.JRR(p=0.75, rho=0.0).epsilon == pytest.approx(math.log(3), rel=1e-12)
     assert jrr.KJRR(k=3, p=0.5, rho=0.0).epsilon == pytest.approx(math.log(2), rel=1e-12)
     assert jrr.JRR(p=1.0, rho=0.0).epsilon == math.inf
+
+
+def test_whoever_is_always_truthful_reports_the_data():
+    x, rng = np.array([0, 1, 1, 0, 1]), np.random.default_rng(1)
+    mechanism = jrr.JRR(p=1.0, rho=0.0)
+    assert (mechanism.perturb(x, rng=rng) == x).all()
+    assert (mechanism.simulate(Population.from_counts([2, 3]), rng=rng, runs=3) == [0.4, 0.6]).all()
+
+
+def test_reports_outside_the_domain_are_named():
+    with pytest.raises(ValueError, match="y must"):
+        jrr.JRR(p=0.6, rho=0.0).estimate([0, 2])
+
+
+def test_the_printed_ratio_is_infinite_where_its_denominator_is_0():
+    assert jrr.printed_ratio(Fraction(3, 5), Fraction(-2, 3), 4, 3) == math.inf
+    assert jrr.printed_ratio(0.75, np.array([1.0, 0.0]), 4, 3).tolist() == [math.inf, pytest.approx(3.0)]

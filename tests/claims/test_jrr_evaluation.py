@@ -232,10 +232,3 @@ def test_the_summary():
         all(abs(value - 2) < 0.02 for value in inside),
         all(abs(value - 1) < 1e-3 for value in at_end) and gain(8_000, 5, 0.1) < 2 * gain(8_000, 5),
     )
-
-
-def test_what_is_said_of_other_work_cannot_be_computed():
-    claim("jrr/intro-novelty").not_checkable(
-        "A statement about all earlier work: a search can refute it, but nothing that we compute can confirm it."
-    )
-    claim("jrr/sec-6-s1").not_checkable("A survey of other papers; it states nothing about JRR that can be computed.")
