@@ -168,7 +168,7 @@ def test_bad_parameters_are_refused(make, message):
         (SignedRR(p=0.6, rho=-0.6), [2, 3]),
         (JointUnary(k=3, epsilon=1.5, rho=-0.2), [1, 2, 0]),
         (JointUnary(k=3, epsilon=1.5, rho=-0.2, lean="report"), [1, 2, 2]),
-        (JointHashing(k=3, epsilon=1.5, rho=-3.0, g=4), [1, 4, 0]),
+        (JointHashing(k=3, epsilon=1.5, rho=-2.0, g=4), [1, 4, 0]),
     ],
 )
 def test_even_and_odd_surveys_with_mixed_values_have_the_stated_variance(mechanism, counts):
