@@ -159,3 +159,22 @@ def test_joint_hashing_keeps_the_seeds_and_the_budget_of_olh():
 def test_bad_parameters_are_refused(make, message):
     with pytest.raises((TypeError, ValueError), match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "counts"),
+    [
+        (SignedRR(p=0.6, rho=-0.6), [5, 5]),
+        (SignedRR(p=0.6, rho=-0.6), [2, 3]),
+        (JointUnary(k=3, epsilon=1.5, rho=-0.2), [1, 2, 0]),
+        (JointUnary(k=3, epsilon=1.5, rho=-0.2, lean="report"), [1, 2, 2]),
+        (JointHashing(k=3, epsilon=1.5, rho=-2.0, g=4), [1, 4, 0]),
+    ],
+)
+def test_even_and_odd_surveys_with_mixed_values_have_the_stated_variance(mechanism, counts):
+    population, rng = Population.from_counts(counts), np.random.default_rng(1)
+    right, x = mechanism.variance(population), population.users()
+    users = np.array([mechanism.estimate(mechanism.perturb(x, rng=rng)) for _ in range(6_000)])
+    for runs, wrong in ((users, 1.2), (mechanism.simulate(population, rng=rng, runs=20_000), 1.1)):
+        assert check.mean_z(runs, population.frequencies) < 5
+        assert check.variance_z(runs, right) < 5 < check.variance_z(runs, wrong * right)
