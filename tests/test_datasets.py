@@ -277,7 +277,8 @@ def test_without_pooch_the_error_names_the_extra(monkeypatch):
 def test_the_corr_rr_tables_have_all_their_cells():
     cells = datasets.load_corr_rr_tables()
     assert list(cells) == ["table", "n", "method", "epsilon", "n1", "mse"]
-    assert len(cells) == 360 and not cells.duplicated(["table", "method", "epsilon", "n1"]).any()
+    assert len(cells) == 360
+    assert not cells.duplicated(["table", "method", "epsilon", "n1"]).any()
     sizes = {4: 200, 5: 2000, 6: 20000, 7: 200, 8: 2000, 9: 20000}
     assert (cells.n == cells.table.map(sizes)).all()
     for _, one in cells.groupby(["table", "method", "epsilon"]):

@@ -14,7 +14,7 @@ from ldp_lib.composition import SPL
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.fake_data import RSFD
 from ldp_lib.metrics import mse
-from ldp_lib.population import Population, tree_law
+from ldp_lib.population import Population, syn_a, tree_law
 from ldp_lib.two_phase import TwoPhaseRSRFD
 
 UNIFORM, SKEWED = (0.25,) * 4, (0.4, 0.3, 0.2, 0.1)
@@ -78,6 +78,46 @@ def better(found, one, two):
 def saved(found, one, two):
     """The share of the error of `two` that `one` saves."""
     return 1 - found[one][0] / found[two][0]
+
+
+def test_the_theorem_on_uniform_attributes_for_three_values_and_a_rule_that_reads_the_first_phase():
+    k, root, chain = 3, Fraction(3, 2), Fraction(1, 4)
+    records = list(itertools.product(range(k), repeat=2))
+    # uniform marginals, and dependence that is not symmetric: x2 is x1 or its successor
+    copy = {0: Fraction(1, 2) + chain / 3, 1: Fraction(1, 4) + chain / 3, 2: Fraction(1, 4) - 2 * chain / 3}
+    law = {x: copy[(x[1] - x[0]) % k] / k for x in records}
+    assert sum(law.values()) == 1
+    first = composition.channel(root, (k, k))
+    pairs = [grr.probabilities(root, k), grr.probabilities(root**2, k)]
+    tables = [[[Fraction(1), Fraction(i, 9)], [Fraction(8 - i, 9), Fraction(1)]] for i in range(9)]
+    seconds = [corr_rr.channel(root**2, k, table) for table in tables]
+    to_uniform = to_shares = weighted = Fraction(0)
+    beyond = (k * copy[0] - 1) / (k - 1)
+    for (i, x1), a in itertools.product(enumerate(records), range(9)):
+        reach = law[x1] * first[i, a]
+        weighted += reach * sum(corr_rr.shrinkage(tables[a][1 - m][m], k) for m in range(2)) / 2 * beyond
+        for (j, x2), b in itertools.product(enumerate(records), range(9)):
+            chance = reach * law[x2] * seconds[a][j, b]
+            for m, v in itertools.product(range(2), range(k)):
+                reports = zip(pairs, (records[a], records[b]), strict=True)
+                found = sum(((y[m] == v) - q) / (p - q) for (p, q), y in reports) / 2
+                to_uniform += chance * (found - Fraction(1, k)) ** 2 / (2 * k)
+                to_shares += chance * (found - Fraction((x1[m] == v) + (x2[m] == v), 2)) ** 2 / (2 * k)
+    gap1, gap2 = (p - q for p, q in pairs)
+    stated = Fraction(k - 1, 4 * k**2) * (1 / gap1**2 + 1 / gap2**2)
+    assert to_uniform == stated
+    assert to_shares == stated - Fraction(k - 1, 4 * k**2) * (1 + (2 + 2 * weighted - 2) / 2)
+
+
+def test_the_data_set_moves_the_error_of_the_tables_by_less_than_a_tenth_of_a_standard_error():
+    rng, shares = np.random.default_rng(1), []
+    for n, epsilon, p_y in itertools.product((200, 20_000), (0.1, 0.5), (0.0, 1.0)):
+        ours = CorrRR(k=(4, 4), epsilon=epsilon, n1=n // 20, reuse=p_y)
+        law = {"d": 2, "rho": 0.1, "frequencies": UNIFORM, "rng": rng}
+        errors = [exact_error(ours, syn_a(n, **law)) for _ in range(50)]
+        mean, se = two_phase_error(ours, syn_a(n, **law), rng, 1000)
+        shares.append(np.std(errors) / mean / (se / mean * math.sqrt(10)))  # of 100 runs
+    assert max(shares) < 0.1
 
 
 def test_the_error_is_averaged_over_values_and_then_over_attributes():
