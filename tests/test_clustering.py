@@ -37,6 +37,19 @@ def test_bad_tables_are_refused(table):
             measure(table)
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_tables_must_be_finite(bad):
+    with pytest.raises(ValueError, match="table must be finite"):
+        clustering.cramers_v([[bad, 1.0], [1, 1]])
+
+
+def test_secure_sums_need_a_generator_and_bits():
+    with pytest.raises(TypeError, match="rng must be"):
+        clustering.secure_sum([0, 1], rng=1)
+    with pytest.raises(ValueError, match=r"bits must be .*; got 2 at position 1"):
+        clustering.secure_sum([0, 2], rng=np.random.default_rng(1))
+
+
 @given(bits=st.lists(st.integers(0, 1), min_size=1, max_size=30), seed=st.integers(0, 99))
 def test_the_secure_sum_is_the_sum(bits, seed):
     count, broadcasts = clustering.secure_sum(bits, rng=np.random.default_rng(seed))
@@ -133,6 +146,7 @@ def test_bad_thresholds_and_matrices_are_refused():
         ({"min_dependence": -0.1}, ValueError, "min_dependence must be a number from 0 to 1; got -0.1"),
         ({"min_dependence": 1.1}, ValueError, "min_dependence must be a number from 0 to 1; got 1.1"),
         ({"min_dependence": float("nan")}, ValueError, "min_dependence must be a number from 0 to 1; got nan"),
+        ({"min_dependence": True}, TypeError, "min_dependence must be a number from 0 to 1; got True"),
         ({"min_dependence": "0"}, TypeError, "min_dependence must be a number from 0 to 1; got '0'"),
         ({"dependence": np.eye(3)}, ValueError, r"2 by 2 matrix; got shape \(3, 3\)"),
         ({"dependence": [[1, 0.2], [0.3, 1]]}, ValueError, "symmetric"),
