@@ -327,3 +327,13 @@ def test_reports_outside_the_domain_are_named():
 def test_the_printed_ratio_is_infinite_where_its_denominator_is_0():
     assert jrr.printed_ratio(Fraction(3, 5), Fraction(-2, 3), 4, 3) == math.inf
     assert jrr.printed_ratio(0.75, np.array([1.0, 0.0]), 4, 3).tolist() == [math.inf, pytest.approx(3.0)]
+
+
+def test_algorithm_1_starts_one_step_below_rr_and_refuses_steps_out_of_range():
+    p, rho = jrr.algorithm_1(epsilon=0.5, n=100, colluders=0, step_p=0.01)
+    assert p == pytest.approx(math.exp(0.5) / (1 + math.exp(0.5)) - 0.01, abs=1e-12)
+    assert rho == pytest.approx(1 - 1 / p, abs=1e-12)
+    for name in ("step_p", "step_rho"):
+        for step in (1e-8, 1.0):
+            with pytest.raises(ValueError, match=f"{name} must be from 1e-7 to 1; got {step!r}"):
+                jrr.algorithm_1(**{"epsilon": 1.0, "n": 8, "colluders": 1, name: step})
