@@ -162,8 +162,10 @@ def test_no_point_of_a_grid_beats_the_optimal_parameters(epsilon, pairs, share, 
 
 
 def test_algorithm_1_is_the_printed_double_loop():
-    for epsilon, n, colluders in ((0.5, 100, 3), (0.1, 1000, 5), (1.0, 10, 9)):
-        step_p, step_rho = 1e-3, 1e-3
+    # The last two step over the feasible rho of the first p, so that p has to fall.
+    designs = ((0.5, 100, 3, 1e-3), (0.1, 1000, 5, 1e-3), (1.0, 10, 9, 1e-3), (1.0, 10, 5, 0.05), (0.5, 20, 15, 0.03))
+    for epsilon, n, colluders, step_rho in designs:
+        step_p = 1e-3
         e = math.exp(epsilon)
         p, found = e / (1 + e) - step_p, None
         while p > 0.5 and found is None:
@@ -330,9 +332,10 @@ def test_the_printed_ratio_is_infinite_where_its_denominator_is_0():
 
 
 def test_algorithm_1_starts_one_step_below_rr_and_refuses_steps_out_of_range():
-    p, rho = jrr.algorithm_1(epsilon=0.5, n=100, colluders=0, step_p=0.01)
-    assert p == pytest.approx(math.exp(0.5) / (1 + math.exp(0.5)) - 0.01, abs=1e-12)
-    assert rho == pytest.approx(1 - 1 / p, abs=1e-12)
+    for epsilon in (0.1, 0.5, 2.0):
+        p, rho = jrr.algorithm_1(epsilon=epsilon, n=100, colluders=0, step_p=0.01)
+        assert p == pytest.approx(math.exp(epsilon) / (1 + math.exp(epsilon)) - 0.01, abs=1e-12)
+        assert rho == pytest.approx(1 - 1 / p, abs=1e-12)
     for name in ("step_p", "step_rho"):
         for step in (1e-8, 1.0):
             with pytest.raises(ValueError, match=f"{name} must be from 1e-7 to 1; got {step!r}"):
