@@ -340,3 +340,21 @@ def test_algorithm_1_starts_one_step_below_rr_and_refuses_steps_out_of_range():
         for step in (1e-8, 1.0):
             with pytest.raises(ValueError, match=f"{name} must be from 1e-7 to 1; got {step!r}"):
                 jrr.algorithm_1(**{"epsilon": 1.0, "n": 8, "colluders": 1, name: step})
+
+
+def test_the_best_of_the_three_candidates_is_chosen():
+    chosen = set()
+    for epsilon, n in itertools.product(np.linspace(0.1, 3, 30), (2, 4, 8, 20, 100)):
+        p0 = 1 / (1 + math.exp(-epsilon))
+        for colluders, n1 in itertools.product({0, 1, n // 4, n // 2, n - 1}, (None, 0, n // 2, n // 3, n)):
+            counts = np.arange(n + 1) if n1 is None else np.array([n1])
+            candidates, share = [(p0, 0.0)], colluders / (n - 1)
+            if share < 1 and (p0 - share) / (1 - share) > 0.5:
+                p = (p0 - share) / (1 - share)
+                candidates += [(p, 1 - 1 / p), (p, 1.0)]
+            values = [jrr.variance(counts, n, *pair).mean() for pair in candidates]
+            best = jrr.optimal_parameters(epsilon=float(epsilon), n=n, colluders=colluders, n1=n1)
+            assert jrr.variance(counts, n, *best).mean() <= min(values) * (1 + 1e-9) + 1e-12
+            jrr.JRR(p=best[0], rho=best[1])  # raises outside the range of the table
+            chosen.add((best[1] > 0) - (best[1] < 0))
+    assert chosen == {-1, 0, 1}
