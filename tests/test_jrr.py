@@ -358,3 +358,14 @@ def test_the_best_of_the_three_candidates_is_chosen():
             jrr.JRR(p=best[0], rho=best[1])  # raises outside the range of the table
             chosen.add((best[1] > 0) - (best[1] < 0))
     assert chosen == {-1, 0, 1}
+
+
+@pytest.mark.parametrize("name", ["n", "colluders", "n1"])
+def test_booleans_are_no_numbers_of_users(name):
+    with pytest.raises((TypeError, ValueError), match=f"{name} must be"):
+        jrr.optimal_parameters(**{"epsilon": 1.0, "n": 8, "colluders": 1, "n1": 1, name: True})
+
+
+def test_booleans_are_no_parameters():
+    with pytest.raises(TypeError, match="p must be a number; got True"):
+        jrr.JRR(p=True, rho=0.0)
