@@ -162,8 +162,10 @@ def test_no_point_of_a_grid_beats_the_optimal_parameters(epsilon, pairs, share, 
 
 
 def test_algorithm_1_is_the_printed_double_loop():
-    for epsilon, n, colluders in ((0.5, 100, 3), (0.1, 1000, 5), (1.0, 10, 9)):
-        step_p, step_rho = 1e-3, 1e-3
+    # The last two step over the feasible rho of the first p, so that p has to fall.
+    designs = ((0.5, 100, 3, 1e-3), (0.1, 1000, 5, 1e-3), (1.0, 10, 9, 1e-3), (1.0, 10, 5, 0.05), (0.5, 20, 15, 0.03))
+    for epsilon, n, colluders, step_rho in designs:
+        step_p = 1e-3
         e = math.exp(epsilon)
         p, found = e / (1 + e) - step_p, None
         while p > 0.5 and found is None:
@@ -287,3 +289,43 @@ def test_reports_outside_the_domain_are_named():
 def test_the_printed_ratio_is_infinite_where_its_denominator_is_0():
     assert jrr.printed_ratio(Fraction(3, 5), Fraction(-2, 3), 4, 3) == math.inf
     assert jrr.printed_ratio(0.75, np.array([1.0, 0.0]), 4, 3).tolist() == [math.inf, pytest.approx(3.0)]
+
+
+def test_algorithm_1_starts_one_step_below_rr_and_refuses_steps_out_of_range():
+    for epsilon in (0.1, 0.5, 2.0):
+        p, rho = jrr.algorithm_1(epsilon=epsilon, n=100, colluders=0, step_p=0.01)
+        assert p == pytest.approx(math.exp(epsilon) / (1 + math.exp(epsilon)) - 0.01, abs=1e-12)
+        assert rho == pytest.approx(1 - 1 / p, abs=1e-12)
+    for name in ("step_p", "step_rho"):
+        for step in (1e-8, 1.0):
+            with pytest.raises(ValueError, match=f"{name} must be from 1e-7 to 1; got {step!r}"):
+                jrr.algorithm_1(**{"epsilon": 1.0, "n": 8, "colluders": 1, name: step})
+
+
+def test_the_best_of_the_three_candidates_is_chosen():
+    chosen = set()
+    for epsilon, n in itertools.product(np.linspace(0.1, 3, 30), (2, 4, 8, 20, 100)):
+        p0 = 1 / (1 + math.exp(-epsilon))
+        for colluders, n1 in itertools.product({0, 1, n // 4, n // 2, n - 1}, (None, 0, n // 2, n // 3, n)):
+            counts = np.arange(n + 1) if n1 is None else np.array([n1])
+            candidates, share = [(p0, 0.0)], colluders / (n - 1)
+            if share < 1 and (p0 - share) / (1 - share) > 0.5:
+                p = (p0 - share) / (1 - share)
+                candidates += [(p, 1 - 1 / p), (p, 1.0)]
+            values = [jrr.variance(counts, n, *pair).mean() for pair in candidates]
+            best = jrr.optimal_parameters(epsilon=float(epsilon), n=n, colluders=colluders, n1=n1)
+            assert jrr.variance(counts, n, *best).mean() <= min(values) * (1 + 1e-9) + 1e-12
+            jrr.JRR(p=best[0], rho=best[1])  # raises outside the range of the table
+            chosen.add((best[1] > 0) - (best[1] < 0))
+    assert chosen == {-1, 0, 1}
+
+
+@pytest.mark.parametrize("name", ["n", "colluders", "n1"])
+def test_booleans_are_no_numbers_of_users(name):
+    with pytest.raises((TypeError, ValueError), match=f"{name} must be"):
+        jrr.optimal_parameters(**{"epsilon": 1.0, "n": 8, "colluders": 1, "n1": 1, name: True})
+
+
+def test_booleans_are_no_parameters():
+    with pytest.raises(TypeError, match="p must be a number; got True"):
+        jrr.JRR(p=True, rho=0.0)
