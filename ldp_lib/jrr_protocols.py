@@ -5,7 +5,7 @@ Each user gets a sign R_j in secret, tosses a coin C_j alone and tells the truth
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -104,7 +104,7 @@ class Protocol:
 
     p: float
     rho: float
-    deal: Callable
+    deal: Callable = field(repr=False)  # a function shows its address
 
     def __post_init__(self):
         jrr.check_parameters(self.p, self.rho)

@@ -1,14 +1,18 @@
-"""RS+RFD in two phases: some users split their budget, and what they show serves as the prior for the others' fakes."""
+"""Two phases: some users split their budget, and what they show decides how the others report.
 
+`TwoPhaseRSRFD` takes the fakes' priors from the first phase; `corr_rr` has two other uses of it.
+"""
+
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
 
 import numpy as np
 
-from ldp_lib import composition, postprocess, pure
-from ldp_lib.fake_data import RSRFD
-from ldp_lib.population import Population, check_records
+from ldp_lib import composition, grr, postprocess, pure
+from ldp_lib.fake_data import RSRFD, probabilities
+from ldp_lib.population import check_records
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +33,7 @@ class TwoPhaseRSRFD:
     The baseline of the revised Corr-RR paper (2026, Section 4.2.2): the first phase's estimates are normalized by
     `postprocess.clip_normalize` and serve as priors; the two phases' raw estimates are averaged with the numbers of
     users as weights. The estimate is unbiased. Its variance has no short form, because the priors are clipped, and
-    there is no method for it. Chapter `fake_data`.
+    there is no method for it. Chapters `fake_data` and `corr_rr_evaluation`.
     """
 
     k: tuple
@@ -39,8 +43,7 @@ class TwoPhaseRSRFD:
     def __post_init__(self):
         object.__setattr__(self, "k", composition.check_attributes(self.k))
         pure.require(epsilon=self.epsilon)
-        if isinstance(self.n1, bool) or not isinstance(self.n1, Integral) or self.n1 < 1:
-            raise ValueError(f"n1 must be an integer of at least 1; got {self.n1!r}")
+        check_n1(self.n1)
 
     @cached_property
     def _first(self):
@@ -54,52 +57,112 @@ class TwoPhaseRSRFD:
     def perturb(self, x, *, rng):
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
         pure.require(rng=rng)
-        x = check_records(x, self.k)
-        self._check_n(len(x))
-        x = x[rng.permutation(len(x))]
-        first = self._first.perturb(x[: self.n1], rng=rng)
-        return first, self.second_phase(first).perturb(x[self.n1 :], rng=rng)
+        first, second = split_users(check_records(x, self.k), self.n1, rng)
+        first = self._first.perturb(first, rng=rng)
+        return first, self.second_phase(first).perturb(second, rng=rng)
 
     def estimate(self, y):
         """Return unbiased frequencies, one array (k_j,) for each attribute, from the reports of both phases."""
-        first, second = y
-        if len(first) != self.n1:
-            raise ValueError(f"y must start with the reports of n1 = {self.n1} users; got {len(first)}")
-        return self._combine(self._first.estimate(first), self.second_phase(first).estimate(second), len(second))
+        first, second = check_phases(y, self.n1)
+        parts = self._first.estimate(first), self.second_phase(first).estimate(second)
+        return combine(*parts, self.n1, len(second))
 
     def simulate(self, population, *, rng, runs):
         """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
 
         The first phase's users are drawn without replacement. The cost is free of n; n must be below 10**9.
         """
+        phases = self.simulate_phases(population, rng=rng, runs=runs)
+        return combine(*phases, self.n1, population.n - self.n1)
+
+    def simulate_phases(self, population, *, rng, runs):
+        """Return the two phases' estimates on their own, from their exact joint law: two lists of d (runs, k_j)."""
         pure.require(rng=rng, runs=runs)
         composition.check_population(population, self.k)
-        self._check_n(population.n)
-        splits = rng.multivariate_hypergeometric(population.counts, self.n1, size=runs, method="marginals")
-        results = []
-        for chosen in splits:
-            parts = [_subset(population, counts) for counts in (chosen, population.counts - chosen)]
-            first = [v[0] for v in self._first.simulate(parts[0], rng=rng, runs=1)]
-            priors = [postprocess.clip_normalize(v) for v in first]
-            second = RSRFD(k=self.k, epsilon=self.epsilon, priors=priors).simulate(parts[1], rng=rng, runs=1)
-            results.append(self._combine(first, [v[0] for v in second], parts[1].n))
-        return [np.array(column) for column in zip(*results, strict=True)]
+        chosen, rest = draw_phases(population, self.n1, rng=rng, runs=runs)
+        first = simulate_spl(population.records, chosen, self.k, self.epsilon, rng)
+        second = []
+        for j, sampled in enumerate(draw_pivots(population.records, rest, self.k, rng)):
+            prior, e = postprocess.clip_normalize(first[j]), math.exp(self.epsilon)
+            fakes = rng.multinomial(population.n - self.n1 - sampled.sum(axis=1), prior)
+            counts = grr_counts(sampled, e, rng) + fakes
+            support = probabilities(e, self.k[j], len(self.k), prior)
+            second.append(pure.estimate(counts, population.n - self.n1, *support))
+        return first, second
 
     def mean(self, population):
         """Return the exact expectation of the estimate, the true frequencies: one array (k_j,) for each attribute."""
         composition.check_population(population, self.k)
-        self._check_n(population.n)
+        check_n1(self.n1, population.n)
         return composition.frequencies(population)
 
-    def _check_n(self, n):
-        if n <= self.n1:
-            raise ValueError(f"n1 must be below the number of users, {n}; got {self.n1}")
 
-    def _combine(self, first, second, n2):
-        n = self.n1 + n2
-        return [(self.n1 * a + n2 * b) / n for a, b in zip(first, second, strict=True)]
+def check_n1(n1, n=None, name="n1"):
+    """Raise unless n1 is an integer of at least 1 and, if `n` is given, below n."""
+    if isinstance(n1, (bool, np.bool_)) or not isinstance(n1, Integral) or n1 < 1:
+        raise ValueError(f"{name} must be an integer of at least 1; got {n1!r}")
+    if n is not None and n <= n1:
+        raise ValueError(f"n1 must be below the number of users, {n}; got {n1}")
 
 
-def _subset(population, counts):
-    held = counts > 0
-    return Population(records=population.records[held], counts=counts[held], k=population.k)
+def check_phases(y, n1):
+    """Return the two phases' reports after checking that the first has n1 rows and the second at least one."""
+    first, second = y
+    if len(first) != n1 or len(second) == 0:
+        raise ValueError(
+            f"y must start with the reports of n1 = {n1} users, and have others; got {len(first)} and {len(second)}"
+        )
+    return first, second
+
+
+def split_users(x, n1, rng):
+    """Return the records of n1 users chosen at random, and those of the others."""
+    check_n1(n1, len(x))
+    chosen = np.zeros(len(x), dtype=bool)
+    chosen[rng.choice(len(x), size=n1, replace=False, shuffle=False)] = True
+    return x[chosen], x[~chosen]
+
+
+def combine(first, second, n1, n2):
+    """Return the average of the two phases' estimates, weighted with their numbers of users."""
+    return [(n1 * a + n2 * b) / (n1 + n2) for a, b in zip(first, second, strict=True)]
+
+
+def draw_phases(population, n1, *, rng, runs):
+    """Return how many users with each record are in the first and in the second phase: two arrays (runs, m)."""
+    check_n1(n1, population.n)
+    chosen = rng.multivariate_hypergeometric(population.counts, n1, size=runs, method="marginals")
+    return chosen, population.counts - chosen
+
+
+def marginal_counts(records, counts, k):
+    """Return the numbers of users with each value, d arrays (runs, k_j), from counts of records (runs, m)."""
+    return [(counts @ np.eye(size)[records[:, j]]).astype(np.int64) for j, size in enumerate(k)]  # exact below 2**53
+
+
+def draw_pivots(records, counts, k, rng):
+    """Return how many users picked each attribute and hold each value: d arrays (runs, k_j).
+
+    Every user picks one of the d attributes at random. `counts` has shape (runs, m), one column a record.
+    """
+    picked = [None] * len(k)
+    for j in range(len(k) - 1, -1, -1):
+        chosen = rng.binomial(counts, 1 / (j + 1)) if j else counts
+        picked[j] = marginal_counts(records[:, [j]], chosen, [k[j]])[0]
+        counts = counts - chosen
+    return picked
+
+
+def grr_counts(histogram, e, rng):
+    """Return counts of the reports of randomized response, from counts of values along the last axis."""
+    size = histogram.shape[-1]
+    p, q = grr.probabilities(e, size)
+    truths = rng.binomial(histogram, p - q)
+    return truths + rng.multinomial((histogram - truths).sum(axis=-1), np.full(size, 1 / size))
+
+
+def simulate_spl(records, counts, k, epsilon, rng):
+    """Return `SPL` estimates, d arrays (runs, k_j), for populations given as counts of records (runs, m)."""
+    root, n = math.exp(epsilon / len(k)), counts[0].sum()
+    histograms = marginal_counts(records, counts, k)
+    return [pure.estimate(grr_counts(h, root, rng), n, *grr.probabilities(root, h.shape[-1])) for h in histograms]

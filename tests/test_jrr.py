@@ -83,7 +83,8 @@ def test_the_variance_for_k_values_equals_enumeration(counts):
 
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_the_table_is_a_distribution_exactly_on_the_range_of_rho(k):
-    for p in (Fraction(3, 5), Fraction(9, 10), Fraction(1)):
+    below_half = [(Fraction(1, k) + Fraction(1, 2)) / 2] if k > 2 else []
+    for p in (Fraction(3, 5), Fraction(9, 10), Fraction(1), *below_half):
         low, high = jrr.rho_range(p, k)
         for rho in (low, high, (low + high) / 2):
             both, one, none = jrr.table(p, rho, k)
@@ -126,7 +127,7 @@ def test_privacy_of_transcripts_and_of_colluders_equals_enumeration(n, p, rho):
         assert jrr_privacy.colluder_ratio(p, rho, n, m) == worst
 
 
-def test_chances_at_ten_thousand_users_are_those_of_rational_arithmetic():
+def test_chances_at_a_thousand_users_are_those_of_rational_arithmetic():
     n, p, rho = 1_000, Fraction(21, 40), Fraction(-3, 8)
     both, one, none = jrr.table(p, rho)
     # The coefficients of (none + 2 one z + both z^2)^(n/2), by its recurrence over the rationals.
@@ -236,3 +237,53 @@ def test_other_bad_input_is_refused():
         jrr.algorithm_1(epsilon=1.0, n=8, colluders=1, step_p=0.0)
     with pytest.raises(ValueError, match="rho must be at most 0"):
         jrr_privacy.colluder_ratio(0.6, 0.1, 8, 1)
+
+
+@pytest.mark.parametrize("n", [6, 14, 30])
+def test_for_positive_rho_the_printed_ratio_is_not_exceeded_in_the_cases_computed(n):
+    # Pr[m coins] / product of their chances = sum of kappa_r rho^r e_2r(u), kappa_r the chance that 2r given users are
+    # paired among themselves, e the elementary symmetric polynomials of u = (T - p) / sqrt(pq).
+    for p, rho, m in itertools.product((0.51, 0.75, 0.99), (0.05, 0.6, 1.0), range(n)):
+        q = 1 - p
+        bound = jrr.printed_ratio(p, rho, n, m)
+        for lies in range(m + 1):
+            e = np.array([1.0])
+            for u in [math.sqrt(q / p)] * (m - lies) + [-math.sqrt(p / q)] * lies:
+                e = np.convolve(e, [1, u])
+            kappa, coins, with_one_more = 1.0, 0.0, 0.0
+            for r in range(m // 2 + 1):
+                coins += kappa * rho**r * e[2 * r]
+                kappa *= (2 * r + 1) / (n - 2 * r - 1)
+                with_one_more += kappa * rho**r * e[2 * r + 1] if 2 * r < m else 0.0
+            if coins > 1e-9:  # these coins can be shown
+                true = p + rho * math.sqrt(p * q) * with_one_more / coins
+                if 1e-12 < true < 1 - 1e-12:
+                    assert max(true / (1 - true), (1 - true) / true) <= bound * (1 + 1e-9)
+                if n == 6 and rho < 1:
+                    law = truth_law(n, Fraction(p), Fraction(rho)) if (m, lies) == (3, 1) else None
+                    if law:
+                        mine = [sum(c for t, c in law.items() if t[:4] == (own, 1, 1, 0)) for own in (0, 1)]
+                        assert float(mine[1] / sum(mine)) == pytest.approx(true, rel=1e-9)
+
+
+def test_the_budget_of_one_report_is_the_log_of_its_odds():
+    assert jrr.JRR(p=0.75, rho=0.0).epsilon == pytest.approx(math.log(3), rel=1e-12)
+    assert jrr.KJRR(k=3, p=0.5, rho=0.0).epsilon == pytest.approx(math.log(2), rel=1e-12)
+    assert jrr.JRR(p=1.0, rho=0.0).epsilon == math.inf
+
+
+def test_whoever_is_always_truthful_reports_the_data():
+    x, rng = np.array([0, 1, 1, 0, 1]), np.random.default_rng(1)
+    mechanism = jrr.JRR(p=1.0, rho=0.0)
+    assert (mechanism.perturb(x, rng=rng) == x).all()
+    assert (mechanism.simulate(Population.from_counts([2, 3]), rng=rng, runs=3) == [0.4, 0.6]).all()
+
+
+def test_reports_outside_the_domain_are_named():
+    with pytest.raises(ValueError, match="y must"):
+        jrr.JRR(p=0.6, rho=0.0).estimate([0, 2])
+
+
+def test_the_printed_ratio_is_infinite_where_its_denominator_is_0():
+    assert jrr.printed_ratio(Fraction(3, 5), Fraction(-2, 3), 4, 3) == math.inf
+    assert jrr.printed_ratio(0.75, np.array([1.0, 0.0]), 4, 3).tolist() == [math.inf, pytest.approx(3.0)]

@@ -250,7 +250,7 @@ def test_a_first_phase_of_no_user_or_of_all_users_is_refused():
     mechanism = TwoPhaseRSRFD(k=(2, 3), epsilon=1.0, n1=2)
     with pytest.raises(ValueError, match="n1 must be below the number of users, 2; got 2"):
         mechanism.perturb([[0, 0], [1, 1]], rng=np.random.default_rng(1))
-    with pytest.raises(ValueError, match="y must start with the reports of n1 = 2 users; got 1"):
+    with pytest.raises(ValueError, match="y must start with the reports of n1 = 2 users, and have others; got 1 and 1"):
         mechanism.estimate((np.array([[0, 0]]), np.array([[0, 0]])))
 
 

@@ -1,0 +1,367 @@
+"""Corr-RR and Cond-RR: exact laws by enumeration, the reuse probabilities, and the synthetic data."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldp_lib import channel as channels
+from ldp_lib import check, composition, corr_rr, grr
+from ldp_lib.cond_rr import CondRR
+from ldp_lib.cond_rr import expectation as cond_expectation
+from ldp_lib.corr_rr import CorrRR, SecondPhase
+from ldp_lib.population import Population, syn_a, syn_b, tree_law
+from ldp_lib.two_phase import TwoPhaseRSRFD
+
+E = Fraction(3)
+THIRD, HALF, ONE = Fraction(1, 3), Fraction(1, 2), Fraction(1)
+TABLES = {
+    (2, 2): [[ONE, Fraction(1, 5)], [Fraction(3, 4), ONE]],
+    (3, 2): [[ONE, Fraction(0)], [THIRD, ONE]],
+    (2, 3): [[ONE, HALF, Fraction(1, 7)], [ONE, ONE, Fraction(0)], [Fraction(2, 3), Fraction(1, 9), ONE]],
+}
+each_table = pytest.mark.parametrize(("k", "d"), TABLES, ids=str)
+
+
+def all_records(k, d):
+    return list(itertools.product(range(k), repeat=d))
+
+
+def rational_frequencies(k, d):
+    weights = [[Fraction((3 * j + 2 * v) % 5 + 1) for v in range(k)] for j in range(d)]
+    return np.array([[w / sum(row) for w in row] for row in weights])
+
+
+@each_table
+def test_the_second_phase_spends_exactly_the_budget(k, d):
+    channel = corr_rr.channel(E, k, TABLES[k, d])
+    assert (channel.sum(axis=1) == 1).all()
+    assert channels.privacy_ratio(channel) == E
+
+
+@each_table
+def test_expectation_and_variance_are_those_of_the_enumerated_channel(k, d):
+    records, table = all_records(k, d), np.array(TABLES[k, d])
+    channel, f = corr_rr.channel(E, k, table), rational_frequencies(k, d)
+    law = np.array([math.prod(f[j][x[j]] for j in range(d)) for x in records]) @ channel
+    p, q = grr.probabilities(E, k)
+    for m, v in itertools.product(range(d), range(k)):
+        pi = sum(chance for chance, y in zip(law, records, strict=True) if y[m] == v)
+        assert corr_rr.expectation(f, table)[m, v] == (pi - q) / (p - q)
+        assert corr_rr.iid_variance(f, table, 7, E)[m, v] == pi * (1 - pi) / (7 * (p - q) ** 2)
+
+
+@each_table
+def test_variance_with_the_data_held_fixed_is_that_of_the_enumerated_channel(k, d):
+    records, table = all_records(k, d), TABLES[k, d]
+    channel, users = corr_rr.channel(E, k, table), [records[0], records[-1], records[1]]
+    mechanism = SecondPhase(k=(k,) * d, epsilon=math.log(3), reuse=np.array(table, dtype=float))
+    variance = mechanism.variance(Population.from_records(np.array(users), k=(k,) * d))
+    p, q = grr.probabilities(E, k)
+    for m, v in itertools.product(range(d), range(k)):
+        shows = [
+            sum(chance for chance, y in zip(channel[records.index(x)], records, strict=True) if y[m] == v)
+            for x in users
+        ]
+        exact = sum(pi * (1 - pi) for pi in shows) / (9 * (p - q) ** 2)
+        assert np.isclose(variance[m][v], float(exact), rtol=1e-12, atol=0)
+
+
+def enumerated_combination(users, n1, k, d, table, root):
+    """Exact mean and variance of the combined estimate, over all splits and all reports, by one user at a time."""
+    records, e = all_records(k, d), root**d
+    laws = composition.channel(root, (k,) * d), corr_rr.channel(e, k, table)
+    pairs = grr.probabilities(root, k), grr.probabilities(e, k)
+
+    def moments(user, phase, m, v):
+        (p, q), row = pairs[phase], laws[phase][records.index(user)]
+        pi = sum(chance for chance, y in zip(row, records, strict=True) if y[m] == v)
+        return (pi - q) / (p - q), pi * (1 - pi) / (p - q) ** 2
+
+    n, splits = len(users), list(itertools.combinations(range(len(users)), n1))
+    result = []
+    for m, v in itertools.product(range(d), range(k)):
+        totals = [[moments(x, 0 if i in split else 1, m, v) for i, x in enumerate(users)] for split in splits]
+        means = [sum(mean for mean, _ in split) / n for split in totals]
+        coins = sum(variance for split in totals for _, variance in split) / (len(splits) * n**2)
+        mean = sum(means) / len(splits)
+        result.append((mean, coins + sum((value - mean) ** 2 for value in means) / len(splits)))
+    return zip(*result, strict=True)
+
+
+@pytest.mark.parametrize(
+    ("k", "d", "users", "n1"),
+    [
+        (2, 2, [(0, 0), (0, 1), (1, 1)], 1),
+        (3, 2, [(0, 2), (1, 1), (2, 0), (2, 2)], 2),
+        (2, 3, [(0, 0, 1), (1, 0, 1)], 1),  # fewer users than attributes
+    ],
+    ids=str,
+)
+def test_both_phases_together_have_the_enumerated_mean_and_variance(k, d, users, n1):
+    root = Fraction(2)
+    mean, variance = enumerated_combination(users, n1, k, d, TABLES[k, d], root)
+    table = np.array(TABLES[k, d], dtype=float)
+    mechanism = CorrRR(k=(k,) * d, epsilon=d * math.log(2), n1=n1, reuse=table)
+    population = Population.from_records(np.array(users), k=(k,) * d)
+    assert np.allclose(np.concatenate(mechanism.mean(population)), np.array(mean, float), rtol=1e-12, atol=1e-15)
+    assert np.allclose(np.concatenate(mechanism.variance(population)), np.array(variance, float), rtol=1e-12, atol=0)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_quadratic_is_the_error_of_the_enumerated_law(k):
+    f, n2 = rational_frequencies(k, 2), 5
+
+    def error(p_y):
+        table = [[ONE, HALF], [p_y, ONE]]  # attribute 1 is the pivot of attribute 0
+        bias = corr_rr.expectation(f, table)[0] - f[0]
+        return (bias**2).sum() + corr_rr.iid_variance(f, table, n2, E)[0].sum()
+
+    c1, c2 = corr_rr.quadratic(f[0], f[1], n2)
+    for p_y in (THIRD, HALF, ONE):
+        assert error(p_y) - error(Fraction(0)) == c1 * p_y + c2 * p_y**2
+    g = f - Fraction(1, k)
+    t = Fraction(n2 + 1, n2 - 1) * (g[0] @ g[1]) / (g[1] @ g[1])
+    assert corr_rr.shrinkage(corr_rr.minimizer(f[0], f[1], n2), k) == t
+
+
+def test_the_first_versions_formulas_hold_for_two_values_up_to_a_factor():
+    f = rational_frequencies(2, 2)
+    exact = corr_rr.minimizer(f[0], f[1], 9)
+    assert corr_rr.minimizer(f[0], f[1], 9, e=E, formula="v1-appendix") == exact
+    assert corr_rr.minimizer(f[0], f[1], 9, formula="v1") == -2 * exact
+    assert corr_rr.quadratic(f[0], f[1], 9, formula="v1") == corr_rr.quadratic(f[0], f[1], 9)
+    f = rational_frequencies(3, 2)
+    exact = corr_rr.minimizer(f[0], f[1], 9)
+    assert corr_rr.minimizer(f[0], f[1], 9, e=E, formula="v1-appendix") != exact
+
+
+def test_the_appendix_is_as_printed():
+    k, n2 = 3, 9
+    (fa, fb), delta = rational_frequencies(k, 2), (E - 1) / (E + k - 1)
+    linear = square = Fraction(0)
+    for a, b in zip(fa, fb, strict=True):
+        d0, e = 1 - a - b, 2 * b - 1
+        alpha, beta = (1 - delta) / k + delta / 2 * (d0 + 2 * a), delta / 2 * e
+        linear += d0 * e / 2 + beta * (1 - 2 * alpha) / (n2 * delta**2)
+        square += e**2 / 4 - beta**2 / (n2 * delta**2)
+    assert corr_rr.quadratic(fa, fb, n2, e=E, formula="v1-appendix") == (linear, square)
+    assert corr_rr.minimizer(fa, fb, n2, e=E, formula="v1-appendix") == -linear / (2 * square)
+
+
+finite = st.floats(-3, 3).map(lambda v: round(v, 3))
+
+
+@given(st.lists(finite, min_size=4, max_size=4), st.lists(finite, min_size=4, max_size=4), st.integers(1, 10**6))
+def test_reuse_probability_is_the_best_from_0_to_1(a, b, n2):
+    a, b = (np.array(v) - np.mean(v) + 0.25 for v in (a, b))
+    p_y = corr_rr.reuse_probability(a, b, epsilon=1.0, n2=n2)
+    c1, c2 = corr_rr.quadratic(a, b, n2)
+    grid = np.linspace(0, 1, 101)
+    assert 0 <= p_y <= 1
+    slack = np.finfo(float).eps * 8 * (abs(c1) + abs(c2))
+    assert c1 * p_y + c2 * p_y**2 <= (c1 * grid + c2 * grid**2).min() + slack
+
+
+def test_a_uniform_pivot_leaves_the_choice_open_and_gets_one_over_k():
+    uniform, other = np.full(4, 0.25), np.array([0.5, 0.25, 0.25, 0.0])
+    assert corr_rr.reuse_probability(other, uniform, epsilon=1.0, n2=10) == 0.25
+    assert corr_rr.reuse_probability([0.5, 0.5], [0.5, 0.5], epsilon=1.0, n2=10, formula="v1") == 0.5
+
+
+def test_reuse_table_takes_runs_at_once_and_is_ordered():
+    rng = np.random.default_rng(1)
+    f = [rng.dirichlet(np.ones(3), size=5) for _ in range(3)]
+    table = corr_rr.reuse_table(f, epsilon=0.7, n2=50)
+    assert table.shape == (5, 3, 3)
+    for run, j, m in itertools.product(range(5), range(3), range(3)):
+        one = 1 if j == m else corr_rr.reuse_probability(f[m][run], f[j][run], epsilon=0.7, n2=50)
+        assert table[run, j, m] == one
+
+
+@pytest.mark.parametrize("formula", corr_rr.FORMULAS)
+def test_the_mechanism_uses_the_formula_that_it_names(formula):
+    f = [np.array([0.6, 0.5, -0.1]), np.array([0.3, 0.4, 0.3]), np.array([0.2, 0.1, 0.7])]
+    table = CorrRR(k=(3, 3, 3), epsilon=0.5, n1=10, reuse=formula).table(f, 7)
+    assert np.array_equal(table, corr_rr.reuse_table(f, epsilon=0.5, n2=7, formula=formula))
+    others = [corr_rr.reuse_table(f, epsilon=0.5, n2=7, formula=other) for other in corr_rr.FORMULAS]
+    assert sum(np.array_equal(table, other) for other in others) == 1
+
+
+def total_error(f, table, n2, e):
+    bias = corr_rr.expectation(f, table) - f
+    return (bias**2 + corr_rr.iid_variance(f, table, n2, e)).sum()
+
+
+def test_joint_reuse_has_the_least_total_error():
+    rng, n2, e = np.random.default_rng(2), 400, 2.0
+    f = rng.dirichlet(np.ones(3), size=4)
+    best = corr_rr.joint_reuse(f, n2)
+    least = total_error(f, best, n2, e)
+    for _ in range(300):
+        step = best + rng.normal(scale=rng.choice([0.3, 0.03]), size=best.shape)
+        other = np.where(np.eye(4, dtype=bool), 1, np.clip(step, 0, 1))
+        assert total_error(f, other, n2, e) >= least * (1 - 1e-12)
+    assert total_error(f, corr_rr.reuse_table(f, epsilon=math.log(e), n2=n2), n2, e) > least
+    pair = corr_rr.joint_reuse(f[:2], n2)
+    assert np.allclose(pair, corr_rr.reuse_table(f[:2], epsilon=math.log(e), n2=n2), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        CorrRR(k=(3, 3), epsilon=2.0, n1=30),
+        CorrRR(k=(3, 3), epsilon=2.0, n1=30, reuse="v1"),
+        CorrRR(k=(3, 3), epsilon=2.0, n1=30, reuse="v1-appendix"),
+        CondRR(k=(3, 3), epsilon=2.0, n1=30),
+        TwoPhaseRSRFD(k=(3, 3), epsilon=2.0, n1=30),
+    ],
+    ids=repr,
+)
+def test_simulation_and_users_agree_when_the_first_phase_decides(mechanism):
+    population = Population.from_counts([[30, 5, 2], [1, 20, 9], [0, 8, 25]])
+    runs = np.hstack(mechanism.simulate(population, rng=np.random.default_rng(1), runs=100_000))
+    rng, x = np.random.default_rng(2), population.users()
+    users = np.array([np.hstack(mechanism.estimate(mechanism.perturb(x, rng=rng))) for _ in range(6_000)])
+    assert check.mean_z(users, runs.mean(axis=0)) < 5
+    assert check.mean_z(users, runs.mean(axis=0) + 0.1 * runs.std(axis=0)) > 5
+    assert check.covariance_z(users, np.cov(runs.T)) < 5 < check.covariance_z(users, 1.2 * np.cov(runs.T))
+
+
+def test_cond_rr_expectation_is_the_enumerated_one():
+    f, e = [np.array([HALF, HALF]), np.array([THIRD, THIRD, THIRD])], Fraction(2)
+    laws = {(0, 1): np.array([[HALF, HALF, 0], [0, THIRD, 2 * THIRD]])}
+    laws[1, 0] = np.array([[ONE, 0], [HALF, HALF], [Fraction(1, 4), Fraction(3, 4)]])
+    reports = {m: np.zeros(len(f[m]), dtype=object) for m in (0, 1)}
+    for j, m in ((0, 1), (1, 0)):
+        truth = grr.channel(e, len(f[j]))
+        for x, y, w in itertools.product(range(len(f[j])), range(len(f[j])), range(len(f[m]))):
+            reports[m][w] += HALF * f[j][x] * truth[x, y] * laws[j, m][y, w]
+            reports[j][y] += HALF * f[j][x] * truth[x, y] * laws[j, m][y, w]
+    for m, mean in enumerate(cond_expectation(f, laws, e)):
+        p, q = grr.probabilities(e, len(f[m]))
+        assert list(mean) == [(chance - q) / (p - q) for chance in reports[m]]
+
+
+def test_cond_rr_learns_the_true_conditionals_from_the_expected_reports():
+    joint = np.arange(1.0, 13.0).reshape(2, 3, 2)
+    joint /= joint.sum()
+    mechanism = CondRR(k=joint.shape, epsilon=1.5, n1=1_000)
+    channel = composition.channel(math.exp(0.5), joint.shape).astype(float)
+    laws = mechanism.conditionals(1_000 * (joint.ravel() @ channel).reshape(1, *joint.shape))
+    for j, m in itertools.permutations(range(3), 2):
+        pair = joint.sum(axis=({0, 1, 2} - {j, m}).pop())
+        pair = pair if j < m else pair.T
+        assert np.allclose(laws[j, m][0], pair / pair.sum(axis=1, keepdims=True), rtol=0, atol=1e-12)
+
+
+def test_a_value_without_estimated_mass_gets_the_uniform_conditional():
+    tables = np.zeros((1, 2, 2), dtype=int)
+    tables[0, 0] = 30, 20  # nobody reports value 1 of the first attribute, so its estimated mass is negative
+    laws = CondRR(k=(2, 2), epsilon=4.0, n1=50).conditionals(tables)[0, 1][0]
+    assert laws[1].tolist() == [0.5, 0.5] != laws[0].tolist()
+
+
+@pytest.mark.parametrize("different", [False, True])
+def test_tree_law_has_the_stated_correlation(different):
+    k, rho = 4, Fraction(1, 10)
+    law = tree_law([Fraction(1, 4)] * 4, rho, [0, 1], different=different)
+    assert law.sum() == 1
+    values = np.array([Fraction(v) for v in range(k)])
+    centred = values - values.mean()
+    for pair, power in (((0, 1), 1), ((1, 2), 1), ((0, 2), 2)):
+        joint = law.sum(axis=({0, 1, 2} - set(pair)).pop())
+        correlation = (centred @ joint @ centred) / ((centred**2).sum() / k)
+        assert correlation == ((k * rho - 1) / (k - 1) if different else rho) ** power
+
+
+def test_synthetic_populations_have_the_law_of_their_tree():
+    rng = np.random.default_rng(3)
+    f = [0.4, 0.3, 0.2, 0.1]
+    draws = np.array([syn_a(500, d=2, rho=0.5, frequencies=f, rng=rng).histogram.ravel() for _ in range(4_000)])
+    law = tree_law(f, 0.5, [0]).ravel()
+    assert check.mean_z(draws, 500 * law) < 5 < check.mean_z(draws, 500 * law + 0.1 * np.sqrt(500 * law))
+    trees = [(0, 0), (0, 1)]
+    draws = np.array([syn_b(500, d=3, rho=0.5, frequencies=f, rng=rng).histogram.ravel() for _ in range(4_000)])
+    mixture = 500 * np.mean([tree_law(f, 0.5, tree).ravel() for tree in trees], axis=0)
+    assert check.mean_z(draws, mixture) < 5 < check.mean_z(draws, 500 * tree_law(f, 0.5, trees[0]).ravel())
+
+
+@pytest.mark.parametrize("family", [CorrRR, CondRR, TwoPhaseRSRFD])
+@pytest.mark.parametrize("n1", [0, -1, 1.5, True, None, "3"])
+def test_a_first_phase_without_users_is_refused(family, n1):
+    with pytest.raises(ValueError, match="n1 must be an integer of at least 1; got"):
+        family(k=(2, 2), epsilon=1.0, n1=n1)
+
+
+@pytest.mark.parametrize("family", [CorrRR, CondRR, TwoPhaseRSRFD])
+def test_a_second_phase_without_users_is_refused(family):
+    mechanism, rng = family(k=(2, 2), epsilon=1.0, n1=3), np.random.default_rng(1)
+    population = Population.from_counts([[1, 1], [1, 0]])
+    for act in (
+        lambda: mechanism.perturb(population.users(), rng=rng),
+        lambda: mechanism.simulate(population, rng=rng, runs=2),
+    ):
+        with pytest.raises(ValueError, match="n1 must be below the number of users, 3; got 3"):
+            act()
+    with pytest.raises(ValueError, match="y must start with the reports of n1 = 3 users"):
+        mechanism.estimate((np.zeros((2, 2), dtype=int), np.zeros((2, 2), dtype=int)))
+
+
+@pytest.mark.parametrize("k", [(2, 3), (4,), 3, (3, 3, 2), (1, 1), ()])
+def test_domains_that_differ_or_are_too_few_are_refused(k):
+    for family in (lambda k: CorrRR(k=k, epsilon=1.0, n1=2), lambda k: SecondPhase(k=k, epsilon=1.0, reuse=0.5)):
+        with pytest.raises((TypeError, ValueError), match="k must"):
+            family(k)
+
+
+@pytest.mark.parametrize(
+    "reuse",
+    [-0.1, 1.1, math.nan, "best", None, [[1, 0.5]], [[0.5, 0.5], [0.5, 1]], [[1, 2], [0.5, 1]], [[1, "a"], [0, 1]]],
+    ids=str,
+)
+def test_reuse_probabilities_out_of_range_are_refused(reuse):
+    with pytest.raises((TypeError, ValueError), match="reuse must"):
+        CorrRR(k=(3, 3), epsilon=1.0, n1=2, reuse=reuse)
+
+
+def test_moments_without_a_short_form_are_refused():
+    mechanism, population = CorrRR(k=(2, 2), epsilon=1.0, n1=1), Population.from_counts([[1, 1], [1, 0]])
+    for act in (mechanism.mean, mechanism.variance):
+        with pytest.raises(ValueError, match=r"reuse must be fixed .*; got 'exact': use simulate"):
+            act(population)
+
+
+def test_formulas_and_frequencies_are_checked():
+    with pytest.raises(ValueError, match="formula must be one of"):
+        corr_rr.reuse_probability([0.5, 0.5], [0.5, 0.5], epsilon=1.0, n2=10, formula="v3")
+    for a, b in (([0.5, 0.5], [1, 0, 0]), ([0.5, math.nan], [0.5, 0.5]), (0.5, 0.5), ([1.0], [1.0])):
+        with pytest.raises(ValueError, match="f_target and f_pivot must be finite and of one shape"):
+            corr_rr.reuse_probability(a, b, epsilon=1.0, n2=10)
+    for n2 in (0, 2.5, True, None):
+        with pytest.raises(ValueError, match="n2 must be an integer of at least 1; got"):
+            corr_rr.reuse_probability([0.5, 0.5], [0.4, 0.6], epsilon=1.0, n2=n2)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n": 0}, "n must"),
+        ({"d": 1}, "d must"),
+        ({"rho": 1.2}, "rho must"),
+        ({"frequencies": [0.5, 0.6]}, "frequencies must"),
+        ({"frequencies": [1.5, -0.5]}, "frequencies must"),
+        ({"rng": 1}, "rng must"),
+    ],
+    ids=str,
+)
+def test_synthetic_data_with_bad_arguments_are_refused(change, message):
+    good = {"n": 10, "d": 2, "rho": 0.5, "frequencies": [0.5, 0.5], "rng": np.random.default_rng(1)}
+    arguments = good | change
+    for generator in (syn_a, syn_b):
+        with pytest.raises((TypeError, ValueError), match=message):
+            generator(arguments["n"], **{name: v for name, v in arguments.items() if name != "n"})
