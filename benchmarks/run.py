@@ -20,10 +20,13 @@ from peer import make_data
 
 from ldp_lib import jrr
 from ldp_lib.composition import SPL
+from ldp_lib.corr_rr import CorrRR
+from ldp_lib.datasets import load_corr_rr_tables
 from ldp_lib.fake_data import RSFD, amplified
 from ldp_lib.grr import GRR
 from ldp_lib.hashing import OLH
-from ldp_lib.population import Population
+from ldp_lib.population import Population, syn_a
+from ldp_lib.two_phase import TwoPhaseRSRFD
 from ldp_lib.unary import OUE
 
 HERE = Path(__file__).parent
@@ -209,6 +212,49 @@ def joint(sizes=(20, 200, 2_000, 20_000, 200_000, 2_000_000), repetitions=15):
     )
 
 
+def corr_rr(repetitions=7):
+    """Yield a table row for each of the Corr-RR paper's experiments that are timed, and one for a million users."""
+    rng = np.random.default_rng(1)
+
+    def figure_3(run):
+        for epsilon in (0.1, 0.2, 0.3, 0.4, 0.5):
+            population = syn_a(20_000, d=4, rho=0.5, frequencies=(0.4, 0.3, 0.2, 0.1), rng=rng)
+            one = {"k": population.k, "epsilon": epsilon}
+            for mechanism in (SPL(**one), RSFD(**one), TwoPhaseRSRFD(**one, n1=4000), CorrRR(**one, n1=4000)):
+                run(mechanism, population)
+
+    def simulated(mechanism, population, runs=100):
+        mechanism.simulate(population, rng=rng, runs=runs)
+
+    def by_user(mechanism, population):
+        mechanism.estimate(mechanism.perturb(population.users(), rng=rng))
+
+    def tables():
+        methods = {"RS+RFD": TwoPhaseRSRFD, "Corr-RR": CorrRR}
+        for _, n, name, epsilon, n1, _ in load_corr_rr_tables().itertuples(index=False):
+            population = syn_a(n, d=2, rho=0.1, frequencies=(0.25,) * 4, rng=rng)
+            simulated(methods[name](k=(4, 4), epsilon=epsilon, n1=n1), population, runs=1000)
+
+    def once(call, *arguments):
+        start = time.process_time()
+        call(*arguments)
+        return time.process_time() - start
+
+    subplot, ratios = [], []
+    for _ in range(repetitions):
+        subplot.append(once(figure_3, simulated))
+        ratios.append(100 * once(figure_3, by_user) / subplot[-1])
+    name = "Corr-RR's Figure 3, one part (5 budgets, 4 mechanisms, 100 runs, n = 20,000, d = 4, k = 4)"
+    yield row(f"{name}: seconds", subplot, 2, at_least=False, unit=" s")
+    yield row(f"{name}: times faster than 100 runs of all users", ratios, 5)
+    name = "Corr-RR's Tables 4 to 9, 360 cells of 1,000 runs: seconds"
+    yield row(name, [once(tables) for _ in range(3)], 30, at_least=False, unit=" s")
+    users = syn_a(1_000_000, d=4, rho=0.5, frequencies=(0.4, 0.3, 0.2, 0.1), rng=rng).users()
+    whole = CorrRR(k=(4,) * 4, epsilon=EPSILON, n1=100_000)
+    times = [once(lambda: whole.estimate(whole.perturb(users, rng=rng))) for _ in range(repetitions)]
+    yield row("Corr-RR, n = 1,000,000, d = 4, k = 4, all users: seconds", times, 1, at_least=False, unit=" s")
+
+
 def row(name, values, target, *, at_least=True, unit=""):
     middle = statistics.median(values)
     met = middle >= target if at_least else middle < target
@@ -249,6 +295,7 @@ def main():
         worker.stdin.close()
     share = [100 * value for value in generator_share()]
     speed.append(row("GRR perturb, n = 1,000,000, k = 10: share of the rate of `rng.random(n)`", share, 40, unit=" %"))
+    speed += corr_rr()
     per_trial = []
     for k in (2, 10):
         trials, ratios = simulation(k)
@@ -260,9 +307,10 @@ def main():
         "# Benchmarks",
         "",
         "Written by `make bench`. The table holds ratios, each of two times from one run on one machine: they carry",
-        "over to other machines far better than seconds do. Times against other libraries are of client and server",
-        "together, for all users, at epsilon = 1. Each row gives the median of paired, interleaved repetitions, and",
-        "their least and greatest. Times are processor time, so that other work on the machine counts on neither side.",
+        "over to other machines far better than seconds do; a row that gives seconds says so. Times against other",
+        "libraries are of client and server together, for all users, at epsilon = 1. Each row gives the median of",
+        "repetitions, paired and interleaved for ratios, and their least and greatest. Times are processor time, so",
+        "that other work on the machine counts on neither side.",
         "A time counts only if the estimate is near the truth.",
         "",
         f"Python {platform.python_version()}, NumPy {np.__version__}, multi-freq-ldpy 0.2.5, pure-ldp 1.2.0.",

@@ -107,6 +107,15 @@ def load_corr_rr_tables():
         return pd.read_csv(file)
 
 
+def load_corr_rr_correlations():
+    """Return Table 2 of the revised Corr-RR paper (2026) as a DataFrame, one row a printed correlation, 36 in all.
+
+    Columns: data ("SynA" or "SynB"), rho, first and second (numbers of the two attributes), correlation.
+    """
+    with (DATA / "corr_rr_correlations.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file)
+
+
 def fetch_adult():
     """Return the path of UCI's adult.data: 32,561 rows of 15 fields separated by ", "; no header, missing is "?"."""
     return _fetch("adult/adult.data")

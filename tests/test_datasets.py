@@ -292,3 +292,6 @@ def test_the_corr_rr_tables_are_the_printed_ones():
     rows = [re.findall(r"\d\.\d{3}e[+-]\d{2}", row) for row in rows]
     printed = [float(cell) for row in rows for cell in row]
     assert printed == datasets.load_corr_rr_tables().mse.tolist()
+    table = datasets.load_corr_rr_correlations().pivot(index=["first", "second"], columns=["rho", "data"])
+    for row in table.sort_index(axis=1).to_numpy():
+        assert "| " + " | ".join(f"{value:.3f}" for value in row) + " |" in PAPER.read_text(encoding="utf-8")
