@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
+from ldp_lib import jrr
 from ldp_lib.claims import claim
 from ldp_lib.datasets import load_binary
 
@@ -101,6 +102,24 @@ def test_larger_groups_are_more_likely_to_hold_a_colluder():
     )
 
 
+def test_the_share_of_frequencies_for_which_jrr_wins():
+    """At the same p JRR wins outside a band of width 1/sqrt(n). Algorithm 1 lowers p, and that widens the band."""
+
+    def share(size, pair, plain):
+        counts = np.arange(size + 1)
+        return np.mean(jrr.variance(counts, size, *pair) < jrr.variance(counts, size, plain, 0.0))
+
+    same = {size: share(size, (0.55, -0.5), 0.55) for size in (20, 1_000, 10_000)}
+    default = {"epsilon": 0.1, "n": 10_000, "colluders": 5}
+    plain = 1 / (1 + math.exp(-0.1))
+    printed = share(10_000, jrr.algorithm_1(**default), plain)
+    best = share(10_000, jrr.optimal_parameters(**default), plain)
+    claim("jrr/intro-c3").conditional(
+        same[10_000] > 0.97,
+        max(same[20], same[1_000], printed, best) < 0.97 and printed < 0.86,
+    )
+
+
 def test_what_can_be_said_of_the_data():
     counts = {name: load_binary(name).histogram for name in ("kosarak", "amazon_beauty", "ipums_2010")}
     assert [int(h.sum()) for h in counts.values()] == [20_000, 10_000, 10_000]
@@ -122,4 +141,14 @@ def test_what_can_be_said_of_the_data():
     claim("jrr/app-J-s4").not_checkable(
         "The census extract is not at hand, and the records drawn are not named. The counts, 9,528 of 10,000, agree "
         "with the authors' published vector and with Table 3."
+    )
+
+
+def test_what_is_said_of_other_work():
+    claim("jrr/intro-novelty").not_checkable(
+        "A statement about the whole literature. No earlier use is known to us, which proves nothing."
+    )
+    claim("jrr/sec-6-s1").not_checkable(
+        "A survey of other work, most of which is outside the sources of this book. What the paper says of its own "
+        "mechanism there, that shuffling complements it, is checked as jrr/sec-4.6.5-s2."
     )
