@@ -15,8 +15,10 @@ import venv
 from pathlib import Path
 
 import numpy as np
+from adult import measures
 from peer import make_data
 
+from ldp_lib import jrr
 from ldp_lib.composition import SPL
 from ldp_lib.fake_data import RSFD, amplified
 from ldp_lib.grr import GRR
@@ -152,12 +154,74 @@ def simulation(k, runs=1000, sizes=(10**3, 10**9), repetitions=21):
     return np.array(trials).T, [large / small for small, large in trials]
 
 
+def joint(sizes=(20, 200, 2_000, 20_000, 200_000, 2_000_000), repetitions=15):
+    """Yield the table rows of joint randomized response, then the seconds behind them.
+
+    The panel is that of the JRR paper's Figure 4(a): 1,000 runs of JRR for each number of users and three shares of
+    ones, and of randomized response. Its yardstick is one round of JRR for all users of the greatest n.
+    """
+    rng, n = np.random.default_rng(1), sizes[-1]
+    design = {"epsilon": 0.01, "colluders": 5}
+    x = (make_data(n, 10) == 0).astype(np.uint8)
+    pairs = {size: jrr.algorithm_1(**design, n=size) for size in sizes}
+    people = {size: [Population.from_counts([size - c, c]) for c in (size // 100, size // 10, size)] for size in sizes}
+    mechanism = jrr.JRR(p=pairs[n][0], rho=pairs[n][1])
+
+    def panel(chosen=sizes):
+        for size in chosen:
+            p, rho = jrr.algorithm_1(**design, n=size)
+            for mechanism in (jrr.JRR(p=p, rho=rho), jrr.JRR(p=1 / (1 + np.exp(-0.01)), rho=0.0)):
+                for population in people[size]:
+                    mechanism.simulate(population, rng=rng, runs=1000)
+
+    calls = {
+        "panel": panel,
+        "least": lambda: panel(sizes[:1]),
+        "greatest": lambda: panel(sizes[-1:]),
+        "perturb": lambda: mechanism.perturb(x, rng=rng),
+        "random": lambda: rng.random(n),
+        "optimum": lambda: jrr.optimal_parameters(**design, n=10_000),
+        "search": lambda: jrr.algorithm_1(**design, n=10_000),
+    }
+    times = {name: [] for name in calls}
+    for _ in range(repetitions):
+        for name, call in calls.items():
+            times[name].append(seconds(call))
+
+    def over(above, below, scale=1):
+        return [scale * a / b for a, b in zip(times[above], times[below], strict=True)]
+
+    name = f"JRR perturb, n = {n:,}: share of the rate of `rng.random(n)`"
+    yield row(name, over("random", "perturb", 100), 5, unit=" %")
+    name = f"JRR, Figure 4(a), {len(sizes)} sizes, 1,000 runs a point: time over one perturb of {n:,} users"
+    yield row(name, over("panel", "perturb"), 10, at_least=False)
+    yield row(
+        f"JRR, one size of that panel: time at n = {n:,} over time at n = 20",
+        over("greatest", "least"),
+        2,
+        at_least=False,
+    )
+    yield row("JRR, `optimal_parameters`: time over Algorithm 1", over("optimum", "search"), 0.1, at_least=False)
+    middle = {name: statistics.median(values) for name, values in times.items()}
+    yield (
+        f"Processor seconds for JRR on the machine of this run: Figure 4(a) {middle['panel']:.3f}, perturb of {n:,} "
+        f"users {middle['perturb']:.3f}, `optimal_parameters` {middle['optimum']:.1e}."
+    )
+
+
 def row(name, values, target, *, at_least=True, unit=""):
     middle = statistics.median(values)
     met = middle >= target if at_least else middle < target
     sign = "at least" if at_least else "below"
     numbers = " | ".join(f"{value:.3g}{unit}" for value in (middle, min(values), max(values)))
     return f"| {name} | {numbers} | {sign} {target}{unit} | {'met' if met else 'missed'} |"
+
+
+def adult_table():
+    """Return the table of times on Adult."""
+    header = ["| what | median | least | greatest | target | |", "| --- | ---: | ---: | ---: | ---: | --- |"]
+    rows = [row(name, values, target, at_least=False, unit=unit) for name, values, target, unit in measures(seconds)]
+    return header + rows
 
 
 def main():
@@ -190,6 +254,8 @@ def main():
         trials, ratios = simulation(k)
         speed.append(row(f"GRR simulate, k = {k}: time at n = 1e9 over time at n = 1e3", ratios, 1.5, at_least=False))
         per_trial.append([f"{1e6 * statistics.median(times):.2f}" for times in trials])
+    *paired, paired_seconds = joint()
+    speed += paired
     lines = [
         "# Benchmarks",
         "",
@@ -209,7 +275,14 @@ def main():
         + "; ".join(f"k = {k}: {a} at n = 1e3, {b} at n = 1e9" for k, (a, b) in zip((2, 10), per_trial, strict=True))
         + ".",
         "",
+        paired_seconds,
+        "",
         seen,
+        "",
+        "Multi-dimensional randomized response on all of Adult, each attribute kept with probability 0.5. These are",
+        "times of the machine of this run, a ratio and a size of memory:",
+        "",
+        *adult_table(),
         "",
         "Bytes a report (this library: one entry of the array; the others: the array's data or the Python objects):",
         "",

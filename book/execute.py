@@ -1,5 +1,6 @@
 """Execute one notebook and write it with its outputs: python book/execute.py SOURCE TARGET."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -10,7 +11,10 @@ from nbclient.exceptions import CellExecutionError
 
 
 def execute(source, target):
-    """Run `source` from its own folder in a new kernel; write to `target` what ran, and nothing of this machine."""
+    """Run `source` from its own folder in a new kernel; write to `target` what ran, and nothing of this machine.
+
+    Progress bars of `ldp_lib.experiments` go to this process's standard error and not into the notebook.
+    """
     notebook = nbformat.read(source, as_version=4)
     for cell in notebook.cells:
         for key in ("execution", "collapsed", "scrolled"):
@@ -28,7 +32,9 @@ def execute(source, target):
         coalesce_streams=True,
         extra_arguments=["--log-level=ERROR"],
     )
-    client.execute()
+    console = os.dup(2)
+    client.execute(env={**os.environ, "LDP_LIB_PROGRESS": str(console)}, pass_fds=(console,))
+    os.close(console)
     notebook.metadata["language_info"] = {"name": "python"}
     nbformat.write(notebook, target)
 

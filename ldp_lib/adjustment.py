@@ -74,7 +74,7 @@ def rake(records, marginals, *, weights=None, tolerance=1e-9, max_passes=1000):
     """
     marginals = [_check_marginal(marginal, j) for j, marginal in enumerate(marginals)]
     records = check_records(records, tuple(map(len, marginals)), "records")
-    if isinstance(tolerance, bool) or not (isinstance(tolerance, numbers.Real) and 0 < tolerance < 1):
+    if not (isinstance(tolerance, numbers.Real) and 0 < tolerance < 1):
         raise ValueError(f"tolerance must be a number above 0 and below 1; got {tolerance!r}")
     if isinstance(max_passes, bool) or not (isinstance(max_passes, numbers.Integral) and max_passes >= 1):
         raise ValueError(f"max_passes must be an integer of at least 1; got {max_passes!r}")
@@ -93,14 +93,15 @@ def rake(records, marginals, *, weights=None, tolerance=1e-9, max_passes=1000):
                 why = f"infeasible: no weight on value {lost[0]} of column {j}, whose marginal is {target[lost[0]]:.3g}"
                 return Raked(weights=w, converged=False, passes=done, gap=_gap(w, columns, marginals), message=why)
             factor = np.divide(target, share, out=np.ones_like(target), where=share > 0)
-            largest = max(largest, np.abs(factor[share > 0] - 1).max())
+            largest = max(largest, np.abs(factor - 1).max())
             w *= factor[column]
         if largest <= tolerance:
             return Raked(weights=w, converged=True, passes=done, gap=_gap(w, columns, marginals), message="converged")
         moved = np.abs(w - start).max() / w.max()
-        if moved <= 1e-3 * tolerance * largest:  # where a limit exists but is slow, moves shrink like largest squared
+        # Where a limit exists but is slow, moves shrink like `largest` squared.
+        if moved <= 1e-3 * tolerance * largest and (gap := _gap(w, columns, marginals)) > tolerance:
             why = "infeasible: passes repeat, and no reweighting of these records has these marginals"
-            return Raked(weights=w, converged=False, passes=done, gap=_gap(w, columns, marginals), message=why)
+            return Raked(weights=w, converged=False, passes=done, gap=gap, message=why)
     why = f"not converged in {max_passes} passes: the last changed a weight by a factor {largest:.3g} away from 1"
     return Raked(weights=w, converged=False, passes=max_passes, gap=_gap(w, columns, marginals), message=why)
 

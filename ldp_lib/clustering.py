@@ -163,7 +163,7 @@ def cluster_attributes(dependence, k, *, max_cells, min_dependence):
     Domingo-Ferrer and Soria-Comas (2022), Algorithm 1. Chapter `rr_clusters`.
     """
     k, dependence = check_domain(k), np.asarray(dependence, dtype=float)
-    if dependence.shape != (len(k), len(k)) or not np.array_equal(dependence, dependence.T):
+    if dependence.shape != (len(k), len(k)) or not np.array_equal(dependence, dependence.T, equal_nan=True):
         raise ValueError(f"dependence must be a symmetric {len(k)} by {len(k)} matrix; got shape {dependence.shape}")
     pairs = dependence[~np.eye(len(k), dtype=bool)]
     if not ((pairs >= 0) & (pairs <= 1)).all():
@@ -210,6 +210,37 @@ def RRClusters(*, k, clusters, epsilons):
         raise ValueError(f"epsilons must have one entry an attribute, {len(k)}; got {len(epsilons)}")
     budgets = [math.fsum(epsilons[j] for j in cluster) for cluster in clusters]
     return ProductRR(k=k, clusters=clusters, channels=budgets)
+
+
+def independent_table(tables, clusters, *attributes):
+    """Return the joint table of some attributes as if clusters were independent.
+
+    It is the product of what the clusters' tables say about these attributes. Domingo-Ferrer and Soria-Comas (2022),
+    Protocol 1, steps 8 to 10, for clusters. Chapters `rr_joint` and `rr_clusters`.
+
+    Parameters
+    ----------
+    tables : sequence of arrays
+        One a cluster, such as `ProductRR.estimate_table` or `ProductRR.simulate_tables` gives. The last axes are those
+        of the cluster's attributes; axes before them, such as runs, are the same for all clusters and are kept.
+    clusters : sequence of sequences of int
+        The attributes' numbers.
+    *attributes : int
+        The attributes wanted, distinct, in the order wanted.
+    """
+    order = [j for cluster in clusters for j in cluster if j in attributes]
+    if sorted(order) != sorted(attributes):
+        raise ValueError(f"attributes must be distinct and in the clusters {clusters}; got {attributes}")
+    runs = np.shape(tables[0])[: np.ndim(tables[0]) - len(clusters[0])]
+    product, sizes = np.ones((*runs, 1)), []
+    for cluster, table in zip(clusters, tables, strict=True):
+        others = tuple(len(runs) + axis for axis, j in enumerate(cluster) if j not in attributes)
+        if len(others) < len(cluster):
+            part = np.sum(table, axis=others)
+            sizes += part.shape[len(runs) :]
+            product = (product[..., None] * part.reshape(*runs, 1, -1)).reshape(*runs, -1)
+    axes = [*range(len(runs)), *(len(runs) + order.index(j) for j in attributes)]
+    return product.reshape(*runs, *sizes).transpose(axes)
 
 
 def _check_table(table):

@@ -163,8 +163,7 @@ def reuse_probability(f_target, f_pivot, *, epsilon, n2, formula="exact"):
     e = math.exp(epsilon)
     c1, c2 = quadratic(a, b, n2, e=e, formula=formula)
     with np.errstate(divide="ignore", invalid="ignore"):
-        star = np.asarray(minimizer(a, b, n2, e=e, formula=formula))
-    star = np.where((star >= 0) & (star <= 1), star, 0.0)
+        star = np.clip(minimizer(a, b, n2, e=e, formula=formula), 0, 1)  # outside, it joins an end
     candidates = np.stack(np.broadcast_arrays(0.0, 1.0, star))
     best = np.argmin(c1 * candidates + c2 * candidates**2, axis=0)
     chosen = np.take_along_axis(candidates, best[None], axis=0)[0]

@@ -13,6 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from ldp_lib.population import Population
 
@@ -94,6 +95,16 @@ def load_corr_rr(name):
     _require_name(name, CORR_RR)
     names, records, counts = _read_table(f"corr_rr_{name}.csv")
     return Population.from_counts(counts.reshape(records.max(axis=0) + 1), names=names)
+
+
+def load_corr_rr_tables():
+    """Return Tables 4 to 9 of the revised Corr-RR paper (2026) as a DataFrame, one row a printed cell, 360 in all.
+
+    Columns: table, n (users), method ("RS+RFD" or "Corr-RR"), epsilon, n1 (users in the first phase), mse (the printed
+    mean of 100 runs). Tables 4 to 6 are for its data SynA, 7 to 9 for SynB. Chapter `corr_rr_evaluation`.
+    """
+    with (DATA / "corr_rr_tables.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file)
 
 
 def fetch_adult():

@@ -24,7 +24,7 @@ COLOURS = {
     "RRIndependent": "#000000",
     "RRJoint": "#0072B2",
     "RRClusters": "#009E73",
-    "RRAdjustment": "#CC79A7",
+    "TensorProduct": "#CC79A7",
 }
 
 

@@ -257,56 +257,6 @@ def optimal_parameters(*, epsilon, n, colluders, n1=None):
     return best
 
 
-def server_protocol(x, *, p, rho, rng):
-    """Run the first protocol (Section 4.5.1) message by message.
-
-    Parameters
-    ----------
-    x : array_like of int, shape (n,)
-        The users' values, 0 or 1; n must be even.
-    p, rho : float
-        As for `JRR`, rho at most 0: Eq. (25) is no distribution otherwise.
-
-    Returns
-    -------
-    dict
-        ``partner`` (n,), known to the server alone; ``sign`` (n,), the message R_j to each user; ``true`` (n,), known
-        to each user alone; ``y`` (n,), the reports to the collector.
-    """
-    x = _check_protocol(x, p, rho, rng)
-    order = rng.permutation(x.size)
-    first, second = order[::2], order[1::2]
-    partner, sign = np.empty(x.size, dtype=int), np.empty(x.size, dtype=int)
-    partner[first], partner[second] = second, first
-    sign[first] = 2 * rng.integers(2, size=first.size) - 1
-    sign[second] = -sign[first]
-    return {"partner": partner, "sign": sign, **_respond(x, sign, p, rho, rng)}
-
-
-def shuffle_protocol(x, *, p, rho, rng, parity="place"):
-    """Run the second protocol (Section 4.5.2): user j gets place pi(j) of a random permutation, neighbours pair up.
-
-    The sign is set by the parity of the user's place. ``parity="inverse"`` follows step 4 as printed, which takes the
-    parity of pi^-1 instead. Arguments and result as for `server_protocol`, with ``place`` (n,) from 1 to n.
-    """
-    x = _check_protocol(x, p, rho, rng)
-    if parity not in ("place", "inverse"):
-        raise ValueError(f"parity must be 'place' or 'inverse'; got {parity!r}")
-    place = rng.permutation(x.size) + 1
-    inverse = np.argsort(place)
-    partner = inverse[(place - 1) ^ 1]
-    sign = np.where((place if parity == "place" else inverse + 1) % 2 == 0, 1, -1)
-    return {"place": place, "partner": partner, "sign": sign, **_respond(x, sign, p, rho, rng)}
-
-
-def _respond(x, sign, p, rho, rng):
-    s = math.sqrt(-rho * p * (1 - p))
-    chances = np.array([p - s, s, s, max(0.0, 1 - p - s)])
-    c = rng.choice([1.5, 0.5, -0.5, -1.5], size=x.size, p=chances / chances.sum())
-    true = c + sign > 0
-    return {"true": true, "y": np.where(true, x, 1 - x).astype(np.uint8)}
-
-
 def check_parameters(p, rho, k=2):
     """Check p and rho of `table`; the error says which range is allowed."""
     for name, value in (("p", p), ("rho", rho)):
@@ -331,12 +281,10 @@ def check_design(epsilon, n, colluders):
             raise ValueError(f"colluders must be from 0 to n - 1 = {n - 1}; got {value!r}")
 
 
-def _check_protocol(x, p, rho, rng):
-    pure.require(rng=rng)
-    x = pure.check_values(x, 2)
-    check_parameters(p, rho)
-    if rho > 0:
-        raise ValueError(f"rho must be from {rho_range(p)[0]:.12g} to 0 for this protocol; got {rho!r}")
-    if x.size % 2:
-        raise ValueError(f"x must hold an even number of users for this protocol; got {x.size}")
-    return x
+def __getattr__(name):
+    # The protocols live in jrr_protocols, which needs this module first.
+    if name in ("ServerProtocol", "ShuffleProtocol"):
+        from ldp_lib import jrr_protocols
+
+        return getattr(jrr_protocols, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -137,16 +137,7 @@ class ProductRR:
     def estimate(self, y):
         """Return the attributes' raw unbiased frequencies, a list of d arrays (k_j,), from reports of shape (n, d)."""
         y = check_records(y, self.k, "y")
-        estimates = [None] * len(self.k)
-        for cluster, _, keep, matrix, _ in self._blocks:
-            table = None if matrix is None else self.estimate_table(y, *cluster)
-            for axis, j in enumerate(cluster):
-                if matrix is None:
-                    share = np.bincount(y[:, j], minlength=self.k[j]) / len(y)
-                    estimates[j] = (share - (1 - keep) / self.k[j]) / keep
-                else:
-                    estimates[j] = table.sum(axis=tuple(a for a in range(len(cluster)) if a != axis))
-        return estimates
+        return [self._table(y, (j,)) for j in range(len(self.k))]
 
     def estimate_table(self, y, *attributes):
         """Return the raw unbiased joint table of some attributes (all if none is named), whatever their dependence.
@@ -158,22 +149,7 @@ class ProductRR:
         attributes = attributes or tuple(range(len(self.k)))
         if len(set(attributes)) != len(attributes) or not set(attributes) <= set(range(len(self.k))):
             raise ValueError(f"attributes must be distinct numbers from 0 to {len(self.k) - 1}; got {attributes}")
-        # A written-out channel acts on its cluster as a whole: take all of it in, and sum the rest out at the end.
-        whole = [c for c, _, _, matrix, _ in self._blocks if matrix is not None and set(c) & set(attributes)]
-        taken = [*attributes, *(j for c in whole for j in c if j not in attributes)]
-        sizes = [self.k[j] for j in taken]
-        cell = np.ravel_multi_index(tuple(y[:, j] for j in taken), sizes)
-        table = np.bincount(cell, minlength=math.prod(sizes)).reshape(sizes) / len(y)
-        for cluster, _, keep, _, inverse in self._blocks:
-            axes = tuple(taken.index(j) for j in cluster if j in taken)
-            if axes and inverse is None:
-                table -= (1 - keep) * table.mean(axis=axes, keepdims=True)
-                table /= keep
-            elif axes:
-                moved = np.moveaxis(table, axes, range(-len(axes), 0))
-                flat = moved.reshape(*moved.shape[: -len(axes)], -1) @ inverse
-                table = np.moveaxis(flat.reshape(moved.shape), range(-len(axes), 0), axes)
-        return table.sum(axis=tuple(range(len(attributes), len(taken))))
+        return self._table(y, attributes)
 
     def frequency(self, y, attributes, subset):
         """Return the raw unbiased estimate of the share of users in a subset.
@@ -196,26 +172,27 @@ class ProductRR:
         """Return a list of d arrays (runs, k_j), drawn from the exact joint law of ``estimate(perturb(x))``."""
         pure.require(rng=rng, runs=runs)
         estimates = [None] * len(self.k)
-        for cluster, sizes, keep, matrix, _ in self._blocks:
-            if matrix is not None:
-                tables = self._simulate_block(population, cluster, sizes, keep, matrix, rng, runs)
-                for axis, j in enumerate(cluster):
-                    others = tuple(1 + a for a in range(len(cluster)) if a != axis)
-                    estimates[j] = tables.sum(axis=others)
-                continue
-            part = self._part(population, cluster)
-            truths = rng.binomial(part.counts, keep, (runs, len(part.counts)))
-            noise = population.n - truths.sum(axis=1)
+        for block in self._blocks:
+            cluster, _, keep, matrix, _ = block
+            if matrix is None:
+                part = self._part(population, cluster)
+                truths = rng.binomial(part.counts, keep, (runs, len(part.counts)))
+                noise = population.n - truths.sum(axis=1)
+            else:
+                tables = self._simulate_block(population, block, rng, runs)
             for axis, j in enumerate(cluster):
-                told = truths @ (part.records[:, axis, None] == np.arange(self.k[j]))
-                count = told + rng.multinomial(noise, np.full(self.k[j], 1 / self.k[j]))
-                estimates[j] = (count / population.n - (1 - keep) / self.k[j]) / keep
+                if matrix is None:
+                    told = truths @ (part.records[:, axis, None] == np.arange(self.k[j]))
+                    count = told + rng.multinomial(noise, np.full(self.k[j], 1 / self.k[j]))
+                    estimates[j] = (count / population.n - (1 - keep) / self.k[j]) / keep
+                else:
+                    estimates[j] = tables.sum(axis=tuple(1 + a for a in range(len(cluster)) if a != axis))
         return estimates
 
     def simulate_tables(self, population, *, rng, runs):
         """Return, for each cluster, `runs` raw estimates of its table, shape (runs, k_j for j in the cluster)."""
         pure.require(rng=rng, runs=runs)
-        return [self._simulate_block(population, c, sizes, keep, m, rng, runs) for c, sizes, keep, m, _ in self._blocks]
+        return [self._simulate_block(population, block, rng, runs) for block in self._blocks]
 
     def mean(self, population):
         """Return the exact expectation of the estimates, a list of d arrays: the true frequencies."""
@@ -237,12 +214,31 @@ class ProductRR:
                     variances[j] = counts @ (matrix @ score**2 - member) / population.n**2
         return variances
 
+    def _table(self, y, attributes):
+        # A written-out channel acts on its cluster as a whole: take all of it in, and sum the rest out at the end.
+        whole = [c for c, _, _, matrix, _ in self._blocks if matrix is not None and set(c) & set(attributes)]
+        taken = [*attributes, *(j for c in whole for j in c if j not in attributes)]
+        sizes = [self.k[j] for j in taken]
+        cell = np.ravel_multi_index(tuple(y[:, j] for j in taken), sizes)
+        table = np.bincount(cell, minlength=math.prod(sizes)).reshape(sizes) / len(y)
+        for cluster, _, keep, _, inverse in self._blocks:
+            axes = tuple(taken.index(j) for j in cluster if j in taken)
+            if axes and inverse is None:
+                table -= (1 - keep) * table.mean(axis=axes, keepdims=True)
+                table /= keep
+            elif axes:
+                moved = np.moveaxis(table, axes, range(-len(axes), 0))
+                flat = moved.reshape(*moved.shape[: -len(axes)], -1) @ inverse
+                table = np.moveaxis(flat.reshape(moved.shape), range(-len(axes), 0), axes)
+        return table.sum(axis=tuple(range(len(attributes), len(taken))))
+
     def _part(self, population, attributes):
         if population.k != self.k:
             raise ValueError(f"population must have k = {self.k}; got k = {population.k}")
         return population.select(*attributes)
 
-    def _simulate_block(self, population, cluster, sizes, keep, matrix, rng, runs):
+    def _simulate_block(self, population, block, rng, runs):
+        cluster, sizes, keep, matrix, inverse = block
         counts, cells = self._part(population, cluster).histogram.ravel(), math.prod(sizes)
         if matrix is None:
             told = rng.binomial(counts, keep, (runs, cells))
@@ -250,7 +246,7 @@ class ProductRR:
             tables = (count / population.n - (1 - keep) / cells) / keep
         else:
             drawn = sum(rng.multinomial(c, row, runs) for c, row in zip(counts, matrix, strict=True) if c)
-            tables = drawn / population.n @ np.linalg.inv(matrix)
+            tables = drawn / population.n @ inverse
         return tables.reshape(runs, *sizes)
 
 

@@ -63,6 +63,44 @@ def test_a_wanted_value_without_records_is_reported():
     assert np.isfinite(raked.weights).all()
 
 
+def test_a_slow_limit_of_many_records_is_not_called_infeasible():
+    raked = rake(EXAMPLE * 10_000, [HALF, HALF], max_passes=120)
+    assert raked.message.startswith("not converged in 120 passes")
+
+
+def test_a_tiny_marginal_is_not_called_infeasible():
+    square = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    raked = rake(square, [[1e-14, 1 - 1e-14], [0.3, 0.7]], weights=[5, 1, 2, 3])
+    assert raked.converged
+    assert raked.gap < 1e-12
+
+
+def test_a_value_that_nobody_holds_or_wants_is_no_obstacle():
+    raked = rake([[0, 0], [1, 1]], [[0.25, 0.75, 0], [0.25, 0.75]])
+    assert raked.converged
+    table = raked.table([[0, 0], [1, 1]], (3, 2))
+    assert np.allclose(table, [[0.25, 0], [0, 0.75], [0, 0]], rtol=1e-12, atol=0)
+
+
+def test_weights_sum_to_1_also_when_the_first_column_is_infeasible():
+    raked = rake([[0, 0], [0, 1]], [HALF, HALF], weights=[1, 3])
+    assert raked.weights.tolist() == [0.25, 0.75]
+    assert raked.gap == 0.5
+    assert raked.passes == 1
+
+
+def test_weights_may_be_fractions_and_some_zero():
+    square = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    assert rake(square, [HALF, HALF], weights=[0.5, 0, 0, 0.25]).weights.tolist() == [0.5, 0, 0, 0.5]
+    assert rake(square, [HALF, HALF], max_passes=1).passes == 1
+
+
+def test_marginals_sum_to_1_up_to_rounding():
+    assert rake(EXAMPLE[:5], [[0.8, 0.2 + 5e-10], HALF], max_passes=1).passes == 1
+    with pytest.raises(ValueError, match="entry 0 sums to"):
+        rake(EXAMPLE, [[0.8, 0.2 + 2e-9], HALF])
+
+
 def test_zero_marginals_remove_records_and_never_divide():
     raked = rake([[0, 0], [0, 1], [1, 0], [2, 1]], [[0.5, 0.5, 0.0], HALF])
     assert np.isfinite(raked.weights).all()
@@ -98,7 +136,13 @@ BAD = [
     ({"weights": [1.0]}, "weights must be 10 finite numbers"),
     ({"weights": [0.0] * 10}, "weights must be 10 finite numbers"),
     ({"weights": [-1.0] + [1.0] * 9}, "weights must be 10 finite numbers"),
+    ({"marginals": [HALF, [HALF]]}, "entry 1 has shape"),
+    ({"weights": [np.inf] + [1.0] * 9}, "weights must be 10 finite numbers"),
     ({"tolerance": 0}, "tolerance must be"),
+    ({"tolerance": 1}, "tolerance must be a number above 0 and below 1; got 1"),
+    ({"tolerance": True}, "tolerance must be a number above 0 and below 1; got True"),
+    ({"tolerance": "1"}, "tolerance must be a number above 0 and below 1; got '1'"),
+    ({"max_passes": True}, "max_passes must be an integer of at least 1; got True"),
     ({"tolerance": float("nan")}, "tolerance must be"),
     ({"max_passes": 0}, "max_passes must be"),
     ({"max_passes": 1.5}, "max_passes must be"),

@@ -104,6 +104,26 @@ def test_clustering_ends_with_a_partition_within_the_cap(data, d):
             assert size * sizes[i] > cap or dependence[np.ix_(a, b)].max() < floor
 
 
+def test_independent_clusters_multiply_their_tables():
+    rng = np.random.default_rng(1)
+    one, two = rng.random((2, 3)), rng.random((4, 5))
+    clusters = ((1, 3), (2, 0))  # attributes 0, 1, 2, 3 with 5, 2, 4, 3 values
+    whole = np.einsum("bd,ca->abcd", one, two)
+    for attributes in ((0,), (3, 1), (1, 0), (0, 1, 2, 3), (2, 3, 1)):
+        others = tuple({0, 1, 2, 3} - set(attributes))
+        missing = math.prod(t.sum() for t, c in zip((one, two), clusters, strict=True) if not set(c) & set(attributes))
+        right = whole.sum(axis=others).transpose(np.argsort(np.argsort(attributes))) / missing
+        assert np.allclose(clustering.independent_table((one, two), clusters, *attributes), right, rtol=1e-12, atol=0)
+    runs = clustering.independent_table((np.stack([one, 2 * one]), np.stack([two, two])), clusters, 2, 3, 1)
+    single = clustering.independent_table((one, two), clusters, 2, 3, 1)
+    assert np.allclose(runs, [single, 2 * single], rtol=1e-12, atol=0)
+    for attributes in ((0, 0), (4,)):
+        with pytest.raises(ValueError, match=r"attributes must be distinct and in the clusters .*; got"):
+            clustering.independent_table((one, two), clusters, *attributes)
+    with pytest.raises(ValueError, match="zip"):
+        clustering.independent_table((one,), clusters, 0)
+
+
 def test_bad_thresholds_and_matrices_are_refused():
     good = {"dependence": np.eye(2), "k": (3, 4), "max_cells": 12, "min_dependence": 0.5}
     for change, error, message in (
@@ -117,7 +137,7 @@ def test_bad_thresholds_and_matrices_are_refused():
         ({"dependence": np.eye(3)}, ValueError, r"2 by 2 matrix; got shape \(3, 3\)"),
         ({"dependence": [[1, 0.2], [0.3, 1]]}, ValueError, "symmetric"),
         ({"dependence": [[1, 1.2], [1.2, 1]]}, ValueError, "from 0 to 1; got 1.2"),
-        ({"dependence": [[1, np.nan], [np.nan, 1]]}, ValueError, "symmetric"),
+        ({"dependence": [[1, np.nan], [np.nan, 1]]}, ValueError, "from 0 to 1; got nan"),
     ):
         with pytest.raises(error, match=message):
             clustering.cluster_attributes(**{**good, **change})

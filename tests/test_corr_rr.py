@@ -140,6 +140,19 @@ def test_the_first_versions_formulas_hold_for_two_values_up_to_a_factor():
     assert corr_rr.minimizer(f[0], f[1], 9, e=E, formula="v1-appendix") != exact
 
 
+def test_the_appendix_is_as_printed():
+    k, n2 = 3, 9
+    (fa, fb), delta = rational_frequencies(k, 2), (E - 1) / (E + k - 1)
+    linear = square = Fraction(0)
+    for a, b in zip(fa, fb, strict=True):
+        d0, e = 1 - a - b, 2 * b - 1
+        alpha, beta = (1 - delta) / k + delta / 2 * (d0 + 2 * a), delta / 2 * e
+        linear += d0 * e / 2 + beta * (1 - 2 * alpha) / (n2 * delta**2)
+        square += e**2 / 4 - beta**2 / (n2 * delta**2)
+    assert corr_rr.quadratic(fa, fb, n2, e=E, formula="v1-appendix") == (linear, square)
+    assert corr_rr.minimizer(fa, fb, n2, e=E, formula="v1-appendix") == -linear / (2 * square)
+
+
 finite = st.floats(-3, 3).map(lambda v: round(v, 3))
 
 
@@ -168,6 +181,15 @@ def test_reuse_table_takes_runs_at_once_and_is_ordered():
     for run, j, m in itertools.product(range(5), range(3), range(3)):
         one = 1 if j == m else corr_rr.reuse_probability(f[m][run], f[j][run], epsilon=0.7, n2=50)
         assert table[run, j, m] == one
+
+
+@pytest.mark.parametrize("formula", corr_rr.FORMULAS)
+def test_the_mechanism_uses_the_formula_that_it_names(formula):
+    f = [np.array([0.6, 0.5, -0.1]), np.array([0.3, 0.4, 0.3]), np.array([0.2, 0.1, 0.7])]
+    table = CorrRR(k=(3, 3, 3), epsilon=0.5, n1=10, reuse=formula).table(f, 7)
+    assert np.array_equal(table, corr_rr.reuse_table(f, epsilon=0.5, n2=7, formula=formula))
+    others = [corr_rr.reuse_table(f, epsilon=0.5, n2=7, formula=other) for other in corr_rr.FORMULAS]
+    assert sum(np.array_equal(table, other) for other in others) == 1
 
 
 def total_error(f, table, n2, e):
@@ -223,6 +245,25 @@ def test_cond_rr_expectation_is_the_enumerated_one():
     for m, mean in enumerate(cond_expectation(f, laws, e)):
         p, q = grr.probabilities(e, len(f[m]))
         assert list(mean) == [(chance - q) / (p - q) for chance in reports[m]]
+
+
+def test_cond_rr_learns_the_true_conditionals_from_the_expected_reports():
+    joint = np.arange(1.0, 13.0).reshape(2, 3, 2)
+    joint /= joint.sum()
+    mechanism = CondRR(k=joint.shape, epsilon=1.5, n1=1_000)
+    channel = composition.channel(math.exp(0.5), joint.shape).astype(float)
+    laws = mechanism.conditionals(1_000 * (joint.ravel() @ channel).reshape(1, *joint.shape))
+    for j, m in itertools.permutations(range(3), 2):
+        pair = joint.sum(axis=({0, 1, 2} - {j, m}).pop())
+        pair = pair if j < m else pair.T
+        assert np.allclose(laws[j, m][0], pair / pair.sum(axis=1, keepdims=True), rtol=0, atol=1e-12)
+
+
+def test_a_value_without_estimated_mass_gets_the_uniform_conditional():
+    tables = np.zeros((1, 2, 2), dtype=int)
+    tables[0, 0] = 30, 20  # nobody reports value 1 of the first attribute, so its estimated mass is negative
+    laws = CondRR(k=(2, 2), epsilon=4.0, n1=50).conditionals(tables)[0, 1][0]
+    assert laws[1].tolist() == [0.5, 0.5] != laws[0].tolist()
 
 
 @pytest.mark.parametrize("different", [False, True])

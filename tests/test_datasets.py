@@ -16,6 +16,7 @@ from ldp_lib.data import build
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 RAW_FOLDER = Path(os.environ.get("LDP_LIB_DATA") or BESIDE)
+PAPER = BESIDE.parent / "papers" / "002_f18597ee7815adca.txt"
 BINARY = ("ecommerce_clothing", "amazon_beauty", "ipums_2010", "kosarak")
 FETCH = {
     "adult/adult.data": datasets.fetch_adult,
@@ -271,3 +272,23 @@ def test_without_pooch_the_error_names_the_extra(monkeypatch):
     with pytest.raises(ImportError) as error:
         datasets.fetch_adult()
     assert_says_where(error, "adult/adult.data", "pip install ldp-lib[data]", "LDP_LIB_DATA")
+
+
+def test_the_corr_rr_tables_have_all_their_cells():
+    cells = datasets.load_corr_rr_tables()
+    assert list(cells) == ["table", "n", "method", "epsilon", "n1", "mse"]
+    assert len(cells) == 360
+    assert not cells.duplicated(["table", "method", "epsilon", "n1"]).any()
+    sizes = {4: 200, 5: 2000, 6: 20000, 7: 200, 8: 2000, 9: 20000}
+    assert (cells.n == cells.table.map(sizes)).all()
+    for _, one in cells.groupby(["table", "method", "epsilon"]):
+        assert (20 * one.n1 == one.n * np.arange(1, 11)).all()  # 5 % to 50 %
+    assert sorted(set(cells.epsilon)) == [0.1, 0.3, 0.5]
+
+
+@pytest.mark.skipif(not PAPER.is_file(), reason="the paper's text is not beside the repository")
+def test_the_corr_rr_tables_are_the_printed_ones():
+    rows = [line for line in PAPER.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
+    rows = [re.findall(r"\d\.\d{3}e[+-]\d{2}", row) for row in rows]
+    printed = [float(cell) for row in rows for cell in row]
+    assert printed == datasets.load_corr_rr_tables().mse.tolist()

@@ -7,10 +7,20 @@ from hypothesis import strategies as st
 
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
+from ldp_lib.jrr_extensions import JointHashing, JointUnary
 from ldp_lib.population import Population
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
-FAMILIES = [GRR, SUE, OUE, OLH]
+
+def joint_unary(**arguments):
+    return JointUnary(rho=-0.01, **arguments)
+
+
+def joint_hashing(**arguments):
+    return JointHashing(rho=-0.01, **arguments)
+
+
+FAMILIES = [GRR, SUE, OUE, OLH, joint_unary, joint_hashing]
 each_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 WRONG_TYPE = [None, "3", 2.5, True, [3], np.array([3]), 3 + 0j]
 

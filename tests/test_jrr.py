@@ -1,4 +1,4 @@
-"""Joint randomized response: the law by enumeration of all pairings, the best parameters, the protocols, bad input."""
+"""Joint randomized response: the law by enumeration of all pairings, the best parameters, bad input."""
 
 import itertools
 import math
@@ -83,7 +83,8 @@ def test_the_variance_for_k_values_equals_enumeration(counts):
 
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_the_table_is_a_distribution_exactly_on_the_range_of_rho(k):
-    for p in (Fraction(3, 5), Fraction(9, 10), Fraction(1)):
+    below_half = [(Fraction(1, k) + Fraction(1, 2)) / 2] if k > 2 else []
+    for p in (Fraction(3, 5), Fraction(9, 10), Fraction(1), *below_half):
         low, high = jrr.rho_range(p, k)
         for rho in (low, high, (low + high) / 2):
             both, one, none = jrr.table(p, rho, k)
@@ -126,7 +127,7 @@ def test_privacy_of_transcripts_and_of_colluders_equals_enumeration(n, p, rho):
         assert jrr_privacy.colluder_ratio(p, rho, n, m) == worst
 
 
-def test_chances_at_ten_thousand_users_are_those_of_rational_arithmetic():
+def test_chances_at_a_thousand_users_are_those_of_rational_arithmetic():
     n, p, rho = 1_000, Fraction(21, 40), Fraction(-3, 8)
     both, one, none = jrr.table(p, rho)
     # The coefficients of (none + 2 one z + both z^2)^(n/2), by its recurrence over the rationals.
@@ -175,39 +176,6 @@ def test_algorithm_1_is_the_printed_double_loop():
         got = jrr.algorithm_1(epsilon=epsilon, n=n, colluders=colluders, step_p=step_p, step_rho=step_rho)
         assert got == pytest.approx(found, abs=1e-9)
     assert jrr.algorithm_1(epsilon=1e-4, n=100, colluders=1) is None
-
-
-@pytest.mark.parametrize("protocol", [jrr.server_protocol, jrr.shuffle_protocol])
-def test_both_protocols_realise_the_table(protocol):
-    p, rho, rng = 0.6, -0.5, np.random.default_rng(1)
-    x = rng.integers(2, size=200_000)
-    run = protocol(x, p=p, rho=rho, rng=rng)
-    users = np.arange(x.size)
-    assert (run["partner"][run["partner"]] == users).all()
-    assert (run["partner"] != users).all()
-    assert (run["sign"] == -run["sign"][run["partner"]]).all()
-    assert ((run["y"] == x) == run["true"]).all()
-    one = users < run["partner"]
-    cell = 2 * run["true"][one] + run["true"][run["partner"][one]]
-    both, mixed, none = jrr.table(p, rho)
-    law = {(3,): both, (2,): mixed, (1,): mixed, (0,): none}
-    assert check.law_z(cell[:, None], law) < 5
-    assert check.law_z(cell[:, None], {(3,): p * p, (2,): p * (1 - p), (1,): p * (1 - p), (0,): (1 - p) ** 2}) > 5
-
-
-def test_step_4_as_printed_gives_some_pairs_equal_signs():
-    run = jrr.shuffle_protocol([0, 1] * 50, p=0.6, rho=-0.5, rng=np.random.default_rng(1), parity="inverse")
-    assert (run["sign"] == run["sign"][run["partner"]]).any()
-
-
-def test_estimates_from_the_server_protocol_have_the_variance_of_the_table():
-    rng, x = np.random.default_rng(1), np.array([1] * 7 + [0])
-    mechanism = jrr.JRR(p=0.6, rho=-0.5)
-    runs = np.array(
-        [mechanism.estimate(jrr.server_protocol(x, p=0.6, rho=-0.5, rng=rng)["y"])[1] for _ in range(10_000)]
-    )
-    right = mechanism.variance(Population.from_records(x, k=2))[1]
-    assert check.variance_z(runs, right) < 5 < check.variance_z(runs, 1.2 * right)
 
 
 @pytest.mark.parametrize("n", [3, 5])
@@ -263,16 +231,59 @@ def test_bad_designs_are_refused(find, change, message):
 
 
 def test_other_bad_input_is_refused():
-    rng = np.random.default_rng(1)
     with pytest.raises(ValueError, match="n1 must be None or an integer from 0 to 8; got 9"):
         jrr.optimal_parameters(epsilon=1.0, n=8, colluders=1, n1=9)
     with pytest.raises(ValueError, match="step_p must be from"):
         jrr.algorithm_1(epsilon=1.0, n=8, colluders=1, step_p=0.0)
-    with pytest.raises(ValueError, match=r"rho must be from -0\.25 to 0 for this protocol; got 0\.1"):
-        jrr.server_protocol([0, 1], p=0.8, rho=0.1, rng=rng)
-    with pytest.raises(ValueError, match="x must hold an even number of users for this protocol; got 3"):
-        jrr.shuffle_protocol([0, 1, 1], p=0.8, rho=-0.1, rng=rng)
-    with pytest.raises(ValueError, match="parity must be 'place' or 'inverse'; got 'odd'"):
-        jrr.shuffle_protocol([0, 1], p=0.8, rho=-0.1, rng=rng, parity="odd")
     with pytest.raises(ValueError, match="rho must be at most 0"):
         jrr_privacy.colluder_ratio(0.6, 0.1, 8, 1)
+
+
+@pytest.mark.parametrize("n", [6, 14, 30])
+def test_for_positive_rho_the_printed_ratio_is_not_exceeded_in_the_cases_computed(n):
+    # Pr[m coins] / product of their chances = sum of kappa_r rho^r e_2r(u), kappa_r the chance that 2r given users are
+    # paired among themselves, e the elementary symmetric polynomials of u = (T - p) / sqrt(pq).
+    for p, rho, m in itertools.product((0.51, 0.75, 0.99), (0.05, 0.6, 1.0), range(n)):
+        q = 1 - p
+        bound = jrr.printed_ratio(p, rho, n, m)
+        for lies in range(m + 1):
+            e = np.array([1.0])
+            for u in [math.sqrt(q / p)] * (m - lies) + [-math.sqrt(p / q)] * lies:
+                e = np.convolve(e, [1, u])
+            kappa, coins, with_one_more = 1.0, 0.0, 0.0
+            for r in range(m // 2 + 1):
+                coins += kappa * rho**r * e[2 * r]
+                kappa *= (2 * r + 1) / (n - 2 * r - 1)
+                with_one_more += kappa * rho**r * e[2 * r + 1] if 2 * r < m else 0.0
+            if coins > 1e-9:  # these coins can be shown
+                true = p + rho * math.sqrt(p * q) * with_one_more / coins
+                if 1e-12 < true < 1 - 1e-12:
+                    assert max(true / (1 - true), (1 - true) / true) <= bound * (1 + 1e-9)
+                if n == 6 and rho < 1:
+                    law = truth_law(n, Fraction(p), Fraction(rho)) if (m, lies) == (3, 1) else None
+                    if law:
+                        mine = [sum(c for t, c in law.items() if t[:4] == (own, 1, 1, 0)) for own in (0, 1)]
+                        assert float(mine[1] / sum(mine)) == pytest.approx(true, rel=1e-9)
+
+
+def test_the_budget_of_one_report_is_the_log_of_its_odds():
+    assert jrr.JRR(p=0.75, rho=0.0).epsilon == pytest.approx(math.log(3), rel=1e-12)
+    assert jrr.KJRR(k=3, p=0.5, rho=0.0).epsilon == pytest.approx(math.log(2), rel=1e-12)
+    assert jrr.JRR(p=1.0, rho=0.0).epsilon == math.inf
+
+
+def test_whoever_is_always_truthful_reports_the_data():
+    x, rng = np.array([0, 1, 1, 0, 1]), np.random.default_rng(1)
+    mechanism = jrr.JRR(p=1.0, rho=0.0)
+    assert (mechanism.perturb(x, rng=rng) == x).all()
+    assert (mechanism.simulate(Population.from_counts([2, 3]), rng=rng, runs=3) == [0.4, 0.6]).all()
+
+
+def test_reports_outside_the_domain_are_named():
+    with pytest.raises(ValueError, match="y must"):
+        jrr.JRR(p=0.6, rho=0.0).estimate([0, 2])
+
+
+def test_the_printed_ratio_is_infinite_where_its_denominator_is_0():
+    assert jrr.printed_ratio(Fraction(3, 5), Fraction(-2, 3), 4, 3) == math.inf
+    assert jrr.printed_ratio(0.75, np.array([1.0, 0.0]), 4, 3).tolist() == [math.inf, pytest.approx(3.0)]

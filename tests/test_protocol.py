@@ -11,6 +11,9 @@ from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.jrr import JRR, KJRR
+from ldp_lib.jrr_extensions import JointHashing, JointUnary
+from ldp_lib.jrr_protocols import ServerProtocol, ShuffleProtocol
+from ldp_lib.jrr_signed import SignedRR
 from ldp_lib.population import Population
 from ldp_lib.rr_matrix import RRIndependent, RRJoint
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
@@ -38,9 +41,16 @@ MECHANISMS = [
     KJRR(k=3, p=0.4, rho=1.5),
     SecondPhase(k=(3, 3), epsilon=1.0, reuse=[[1, 0.2], [0.9, 1]]),
     CorrRR(k=(2, 2, 2), epsilon=2.0, n1=9, reuse=0.7),
+    ServerProtocol(p=0.6, rho=-0.5),
+    ShuffleProtocol(p=0.7, rho=-0.4),
+    SignedRR(p=0.6, rho=-0.5),
+    JointUnary(k=4, epsilon=1.0, rho=-0.3),
+    JointUnary(k=3, epsilon=1.5, q=0.4, rho=-0.25, lean="report"),
+    JointHashing(k=6, epsilon=1.0, rho=-0.8),
+    JointHashing(k=4, epsilon=2.0, g=3, rho=1.2),
 ]
 BIASED = (SecondPhase, CorrRR)
-JOINT = [mechanism for mechanism in MECHANISMS if not isinstance(mechanism, OLH)]
+JOINT = [mechanism for mechanism in MECHANISMS if not isinstance(mechanism, (OLH, JointHashing))]
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 
 

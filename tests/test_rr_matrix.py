@@ -84,6 +84,47 @@ def test_simulated_tables_have_the_law_of_the_written_out_channel(mechanism):
         assert check.covariance_z(runs.reshape(40_000, -1), 1.1 * covariance) > 5
 
 
+@each_mechanism
+def test_simulated_marginals_have_the_law_of_the_written_out_channel(mechanism):
+    population = Population.from_counts(np.resize([3, 0, 1, 5], mechanism.k))
+    runs = np.hstack(mechanism.simulate(population, rng=np.random.default_rng(4), runs=40_000))
+    records, matrix = written_out(mechanism)
+    n, counts = population.n, population.histogram.ravel()
+    member = np.hstack([records[:, [j]] == np.arange(size) for j, size in enumerate(mechanism.k)]).astype(float)
+    score = np.linalg.inv(matrix) @ member
+    spread = sum(c * (np.diag(row) - np.outer(row, row)) for c, row in zip(counts, matrix, strict=True))
+    covariance = score.T @ spread @ score / n**2
+    assert check.mean_z(runs, counts @ member / n) < 5
+    assert check.covariance_z(runs, covariance) < 5 < check.covariance_z(runs, 1.1 * covariance)
+    assert np.allclose(np.hstack(mechanism.variance(population)), np.diag(covariance), rtol=1e-9, atol=0)
+    assert np.allclose(np.hstack(mechanism.mean(population)), counts @ member / n, rtol=1e-12, atol=0)
+
+
+def test_arguments_are_kept_as_plain_tuples_and_matrices_as_read_only_copies():
+    own = FLIP.copy()
+    mechanism = ProductRR(k=[2, np.int64(3)], clusters=[[1], [np.int64(0)]], channels=[1.0, own])
+    assert (mechanism.k, mechanism.clusters) == ((2, 3), ((1,), (0,)))
+    assert isinstance(mechanism.channels, tuple)
+    own[0] = own[1]
+    assert np.array_equal(mechanism.channels[1], FLIP)
+    with pytest.raises(ValueError, match="read-only"):
+        mechanism.channels[1][0, 0] = 1
+
+
+@pytest.mark.parametrize(("draw", "record", "report"), [(0.0, 1, 1), (1 - 2**-53, 0, 9)])
+def test_the_ends_of_a_row_are_drawn_with_the_right_probability(draw, record, report):
+    """Ten times 0.1 add up to less than 1, and a draw of 0 must not pick a report of probability 0."""
+    matrix = np.eye(10)
+    matrix[0] = 0.1
+    mechanism = ProductRR(k=(10,), clusters=((0,),), channels=(matrix,))
+
+    class Fixed(np.random.Generator):
+        def random(self, size):
+            return np.full(size, draw)
+
+    assert mechanism.perturb([[record]], rng=Fixed(np.random.PCG64(1))).tolist() == [[report]]
+
+
 @pytest.mark.parametrize(("budgets", "sizes"), [((3, 2), (2, 3)), ((Fraction(5, 2), 4), (3, 2))])
 def test_the_total_variance_is_exact_whatever_the_data(budgets, sizes):
     matrix = channel.tensor(*(grr.channel(Fraction(e), k) for e, k in zip(budgets, sizes, strict=True)))
@@ -142,8 +183,9 @@ def test_clusters_that_do_not_partition_are_refused(clusters):
 
 
 def test_wrong_numbers_of_channels_and_budgets_are_refused():
-    with pytest.raises(ValueError, match="channels must have one entry a cluster, 2; got 1"):
-        RRIndependent(k=(2, 2), channels=(1.0,))
+    for number in (1, 3):
+        with pytest.raises(ValueError, match=f"channels must have one entry a cluster, 2; got {number}"):
+            RRIndependent(k=(2, 2), channels=(1.0,) * number)
     with pytest.raises(ValueError, match="epsilons must have one entry an attribute, 2; got 3"):
         RRClusters(k=(2, 2), clusters=((0, 1),), epsilons=(1, 1, 1))
 
@@ -168,5 +210,11 @@ def test_bad_attributes_subsets_and_populations_are_refused():
             mechanism.frequency(y, (0, 1), subset)
     with pytest.raises(ValueError, match=r"population must have k = \(2, 3\); got"):
         mechanism.mean(Population.from_counts([1, 2]))
+    rng, people = np.random.default_rng(1), Population.from_counts([[1, 2, 0], [0, 1, 1]])
     with pytest.raises(TypeError, match="rng must be"):
-        mechanism.simulate_tables(Population.from_counts([[1, 2, 0], [0, 1, 1]]), rng=None, runs=1)
+        mechanism.perturb(y, rng=1)
+    for simulate in (mechanism.simulate, mechanism.simulate_tables):
+        with pytest.raises(TypeError, match="rng must be"):
+            simulate(people, rng=None, runs=1)
+        with pytest.raises(ValueError, match="runs must be"):
+            simulate(people, rng=rng, runs=0)

@@ -1,8 +1,198 @@
-"""Counts behind the costs that the paper on multi-dimensional randomized response states."""
+"""The costs that the paper on multi-dimensional randomized response states, by counting operations and messages."""
 
 import itertools
+import math
+from collections import Counter
+from fractions import Fraction
 
+import numpy as np
+import pytest
+import sympy as sp
+
+from ldp_lib import clustering, grr, pure
+from ldp_lib.adjustment import rake
 from ldp_lib.claims import claim
+from ldp_lib.clustering import RRClusters
+from ldp_lib.population import Population
+from ldp_lib.rr_matrix import RRIndependent
+
+DONE = Counter()
+
+
+class Counted:
+    """An exact number that counts in DONE what is done with it; an array stands to its left."""
+
+    def __init__(self, value):
+        self.value = Fraction(value)
+
+
+def operation(name, result):
+    def apply(a, b):
+        DONE[name] += 1
+        return Counted(result(getattr(a, "value", a), getattr(b, "value", b)))
+
+    return apply
+
+
+for sign, name in (("+", "add"), ("+", "sub"), ("*", "mul"), ("/", "truediv")):
+    function = operation(sign, getattr(Fraction, f"__{name}__"))
+    setattr(Counted, f"__{name}__", function)
+    setattr(Counted, f"__r{name}__", lambda a, b, function=function: function(Counted(b), a))
+value = np.frompyfunc(lambda number: number.value, 1, 1)
+counted = np.frompyfunc(Counted, 1, 1)
+
+
+def count(call, *arguments):
+    """Return a call's result and the numbers of additions (with subtractions), multiplications and divisions."""
+    DONE.clear()
+    return call(*arguments), (DONE["+"], DONE["*"], DONE["/"])
+
+
+def quarters(a):
+    half = len(a) // 2
+    return a[:half, :half], a[:half, half:], a[half:, :half], a[half:, half:]
+
+
+def strassen(a, b):
+    """The product of two square matrices whose size is a power of 2, by seven products of half the size."""
+    if len(a) == 1:
+        return a * b
+    (p, q, r, s), (t, u, v, w) = quarters(a), quarters(b)
+    one, two, three = strassen(p + s, t + w), strassen(r + s, t), strassen(p, u - w)
+    four, five, six, seven = strassen(s, v - t), strassen(p + q, w), strassen(r - p, t + u), strassen(q - s, v + w)
+    return np.block([[one + four - five + seven, three + five], [two + four, one - two + three + six]])
+
+
+def block_inverse(a):
+    """The inverse of a matrix with positive leading minors: two inverses of half the size and six products."""
+    if len(a) == 1:
+        return 1 / a
+    p, q, r, s = quarters(a)
+    first = block_inverse(p)
+    left, right = strassen(r, first), strassen(first, q)
+    last = block_inverse(s - strassen(left, q))
+    corner = strassen(right, last)
+    return np.block([[first + strassen(corner, left), -1 * corner], [-1 * strassen(last, left), last]])
+
+
+def any_inverse(a):
+    """The inverse of a nonsingular matrix: a^T a has positive leading minors."""
+    return strassen(block_inverse(strassen(a.T, a)), a.T)
+
+
+def by_elimination(a):
+    """The inverse of a matrix with positive leading minors in the schoolbook way."""
+    rows = np.hstack([a, counted(np.eye(len(a), dtype=int))])
+    for i in range(len(a)):
+        rows[i] = rows[i] / rows[i, i]
+        for j in set(range(len(a))) - {i}:
+            rows[j] = rows[j] - rows[i] * rows[j, i]
+    return rows[:, len(a) :]
+
+
+def product_and_inverse(s):
+    """Additions and multiplications for size 2^s: the solutions of the recursions of `strassen` and `any_inverse`."""
+    s = sp.Integer(s) if isinstance(s, int) else s
+    product = 6 * (7**s - 4**s), 7**s
+    # I(2m) = 2 I(m) + 6 M(m), and per level two additions and two changes of sign of m by m matrices.
+    added = sp.Rational(36, 5) * (7**s - 2**s) - 17 * (4**s - 2**s)
+    multiplied = sp.Rational(6, 5) * (7**s - 2**s) + (4**s - 2**s)
+    return product, (added + 2 * product[0], multiplied + 2 * product[1])
+
+
+def test_inversion_by_strassen_takes_a_bounded_multiple_of_size_to_the_log2_of_7():
+    turn = [[0, 1], [1, 0]]  # a leading block of it is singular
+    inverse = any_inverse(counted(np.array(turn)))
+    assert (value(inverse) == turn).all()
+    exact, schoolbook = [], []
+    for s in range(1, 5):
+        matrix = counted(grr.channel(Fraction(3), 2**s))
+        found, (added, multiplied, divided) = count(any_inverse, matrix)
+        exact.append(bool((value(found) == grr.inverse(Fraction(3), 2**s)).all()))
+        exact.append((added, multiplied) == product_and_inverse(s)[1] and divided == 2**s)
+        plain, work = count(by_elimination, matrix)
+        assert (value(plain) == value(found)).all()
+        schoolbook.append(sum(work))
+    s = sp.symbols("s", positive=True)
+    bounded = sp.limit(sp.expand(sum(product_and_inverse(s)[1]) / 7**s), s, sp.oo)
+    cubic = [large / small for small, large in itertools.pairwise(schoolbook)]
+    assert min(cubic) > 8  # doubling the size: no bounded multiple of 7^s holds for the schoolbook
+    assert 2.807 < math.log2(7) < 2.808
+
+    entries, arithmetic = [], set()
+    for k in (2, 4, 8, 16):
+        matrix, work = count(grr.inverse, Counted(3), k)
+        entries.append(matrix.size)
+        arithmetic.add(work)
+    claim("rr-multidim/s3.1-cost").holds(
+        all(exact), bounded.is_finite, entries == [4, 16, 64, 256], arithmetic == {(4, 0, 2)}
+    )
+
+
+def cell(tables, place):
+    """One cell of the product of tables: the product of their entries."""
+    entries = [table[where] for table, where in zip(tables, place, strict=True)]
+    return math.prod(entries[1:], start=entries[0])
+
+
+@pytest.fixture
+def thirds():
+    """Marginals of nine attributes of three values, as counted numbers and as they are."""
+    plain = [np.array([Fraction(j + 1, j + 6), Fraction(2, j + 6), Fraction(3, j + 6)]) for j in range(9)]
+    return [counted(marginal) for marginal in plain], plain
+
+
+def test_a_joint_cell_is_a_product_of_as_many_factors_as_attributes(thirds):
+    marginals, plain = thirds
+    right, work = [], []
+    for m in range(1, 10):
+        place = (1, 2, 0) * 3
+        found, done = count(cell, marginals[:m], place[:m])
+        table = plain[0]
+        for marginal in plain[1:m]:
+            table = np.multiply.outer(table, marginal)
+        right.append(found.value == table[place[:m]])
+        work.append(done)
+    claim("rr-multidim/s3.1-cost-joint").holds(all(right), work == [(0, m - 1, 0) for m in range(1, 10)])
+
+
+def test_a_cluster_costs_what_one_attribute_with_as_many_values_costs(thirds):
+    work, right = [], []
+    for sizes in ((8,), (2, 4), (2, 2, 2)):
+        pieces = [grr.channel(Fraction(3), k) for k in sizes]
+        matrix = pieces[0]
+        for piece in pieces[1:]:
+            matrix = np.kron(matrix, piece)
+        inverse, done = count(any_inverse, counted(matrix))
+        right.append(bool((value(inverse) @ matrix == np.eye(8, dtype=int)).all()))
+        work.append(done[1])
+    marginals, plain = thirds
+    pairs = [np.multiply.outer(*marginals[j : j + 2]) for j in (0, 2, 4)]
+    place = ((0, 1), (1, 2), (2, 2))
+    found, done = count(cell, pairs, place)
+    direct = math.prod(plain[j][v] for j, v in enumerate(itertools.chain(*place)))
+    claim("rr-multidim/s4-cost").holds(
+        all(right), work == [product_and_inverse(3)[1][1]] * 3, found.value == direct, done == (0, 2, 0)
+    )
+
+
+def test_randomized_attributes_cost_each_person_three_times_m_numbers():
+    sent, received, gathered = {}, {}, {}
+    for n, m in itertools.product((5, 50, 500), (2, 4, 8)):
+        rng, k = np.random.default_rng(1), (2, 3) * (m // 2)
+        x = np.column_stack([rng.integers(size, size=n) for size in k])
+        first = RRIndependent(k=k, channels=(3.0,) * m).perturb(x, rng=rng)
+        dependence = clustering.dependences(Population.from_records(first, k=k))
+        clusters = clustering.cluster_attributes(dependence, k, max_cells=12, min_dependence=0.2)
+        second = RRClusters(k=k, clusters=clusters, epsilons=(3.0,) * m).perturb(x, rng=rng)
+        sent[n, m] = first[0].size + second[0].size
+        received[n, m] = sum(map(len, clusters))  # the number of an attribute, once each
+        gathered[n, m] = first.size
+    claim("rr-multidim/s4.1-cost").holds(
+        gathered == {(n, m): n * m for n, m in gathered},
+        sent == {(n, m): 2 * m for n, m in sent},
+        received == {(n, m): m for n, m in received},
+    )
 
 
 def messages(n):
@@ -25,6 +215,77 @@ def test_a_secure_sum_is_linear_for_each_party_and_quadratic_for_all():
     for_each = [sum(messages(n)) / n for n in (10, 100, 1000)]
     claim("rr-multidim/s4.2-cost").conditional(
         for_each == [10, 100, 1000], [messages(n)[0] for n in (10, 100)] == [90, 9900]
+    )
+
+
+def test_masking_pairs_sends_no_more_and_inverts_more(monkeypatch):
+    sums = []
+    secure_sum = clustering.secure_sum
+
+    def watched(bits, *, rng):
+        sums.append(len(bits))
+        return secure_sum(bits, rng=rng)
+
+    monkeypatch.setattr(clustering, "secure_sum", watched)
+    exchanged = {}
+    for n, k in itertools.product((4, 8, 16), ((2, 2), (2, 3), (3, 4))):
+        rng = np.random.default_rng(1)
+        x = np.column_stack([rng.integers(size, size=n) for size in k])
+        for way, call in (
+            ("exact", lambda: clustering.secure_table(x, k, rng=rng)),  # noqa: B023
+            ("masked", lambda: clustering.masked_table(x, k, 1.0, rng=rng)),  # noqa: B023
+        ):
+            sums.clear()
+            call()
+            exchanged[way, n, k] = list(sums)
+    equal = all(exchanged["exact", n, k] == exchanged["masked", n, k] == [n] * math.prod(k) for _, n, k in exchanged)
+    # Step 3c, estimation: two operations a cell with a symmetric matrix, an inversion with a general one.
+    symmetric = [
+        count(lambda: [pure.estimate(Counted(c), 20, *grr.probabilities(Fraction(3), cells)) for c in range(cells)])[1]  # noqa: B023
+        for cells in (4, 6, 12)
+    ]
+    inversion = sum(product_and_inverse(6)[1])
+    claim("rr-multidim/s4.3-cost").conditional(
+        equal and symmetric == [(cells, 0, cells) for cells in (4, 6, 12)], inversion > 64 * 1000
+    )
+
+
+def adjust(records, marginals, passes):
+    """Algorithm 2 as printed, each sum in one scan of the records."""
+    w = [Counted(Fraction(1, len(records))) for _ in records]
+    for _ in range(passes):
+        for j, marginal in enumerate(marginals):
+            sums = [Counted(0) for _ in marginal]
+            for i, record in enumerate(records):
+                sums[record[j]] = sums[record[j]] + w[i]
+            for i, record in enumerate(records):
+                w[i] = w[i] * marginal[record[j]] / sums[record[j]]
+    return w
+
+
+def test_a_pass_of_raking_takes_three_operations_for_each_record_and_attribute(monkeypatch):
+    literal, scans = {}, []
+    for (n, m), passes in itertools.product(((8, 2), (16, 2), (8, 3), (24, 3)), (1, 2, 5)):
+        records = list(itertools.product((0, 1), repeat=m)) * (n // 2**m)
+        marginals = [[Fraction(1, 3), Fraction(2, 3)]] * m
+        weights, work = count(adjust, records, marginals, passes)
+        literal[n, m, passes] = work
+        raked = rake(records, np.array(marginals, float), max_passes=passes)
+        assert np.allclose(raked.weights, value(weights).astype(float), rtol=1e-12, atol=0)
+    bincount = np.bincount
+    monkeypatch.setattr(
+        np, "bincount", lambda column, **options: scans.append(len(column)) or bincount(column, **options)
+    )
+    shipped = {}
+    for n, m, passes in ((20, 2, 3), (200, 2, 3), (200, 4, 3), (200, 4, 30)):
+        scans.clear()
+        y = np.random.default_rng(1).integers(2, size=(n, m))
+        done = rake(y, [[0.3, 0.7]] * m, tolerance=1e-15, max_passes=passes).passes
+        shipped[n, m, done] = sum(scans)
+    assert len(shipped) == 4
+    claim("rr-multidim/alg-2-cost").holds(
+        literal == {(n, m, it): (n * m * it,) * 3 for n, m, it in literal},
+        shipped == {(n, m, it): n * m * (it + 1) for n, m, it in shipped},  # and once more for the gap
     )
 
 

@@ -1,0 +1,141 @@
+"""Experiments: one function over many settings, on any number of cores, with a progress bar; random sets of cells."""
+
+import contextlib
+import multiprocessing
+import numbers
+import os
+import pickle
+import sys
+from collections.abc import Mapping
+from concurrent.futures import Executor, ProcessPoolExecutor
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from tqdm import tqdm
+
+from ldp_lib import pure
+from ldp_lib.population import check_domain
+
+
+def sweep(function, settings, *, rng, workers=1, label=None):
+    """Call a function at every setting and return all results as one table.
+
+    Each call gets a generator of its own, spawned from `rng` in the order of the settings. So the table depends on the
+    state of `rng` and on the settings alone, not on the number of workers or on who finishes first.
+
+    Parameters
+    ----------
+    function : callable
+        Called as ``function(**setting, rng=generator)``. Returns one row as a dict, or several as a list of dicts.
+        What all calls share, such as a population, is best bound by ``functools.partial``.
+    settings : iterable of dicts
+        The keyword arguments of each call, all with the same names.
+    rng : numpy.random.Generator
+        Source of randomness.
+    workers : int or concurrent.futures.Executor
+        With 1, all is done in this process. With more, in as many processes; then the function must be defined in a
+        module that they can import, which a notebook's or a script's own functions are not. An executor, such as a
+        ThreadPoolExecutor or a Dask client's ``get_executor()``, is used as it is and not shut down.
+    label : str, optional
+        What the progress bar says. The bar is drawn on standard error if that is a terminal, and else only where the
+        environment variable ``LDP_LIB_PROGRESS`` gives the number of an open file descriptor, as it does while the
+        book is built. So no notebook stores it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a result, in the order of the settings: the setting's entries, then those of the result.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is unfit, or results are not dicts with the same names, other than those of the setting.
+    """
+    pure.require(rng=rng)
+    if not callable(function):
+        raise TypeError(f"function must be callable; got {function!r}")
+    settings = list(settings)
+    if not settings or not all(isinstance(setting, Mapping) for setting in settings):
+        raise TypeError(f"settings must be at least one dict; got {settings[:3]!r}")
+    _check_names(settings, "settings")
+    calls = partial(_rows, function), settings, rng.spawn(len(settings))
+    with _pool(function, workers) as pool, _bar(len(settings), label) as bar:
+        rows = []
+        for found in (map if pool is None else pool.map)(*calls):
+            rows += found
+            bar.update()
+    _check_names(rows, "results of function")
+    return pd.DataFrame(rows)
+
+
+def random_set(k, coverage, *, rng):
+    """Return a uniformly random set of cells of a table, as booleans of shape `k`.
+
+    Parameters
+    ----------
+    k : sequence of ints
+        The table's shape.
+    coverage : float
+        Share of the cells in the set, above 0 and at most 1. Their number is rounded, and at least one.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
+    pure.require(rng=rng)
+    cells = np.zeros(check_domain(k), dtype=bool)
+    if isinstance(coverage, bool) or not (isinstance(coverage, numbers.Real) and 0 < coverage <= 1):
+        raise ValueError(f"coverage must be a number above 0 and at most 1; got {coverage!r}")
+    cells.flat[rng.permutation(cells.size)[: max(1, round(coverage * cells.size))]] = True
+    return cells
+
+
+def _rows(function, setting, rng):
+    found = function(**setting, rng=rng)
+    rows = [found] if isinstance(found, Mapping) else found
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
+        raise TypeError(f"function must return a dict or a list of at least one dict; got {found!r} at {setting}")
+    for row in rows:
+        if row.keys() & setting.keys():
+            raise ValueError(f"function must return other names than those of the setting; got {row} at {setting}")
+    return [{**setting, **row} for row in rows]
+
+
+def _check_names(dicts, what):
+    for position, entries in enumerate(dicts):
+        if entries.keys() != dicts[0].keys():
+            raise ValueError(f"{what} must all have the names {list(dicts[0])}; got {list(entries)} at {position}")
+
+
+def _pool(function, workers):
+    """Return a context that gives an executor, or None for this process."""
+    if isinstance(workers, Executor):
+        return contextlib.nullcontext(workers)
+    if isinstance(workers, bool) or not isinstance(workers, numbers.Integral) or workers < 1:
+        raise ValueError(f"workers must be an integer of at least 1 or a concurrent.futures.Executor; got {workers!r}")
+    if workers == 1:
+        return contextlib.nullcontext()
+    own = function
+    while isinstance(own, partial):
+        own = own.func
+    try:
+        pickle.dumps(function)
+        importable = getattr(own, "__module__", None) != "__main__"
+    except (pickle.PicklingError, AttributeError, TypeError):
+        importable = False
+    if not importable:
+        raise ValueError(f"function must be importable from a module if workers is above 1; got {own!r}")
+    return ProcessPoolExecutor(int(workers), mp_context=multiprocessing.get_context("spawn"))
+
+
+@contextlib.contextmanager
+def _bar(total, label):
+    number = os.environ.get("LDP_LIB_PROGRESS")
+    if number is None:
+        with tqdm(total=total, desc=label, disable=not (sys.stderr and sys.stderr.isatty())) as bar:
+            yield bar
+    else:
+        with (
+            open(int(number), "w", closefd=False) as file,
+            tqdm(total=total, desc=label, file=file, ascii=True, ncols=100, mininterval=1) as bar,
+        ):
+            yield bar

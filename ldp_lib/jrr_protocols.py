@@ -1,0 +1,174 @@
+"""Two protocols that realise joint randomized response (`jrr`) without a shared coin, message by message.
+
+Each user gets a sign R_j in secret, tosses a coin C_j alone and tells the truth if C_j + R_j is positive.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ldp_lib import jrr, pure
+
+STEPS = (1.5, 0.5, -0.5, -1.5)
+
+
+def coin(p, s):
+    """Return the probabilities of C = 1.5, 0.5, -0.5 and -1.5; s is the square root of -rho p (1-p).
+
+    Zheng, Seeam, Hu, Zhang and Zhang (2025), Eq. (25). A distribution exactly if 0 <= s <= min(p, 1-p). Takes numbers,
+    Fractions and symbols. Derived in the chapter `jrr_protocols`.
+    """
+    return p - s, s, s, 1 - p - s
+
+
+def sign_ratio(p, s, n, colluders):
+    """Return the largest likelihood ratio of one user's report if `colluders` of the n users show their signs.
+
+    Parameters
+    ----------
+    p, s : number or Fraction
+        As in `coin`; p is above 1/2.
+    n, colluders : int
+        Number of users, even, and of those who show their signs, 0 to n-1.
+
+    Notes
+    -----
+    It is reached when all shown signs, or n/2 of them, are equal. Infinite if the signs then settle the user's truth.
+    The bound for colluders who show their truths only is `jrr_privacy.colluder_ratio`. Chapter `jrr_protocols`.
+    """
+    lean = s * min(colluders, n // 2) / max(n - colluders, n // 2)
+    return (p + lean) / (1 - p - lean) if 1 - p - lean > 1e-15 else math.inf
+
+
+def server_messages(n, rng):
+    """Deal the messages of the first protocol (Section 4.5.1): a server pairs the users and sends opposite signs.
+
+    Returns
+    -------
+    dict
+        ``partner`` (n,), known to the server alone, and ``sign`` (n,), the message R_j to each user. If n is odd, one
+        user stays alone: partner of itself, with sign 0.
+    """
+    order = rng.permutation(n)
+    first, second = order[: n // 2 * 2 : 2], order[1::2]
+    partner, sign = np.arange(n), np.zeros(n, dtype=int)
+    partner[first], partner[second] = second, first
+    sign[first] = 2 * rng.integers(2, size=first.size) - 1
+    sign[second] = -sign[first]
+    return {"partner": partner, "sign": sign}
+
+
+def shuffle_messages(n, rng):
+    """Deal the messages of the second protocol (Section 4.5.2): a secret permutation gives every user a place.
+
+    The users at places 2k-1 and 2k are partners. A user's sign is +1 at an even place and -1 at an odd one. (Step 4 as
+    printed takes another number's parity: see the chapter.) Result as for `server_messages`, with ``place`` (n,), 1 to
+    n, known to each user alone. If n is odd, the user at the last place stays alone, with sign 0.
+    """
+    place = rng.permutation(n) + 1
+    user = np.argsort(place)  # the user at each place
+    neighbour = np.minimum((place - 1) ^ 1, n - 1)
+    return {
+        "place": place,
+        "partner": user[neighbour],
+        "sign": np.where(place % 2 == 0, 1, -1) * (neighbour != place - 1),
+    }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """Joint randomized response on {0, 1} by messages; made by `ServerProtocol` or `ShuffleProtocol`.
+
+    Parameters
+    ----------
+    p : float
+        Probability that a user tells the truth, above 1/2 and at most 1.
+    rho : float
+        Correlation of a pair's truthfulness, from -(1-p)/p to 0: opposite signs cannot give more.
+    deal : callable
+        `server_messages` or `shuffle_messages`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong type or out of range.
+
+    Notes
+    -----
+    The reports have the law of ``jrr.JRR(p=p, rho=rho)``, which gives everything but `perturb`. Zheng et al. (2025),
+    Section 4.5 and Theorem 5. Chapter `jrr_protocols`.
+    """
+
+    p: float
+    rho: float
+    deal: Callable = field(repr=False)  # a function shows its address
+
+    def __post_init__(self):
+        jrr.check_parameters(self.p, self.rho)
+        if self.rho > 0:
+            low = jrr.rho_range(self.p)[0]
+            raise ValueError(f"rho must be from {low:.12g} to 0 for this protocol; got {self.rho!r}")
+
+    @property
+    def k(self):
+        """Domain size, 2."""
+        return 2
+
+    @property
+    def epsilon(self):
+        """Budget of one report on its own, ln(p/q)."""
+        return self._joint.epsilon
+
+    @cached_property
+    def _joint(self):
+        return jrr.JRR(p=self.p, rho=self.rho)
+
+    def run(self, x, *, rng):
+        """Run the protocol for users' values x, shape (n,), and return everything that anybody knows.
+
+        Returns
+        -------
+        dict
+            The messages of `deal`; ``coin`` (n,) and ``true`` (n,), known to each user alone; ``y`` (n,), the reports
+            to the collector.
+        """
+        pure.require(rng=rng)
+        x = pure.check_values(x, 2)
+        messages = self.deal(x.size, rng)
+        chances = np.maximum(0, coin(self.p, math.sqrt(-self.rho * self.p * (1 - self.p))))  # rounding may miss 0
+        tossed = rng.choice(STEPS, size=x.size, p=chances / chances.sum())
+        true = tossed + messages["sign"] > 0
+        return {**messages, "coin": tossed, "true": true, "y": np.where(true, x, 1 - x).astype(np.uint8)}
+
+    def perturb(self, x, *, rng):
+        """Return all users' reports, shape (n,), those of `run`."""
+        return self.run(x, rng=rng)["y"]
+
+    def estimate(self, y):
+        """Return unbiased frequencies, shape (2,), as for `jrr.JRR`."""
+        return self._joint.estimate(y)
+
+    def simulate(self, population, *, rng, runs):
+        """Return estimates of shape (runs, 2), drawn from the exact joint law of ``estimate(perturb(x))``."""
+        return self._joint.simulate(population, rng=rng, runs=runs)
+
+    def mean(self, population):
+        """Return the exact expectation of the estimate, shape (2,): the true frequencies."""
+        return self._joint.mean(population)
+
+    def variance(self, population):
+        """Return the exact variance of the estimate, shape (2,), the users' data held fixed."""
+        return self._joint.variance(population)
+
+
+def ServerProtocol(*, p, rho):
+    """Return the protocol with a server that pairs the users and never sees a report; Section 4.5.1."""
+    return Protocol(p=p, rho=rho, deal=server_messages)
+
+
+def ShuffleProtocol(*, p, rho):
+    """Return the protocol with a secret permutation in place of the server; Section 4.5.2."""
+    return Protocol(p=p, rho=rho, deal=shuffle_messages)

@@ -1,0 +1,122 @@
+"""Secret signs that move a user's report: joint randomized response (`jrr`) seen from the signs, and `SignedRR`."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ldp_lib import jrr, pure
+from ldp_lib.jrr_protocols import server_messages
+
+
+def signed_variance(n_v, n, p, q, s, t, odd=0):
+    """Return the exact variance of the estimated number of users with a value, if secret signs move the reports.
+
+    Parameters
+    ----------
+    n_v, n : number, array or symbol
+        Users with the value, and all users.
+    p, q : number or symbol
+        Probability that a user who holds the value supports it, and that any other user does.
+    s, t : number or symbol
+        What the sign +1 adds to p and to q; the sign -1 takes it away. t = -s is `jrr.JRR`, t = s is `SignedRR`.
+    odd : {0, 1}
+        1 if n is odd: then one user, chosen at random, has no sign.
+
+    Notes
+    -----
+    Two users have opposite signs with probability 1/(n-1) more than equal ones. Derived in `jrr_extensions`.
+    """
+    alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)
+    excess = (n_v * s + (n - n_v) * t) ** 2 - n_v * s**2 - (n - n_v) * t**2
+    return (alone - excess / (n - 1 + odd)) / (p - q) ** 2
+
+
+def simulate_counts(histogram, p, q, s, t, *, rng, runs):
+    """Draw counts of support, shape (runs, k), for each value on its own; p, q, s, t as in `signed_variance`.
+
+    A random half of the users has plus; of an odd number, a random one has no sign.
+    """
+    pure.require(rng=rng, runs=runs)
+    n = int(histogram.sum())
+    single = rng.random((runs, histogram.size)) * n < histogram * (n % 2)
+    none = n % 2 - single
+    own, rest = histogram - single, n - histogram - none
+    plus = rng.hypergeometric(own, rest, n // 2) if n > 1 else np.zeros_like(own)
+    parts = [(plus, p + s), (own - plus, p - s), (n // 2 - plus, q + t), (rest - n // 2 + plus, q - t)]
+    return sum(rng.binomial(m, min(1, max(0, chance))) for m, chance in [*parts, (single * 1, p), (none, q)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class SignedRR:
+    """Randomized response on {0, 1} in which a secret sign moves the *report*, not the truth as in `jrr.JRR`.
+
+    A random half of the users reports 1 with probability s more, the other half with s less, s^2 = -rho p (1-p).
+
+    Parameters
+    ----------
+    p : float
+        Probability that a user tells the truth, above 1/2 and at most 1.
+    rho : float
+        From -(1-p)/p to 0. The reports of any two paired users have covariance rho p (1-p), whatever their values.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong type or out of range.
+
+    Notes
+    -----
+    Ours. `epsilon` is the budget of one report on its own; for all reports see the chapter `jrr_extensions`.
+    """
+
+    p: float
+    rho: float
+
+    def __post_init__(self):
+        jrr.check_parameters(self.p, self.rho)
+        if self.rho > 0:
+            low = jrr.rho_range(self.p)[0]
+            raise ValueError(f"rho must be from {low:.12g} to 0 for signed reports; got {self.rho!r}")
+
+    @property
+    def k(self):
+        """Domain size, 2."""
+        return 2
+
+    @property
+    def epsilon(self):
+        """Budget of one report on its own, ln(p/q); infinite if p = 1."""
+        return math.log(self.p / (1 - self.p)) if self.p < 1 else math.inf
+
+    @cached_property
+    def _s(self):
+        return math.sqrt(-self.rho * self.p * (1 - self.p))
+
+    def perturb(self, x, *, rng):
+        """Return all users' reports, shape (n,), in the smallest unsigned integer type."""
+        pure.require(rng=rng)
+        x = pure.check_values(x, 2)
+        chance = np.where(x == 1, self.p, 1 - self.p) + self._s * server_messages(x.size, rng)["sign"]
+        return (rng.random(x.size) < chance).astype(np.uint8)
+
+    def estimate(self, y):
+        """Return unbiased frequencies, shape (2,), from reports of shape (n,); raw, as for `GRR`."""
+        y = pure.check_values(y, 2, "y")
+        return pure.estimate(np.bincount(y, minlength=2), y.size, self.p, 1 - self.p)
+
+    def simulate(self, population, *, rng, runs):
+        """Return estimates of shape (runs, 2), drawn from the exact joint law of ``estimate(perturb(x))``."""
+        histogram, q = pure.check_population(population, 2), 1 - self.p
+        ones = simulate_counts(histogram, self.p, q, self._s, self._s, rng=rng, runs=runs)[:, 1]
+        return pure.estimate(np.column_stack([population.n - ones, ones]), population.n, self.p, q)
+
+    def mean(self, population):
+        """Return the exact expectation of the estimate, shape (2,): the true frequencies."""
+        return pure.check_population(population, 2) / population.n
+
+    def variance(self, population):
+        """Return the exact variance of the estimate, shape (2,), the users' data held fixed."""
+        histogram, n = pure.check_population(population, 2).astype(float), population.n
+        return signed_variance(histogram, n, self.p, 1 - self.p, self._s, self._s, odd=n % 2) / n**2

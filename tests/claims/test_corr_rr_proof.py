@@ -1,0 +1,381 @@
+"""The steps of the Corr-RR paper's proofs (first version, Appendix 6; revised version, Appendix 7) and its notation.
+
+The report law that every step is held against is summed over the coin, the values, the randomized report and the copy.
+The first version's d in the appendix is the domain size, here k; f_a belongs to the attribute that copies, f_b to the
+pivot.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import sympy as sp
+
+from ldp_lib import channel as channels
+from ldp_lib import composition, corr_rr, grr
+from ldp_lib.claims import claim
+from ldp_lib.corr_rr import CorrRR
+
+e, n2, py = sp.symbols("e n_2 p_y", positive=True)
+fa, fb, k = sp.symbols("f_a f_b k", positive=True)
+SIZES = (2, 3, 4)
+HALF = sp.Rational(1, 2)
+
+
+def shares(name, size):
+    """Return symbols for a distribution over `size` values."""
+    free = sp.symbols(f"{name}1:{size}", positive=True)
+    return (*free, 1 - sum(free))
+
+
+def copied(size, f):
+    """Return the law of a copy of a pivot with frequencies f: sum over the true value, the report and the copy."""
+    truth, law = grr.channel(e, size), [sp.Integer(0)] * size
+    for x, y, v in itertools.product(range(size), repeat=3):
+        law[v] += f[x] * truth[x, y] * (py if v == y else (1 - py) / (size - 1))
+    return law
+
+
+def direct(size, f):
+    """Return the law of the pivot's own report."""
+    truth = grr.channel(e, size)
+    return [sum(f[x] * truth[x, v] for x in range(size)) for v in range(size)]
+
+
+def is_zero(expression):
+    return bool(sp.cancel(sp.together(expression)) == 0)
+
+
+def printed(size, a=fa, b=fb):
+    """Return the first version's quantities for one value, as printed, with its d replaced by the domain size."""
+    p, q = grr.probabilities(e, size)
+    gap, d0, slope = p - q, 1 - a - b, 2 * b - 1
+    alpha, beta = (1 - gap) / size + gap / 2 * (d0 + 2 * a), gap / 2 * slope
+    return {
+        "p": p,
+        "q": q,
+        "gap": gap,
+        "d0": d0,
+        "slope": slope,
+        "alpha": alpha,
+        "beta": beta,
+        "A": (d0 + py * slope) / 2,
+        "B": gap / 2 * (a - b + py * slope),
+        "L1": beta * (1 - 2 * alpha) / (n2 * gap**2),
+        "L2": beta**2 / (n2 * gap**2),
+    }
+
+
+def true_pi(size):
+    """Return the true probability of reporting value 0 on the copying attribute, and the two frequency tuples."""
+    a, b = shares("a", size), shares("b", size)
+    return (direct(size, a)[0] + copied(size, b)[0]) / 2, a, b
+
+
+def everywhere(identity):
+    """Whether an identity between the truth and what is printed holds, for k = 2 and for k = 3."""
+    found = []
+    for size in (2, 3):
+        pi, a, b = true_pi(size)
+        found.append(is_zero(identity(size, pi, a[0], b[0], printed(size, a[0], b[0]))))
+    return found
+
+
+def test_phase_one_and_the_notation():
+    root, size, d = sp.symbols("r k d", positive=True)
+    p1, q1 = grr.probabilities(root, size)
+    claim("corr-rr-v1/eq-phase1-grr").holds(
+        is_zero(p1 - root / (root + size - 1)),
+        is_zero(q1 - 1 / (root + size - 1)),
+        channels.privacy_ratio(composition.channel(Fraction(2), (3, 3))) == 2**2,
+    )
+    claim("corr-rr-v1/alg-1-phase1").holds(
+        channels.privacy_ratio(composition.channel(Fraction(3, 2), (2, 2, 2))) == Fraction(3, 2) ** 3
+    )
+    claim("corr-rr-v1/rem-p1q1").conditional(
+        is_zero((p1 + q1 - 1).subs(size, 2)),
+        (p1 + q1).subs({root: 2, size: 3}) == sp.Rational(3, 4) and is_zero(p1 + (size - 1) * q1 - 1),
+    )
+    claim("corr-rr-v1/rem-p2q2").conditional(
+        all(sum(grr.probabilities(Fraction(odds), 2)) == 1 for odds in (2, 3, 20)),
+        sum(grr.probabilities(Fraction(3), 4)) == Fraction(2, 3),
+    )
+    # Read as printed, without brackets, p is d whatever the budget; with them, d is the domain size, not the number 2.
+    as_printed = e / e + d - 1
+    p_two, q_two = grr.probabilities(Fraction(3), 2)
+    claim("corr-rr-v1/notation-d").misprint(is_zero(as_printed - d), p_two + 3 * q_two != 1)
+
+
+def test_phase_one_is_unbiased_whatever_the_correlation():
+    root, users = Fraction(2), [(0, 0), (1, 1), (1, 1)]  # the two attributes are equal
+    words = list(itertools.product(range(2), repeat=2))
+    p1, q1 = grr.probabilities(root, 2)
+
+    def estimates(reports):
+        counts = [sum(words[y][j] == v for y in reports) for j in (0, 1) for v in (0, 1)]
+        return [(count - 3 * q1) / (3 * (p1 - q1)) for count in counts]
+
+    rows = [words.index(x) for x in users]
+    mean, _ = channels.exact_moments(composition.channel(root, (2, 2)), rows, estimates)
+    truth = [Fraction(1, 3), Fraction(2, 3)] * 2
+    claim("corr-rr-v1/eq-2").holds(list(mean) == truth)
+    mixed = [words.index(x) for x in [(0, 1), (1, 0), (1, 1)]]
+    mean, _ = channels.exact_moments(composition.channel(root, (2, 2)), mixed, estimates)
+    claim("corr-rr-v2/eq-phase1-est").holds(list(mean) == truth)
+
+
+def test_the_two_phases_are_combined_by_their_numbers_of_users():
+    mechanism = CorrRR(k=(3, 3), epsilon=2 * math.log(2), n1=2)
+    first, second = np.array([[0, 2], [1, 2]]), np.array([[0, 0], [1, 0], [0, 2]])
+    found, by_hand = mechanism.estimate((first, second)), []
+    (p1, q1), (p2, q2) = grr.probabilities(Fraction(2), 3), grr.probabilities(Fraction(4), 3)
+    for j in (0, 1):
+        one = [(Fraction(int((first[:, j] == v).sum())) - 2 * q1) / (2 * (p1 - q1)) for v in range(3)]
+        two = [(Fraction(int((second[:, j] == v).sum())) - 3 * q2) / (3 * (p2 - q2)) for v in range(3)]
+        by_hand.append([(2 * x + 3 * y) / 5 for x, y in zip(one, two, strict=True)])
+    same = bool(np.allclose(found, np.array(by_hand, dtype=float), rtol=1e-12, atol=1e-12))
+    claim("corr-rr-v1/eq-combine").holds(same)
+    claim("corr-rr-v1/alg-1-l14").holds(same, all(sum(row) == 1 for row in by_hand))
+    claim("corr-rr-v2/eq-combine").holds(same)
+    # One letter for each quantity: 4 values, 3 attributes, 2 + 5 users.
+    mechanism = CorrRR(k=(4, 4, 4), epsilon=1.0, n1=2)
+    x = np.random.default_rng(1).integers(4, size=(7, 3))
+    one, two = mechanism.perturb(x, rng=np.random.default_rng(2))
+    claim("corr-rr-v2/tab-1").holds(one.shape == (2, 3), two.shape == (5, 3), max(one.max(), two.max()) < 4)
+
+
+def test_first_version_the_two_branches():
+    p, q = grr.probabilities(e, k)
+    gap = p - q
+    cases = []
+    for size in SIZES:
+        f = shares("f", size)
+        own, (pk, qk) = direct(size, f), grr.probabilities(e, size)
+        cases.append(all(is_zero(own[v] - (qk + (pk - qk) * f[v])) for v in range(size)))
+    claim("corr-rr-v1/app-6.1-case1").holds(*cases)
+    claim("corr-rr-v1/app-6.1-case2").holds(*cases, is_zero(p * fb + q * (1 - fb) - (q + gap * fb)))
+    claim("corr-rr-v1/app-6.1-complement").holds(is_zero(1 - (q + gap * fb) - ((k - 1) * q + gap * (1 - fb))))
+    claim("corr-rr-v1/app-6.1-q").holds(is_zero(q - (1 - gap) / k))
+    left = (1 - py) / (k - 1) * ((k - 1) * q + gap * (1 - fb))
+    right = (1 - py) * (q + gap * (1 - fb))
+    witness = {k: 3, e: 4, fb: HALF, py: HALF}
+    assert is_zero(right - left - gap * (1 - fb) * (1 - py) * (k - 2) / (k - 1))
+    claim("corr-rr-v1/app-6.1-conditional").conditional(
+        is_zero((left - right).subs(k, 2)) and is_zero((left - right).subs(py, 1)),
+        (left.subs(witness), right.subs(witness)) == (sp.Rational(7, 48), sp.Rational(5, 24)),
+    )
+
+
+def averages_are_enumerated(size, odds, reuse):
+    """Whether the average of the two branches is attribute 1's law in the channel of records, for dependent data."""
+    records = list(itertools.product(range(size), repeat=2))
+    weights = [Fraction(1 + (3 * x + y * y) % 5) for x, y in records]
+    joint = [w / sum(weights) for w in weights]
+    a, b = ([sum(c for c, x in zip(joint, records, strict=True) if x[j] == v) for v in range(size)] for j in (0, 1))
+    assert joint[0] != a[0] * b[0]
+    reports = np.array(joint) @ corr_rr.channel(odds, size, [[Fraction(1), Fraction(1, 7)], [reuse, Fraction(1)]])
+    point = {e: odds, py: reuse}
+    for v in range(size):
+        enumerated = sum(c for c, y in zip(reports, records, strict=True) if y[0] == v)
+        if sp.Rational(enumerated) != ((direct(size, a)[v] + copied(size, b)[v]) / 2).subs(point):
+            return False
+    return True
+
+
+def test_first_version_the_report_law():
+    claim("corr-rr-v1/app-6.1-marginalise").holds(
+        *[averages_are_enumerated(size, Fraction(3), Fraction(2, 5)) for size in SIZES]
+    )
+    s = printed(k)
+    bracket = fa + (1 - py) + fb * (2 * py - 1)
+    claim("corr-rr-v1/app-6.1-identity").holds(is_zero(bracket - (s["d0"] + 2 * fa + py * s["slope"])))
+
+    def as_printed(size, pi, a, b, s):
+        return pi - (s["q"] + s["gap"] / 2 * (a + (1 - py) + b * (2 * py - 1)))
+
+    # For k = 3 the printed probabilities of the three values sum to 1 + (gap/2)(1 - p_y).
+    b3, a3, s3 = shares("b", 3), shares("a", 3), printed(3)
+    total = sum(s3["q"] + s3["gap"] / 2 * (a + (1 - py) + b * (2 * py - 1)) for a, b in zip(a3, b3, strict=True))
+    two, three = everywhere(as_printed)
+    claim("corr-rr-v1/app-6.1-pi").conditional(two, not three and is_zero(total - 1 - s3["gap"] * (1 - py) / 2))
+    two, three = everywhere(lambda size, pi, a, b, s: pi - (s["alpha"] + s["beta"] * py))
+    claim("corr-rr-v1/app-6.1-alpha-beta").conditional(two, not three)
+
+
+def test_first_version_bias_and_variance():
+    def mean(size, pi, a, b, s):
+        return (pi - s["q"]) / s["gap"] - (s["d0"] / 2 + a + py * s["slope"] / 2)
+
+    two, three = everywhere(mean)
+    claim("corr-rr-v1/app-6.1-mean").conditional(two, not three)
+    two, three = everywhere(lambda size, pi, a, b, s: (pi - s["q"]) / s["gap"] - a - s["A"])
+    pi, a, b = true_pi(3)
+    point = dict(zip([*a[:2], *b[:2], py, e], [HALF, HALF / 2, HALF, HALF / 2, HALF, 4], strict=True))
+    s = printed(3, a[0], b[0])
+    bias = ((pi - s["q"]) / s["gap"] - a[0]).subs(point), s["A"].subs(point)
+    claim("corr-rr-v1/app-6.1-bias").conditional(two, not three and bias == (-sp.Rational(1, 16), 0))
+
+    s = printed(k)
+    square = s["d0"] ** 2 / 4 + s["d0"] * s["slope"] / 2 * py + s["slope"] ** 2 / 4 * py**2
+    claim("corr-rr-v1/app-6.1-bias-sq").holds(is_zero(s["A"] ** 2 - square))
+    # Two independent users: the variance of the debiased share of ones, from all four outcomes.
+    x, gap, q = sp.symbols("x gap q")
+    outcomes = [(one + two, x ** (one + two) * (1 - x) ** (2 - one - two)) for one in (0, 1) for two in (0, 1)]
+    values = [((c * HALF - q) / gap, chance) for c, chance in outcomes]
+    centre = sum(v * chance for v, chance in values)
+    spread = sum((v - centre) ** 2 * chance for v, chance in values)
+    claim("corr-rr-v1/app-6.1-variance").holds(is_zero(spread - x * (1 - x) / (2 * gap**2)))
+    shown = s["alpha"] + s["beta"] * py
+    pieces = s["alpha"] * (1 - s["alpha"]) + s["beta"] * (1 - 2 * s["alpha"]) * py - s["beta"] ** 2 * py**2
+    claim("corr-rr-v1/app-6.1-var-expansion").holds(is_zero(shown * (1 - shown) - pieces))
+    scale = n2 * s["gap"] ** 2
+    expanded = s["alpha"] * (1 - s["alpha"]) / scale + s["L1"] * py - s["L2"] * py**2
+    claim("corr-rr-v1/app-6.2-expansion").holds(is_zero(shown * (1 - shown) / scale - expanded))
+    # The printed pi is 1/2 + B only if 1/k = 1/2.
+    assert is_zero(shown - HALF - s["B"] - (1 - s["gap"]) * (1 / k - HALF))
+    difference = shown * (1 - shown) - (sp.Rational(1, 4) - s["B"] ** 2)
+    witness = {k: 3, e: 4, fa: HALF, fb: HALF, py: HALF}
+    claim("corr-rr-v1/app-6.1-quarter-minus-B2").conditional(
+        is_zero(difference.subs(k, 2)), difference.subs(witness) == -sp.Rational(1, 144)
+    )
+    # The constant term leaves out a part that does not depend on p_y, which the line before it has.
+    whole = s["A"] ** 2 + shown * (1 - shown) / scale
+    constant = sp.expand(sp.cancel(whole)).subs(py, 0)
+    claim("corr-rr-v1/app-6.1-D0").misprint(
+        is_zero(constant - s["d0"] ** 2 / 4 - s["alpha"] * (1 - s["alpha"]) / scale),
+        not is_zero(constant - s["d0"] ** 2 / 4),
+    )
+
+
+def first_version_sums(size):
+    """Return the sums over the values of D_1 and D_2, and the error that the appendix averages, all as printed."""
+    a, b = shares("a", size), shares("b", size)
+    rows = [printed(size, x, y) for x, y in zip(a, b, strict=True)]
+    d1 = sum(s["d0"] * s["slope"] / 2 + s["L1"] for s in rows)
+    d2 = sum(s["slope"] ** 2 / 4 - s["L2"] for s in rows)
+    shown = [s["alpha"] + s["beta"] * py for s in rows]
+    error = sum(s["A"] ** 2 + x * (1 - x) / (n2 * s["gap"] ** 2) for s, x in zip(rows, shown, strict=True))
+    return a, b, d1, d2, error
+
+
+def test_first_version_the_average_and_its_minimiser():
+    checks = []
+    for size in (2, 3):
+        _, _, d1, d2, error = first_version_sums(size)
+        moving = error / size - (error / size).subs(py, 0)
+        right = is_zero(moving - (d1 * py + d2 * py**2) / size)
+        checks += [right, not is_zero(moving - d1 * py - d2 * py**2)]
+    claim("corr-rr-v1/app-6.1-avg").misprint(*checks)
+
+    def true_error(a, b, size):
+        pi = [(x + y) / 2 for x, y in zip(direct(size, a), copied(size, b), strict=True)]
+        p, q = grr.probabilities(e, size)
+        return sum(((x - q) / (p - q) - f) ** 2 + x * (1 - x) / (n2 * (p - q) ** 2) for x, f in zip(pi, a, strict=True))
+
+    # Attribute 1 and attribute 2 exchange roles: for two values the average is attribute 1's only if the two
+    # frequencies lie equally far from 1/2 or p_y is 0 or 1.
+    a, b = shares("a", 2), shares("b", 2)
+    gap = true_error(a, b, 2) - true_error(b, a, 2)
+    factors = 2 * py * (1 - py) * (n2 - 1) * (a[0] - b[0]) * (a[0] + b[0] - 1) / n2
+    point = {a[0]: sp.Rational(9, 10), b[0]: HALF, py: HALF, n2: 2, e: 3}
+    claim("corr-rr-v1/app-6.2-symmetry").conditional(
+        is_zero(gap - factors) and is_zero(gap.subs(b[0], a[0])), gap.subs(point) == sp.Rational(4, 100)
+    )
+    star = []
+    for size in (2, 3):
+        a, b, d1, d2, _ = first_version_sums(size)
+        slope = sp.diff(true_error(a, b, size), py)
+        star.append(is_zero(slope.subs(py, -d1 / (2 * d2))))
+    claim("corr-rr-v1/app-6.2-pstar").conditional(star[0], not star[1])
+
+
+def test_revised_version_what_its_words_determine():
+    laws, affine = [], []
+    for size in SIZES:
+        f = shares("f", size)
+        own, copy = direct(size, f), copied(size, f)
+        # (4): copied with p_y, else one of the other k-1 values.
+        laws += [is_zero(copy[v] - py * own[v] - (1 - py) / (size - 1) * (1 - own[v])) for v in range(size)]
+        pi, a, b = true_pi(size)
+        affine.append(is_zero(sp.diff(pi, py, 2)) and not is_zero(sp.diff(pi, py)))
+    claim("corr-rr-v2/eq-3").holds(*[averages_are_enumerated(size, Fraction(9), Fraction(3, 4)) for size in SIZES])
+    claim("corr-rr-v2/eq-4").holds(*laws)
+    claim("corr-rr-v2/eq-6").holds(*affine)
+    p, q = grr.probabilities(e, 3)
+    pi, a, b = true_pi(3)
+    bias, variance = (pi - q) / (p - q) - a[0], pi * (1 - pi) / (n2 * (p - q) ** 2)
+    # (7): the mean squared error of two users' estimate, from all outcomes, is bias^2 + variance.
+    outcomes = [(c, pi**c * (1 - pi) ** (2 - c) * math.comb(2, c)) for c in range(3)]
+    second = sum(((c * HALF - q) / (p - q) - a[0]) ** 2 * chance for c, chance in outcomes)
+    claim("corr-rr-v2/eq-7").holds(is_zero(second - (bias**2 + variance).subs(n2, 2)))
+    # (8), and the leading coefficient: with e(v)/2 for the slope of the mean in p_y it is e(v)^2 (1 - 1/n2) / 4.
+    claim("corr-rr-v2/eq-8").holds(is_zero(sp.diff(bias**2 + variance, py, 3)))
+    leading, slope = sp.diff(bias**2 + variance, py, 2) / 2, 2 * sp.diff(bias, py)
+    claim("corr-rr-v2/app-7.2-convexity").holds(
+        is_zero(leading - slope**2 * (n2 - 1) / (4 * n2)), is_zero(slope - (3 * b[0] - 1) / 2)
+    )
+
+
+def test_revised_version_what_its_words_leave_open():
+    claim("corr-rr-v2/eq-5").not_checkable(
+        "The formula is missing from our text. The words lead to $1/k+\\frac{p-q}2[g_a+tg_b]$ with $g=f-1/k$ and "
+        "$t=(kp_y-1)/(k-1)$; the first version's printed form, which the authors' published code uses, is right for "
+        "$k=2$ only. Which of the two is printed we cannot tell."
+    )
+    claim("corr-rr-v2/eq-9").not_checkable(
+        "The formula is missing from our text. The words lead to "
+        "$t=\\frac{n_2+1}{n_2-1}\\langle g_a,g_b\\rangle/|g_b|^2$ with $p_y=(1+(k-1)t)/k$; the first version's "
+        "appendix, which the authors' published code uses, is right for $k=2$ only. Which of the two is printed we "
+        "cannot tell."
+    )
+
+
+def by_rule(f_target, f_pivot, users):
+    """Return the best of 0, 1 and the minimiser, if that lies between them, by comparing errors; and clipping."""
+    c1, c2 = corr_rr.quadratic(f_target, f_pivot, users)
+    star = -c1 / (2 * c2)
+    candidates = [Fraction(0), Fraction(1)] + [star] * (0 <= star <= 1)
+    return min(candidates, key=lambda x: c1 * x + c2 * x**2), min(max(star, Fraction(0)), Fraction(1))
+
+
+def test_the_endpoint_rule_is_clipping():
+    parts = [x for x in itertools.product(range(9), repeat=3) if sum(x) == 8]
+    laws = [np.array([Fraction(v, 8) for v in x]) for x in parts]
+    pairs = list(itertools.product(laws, repeat=2))
+    chosen = [by_rule(x, y, 10) for x, y in pairs]
+    assert {x for x, _ in chosen} > {0, 1}
+    shipped = [corr_rr.reuse_probability(x, y, epsilon=1.0, n2=10) for x, y in pairs]
+    claim("corr-rr-v1/rule-endpoints").holds(all(x == y for x, y in chosen))
+    claim("corr-rr-v2/procedure-endpoints").holds(
+        bool(np.allclose(shipped, [float(x) for x, _ in chosen], rtol=0, atol=1e-12))
+    )
+
+
+def errors(pair, reuse, odds, users):
+    """Return both attributes' exact errors if each copies from the other with the same probability."""
+    table = [[1, reuse], [reuse, 1]]
+    bias = corr_rr.expectation(pair, table) - pair
+    return (bias**2).sum(axis=1) + corr_rr.iid_variance(pair, table, users, odds).sum(axis=1)
+
+
+def test_the_appendixs_minimiser_for_four_values_in_each_reading():
+    pair = np.array([[Fraction(v, 8) for v in x] for x in ([3, 2, 2, 1], [4, 2, 1, 1])])
+    odds, users = Fraction(3), 101
+    ordered = (pair[0], pair[1]), (pair[1], pair[0])
+    (a1, a2), (b1, b2) = (corr_rr.quadratic(*x, users) for x in ordered)
+    best, shared = -a1 / (2 * a2), -(a1 + b1) / (2 * (a2 + b2))
+    as_used, exchanged = (
+        min(corr_rr.minimizer(*x, users, e=odds, formula="v1-appendix"), Fraction(1)) for x in ordered
+    )
+    least, together = errors(pair, best, odds, users)[0], errors(pair, shared, odds, users).sum()
+    worse = [
+        errors(pair, as_used, odds, users)[0] > least,
+        errors(pair, exchanged, odds, users)[0] > least,
+        errors(pair, as_used, odds, users).sum() > together,
+        errors(pair, exchanged, odds, users).sum() > together,
+    ]
+    claim("corr-rr-v2/prop-2-implemented").refuted(*map(bool, worse))
+    x, y = np.array(shares("a", 2)), np.array(shares("b", 2))
+    same = is_zero(corr_rr.minimizer(x, y, n2, e=e, formula="v1-appendix") - corr_rr.minimizer(x, y, n2))
+    claim("corr-rr-v1/sent-conclusion-optimal").conditional(same, bool(worse[0]))

@@ -1,0 +1,125 @@
+"""The JRR paper's Appendix K, its remarks on groups, its data, and what it says of itself and of other work."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import sympy as sp
+
+from ldp_lib.claims import claim
+from ldp_lib.datasets import load_binary
+
+p, rho, k, n, n_v = sp.symbols("p rho k n n_v", positive=True)
+q = (1 - p) / (k - 1)
+BOTH, ONE, NONE = (
+    p**2 + rho * p * q,
+    p * q - rho * p * q / (k - 1),
+    q**2 + rho * p * q / (k - 1) ** 2,
+)  # Eq. (27), as printed
+
+
+def pair_law(x, k, p, rho):
+    """The joint law of two reports, Eq. (27), over the rationals."""
+    q = (1 - p) / (k - 1)
+    cells = {
+        2: p**2 + rho * p * q,
+        1: p * q - rho * p * q / (k - 1),
+        0: q**2 + rho * p * q / (k - 1) ** 2,
+    }
+    return {y: cells[(y[0] == x[0]) + (y[1] == x[1])] for y in itertools.product(range(k), repeat=2)}
+
+
+def test_the_marginals_of_k_jrr():
+    truth = BOTH + (k - 1) * ONE
+    lie = ONE + (k - 1) * NONE
+    point = pair_law((0, 2), 3, Fraction(3, 5), Fraction(-1, 2))
+    first = [sum(chance for y, chance in point.items() if y[0] == v) for v in range(3)]
+    claim("jrr/eq-83").holds(sp.cancel(truth - p) == 0, first[0] == Fraction(3, 5))
+    claim("jrr/eq-84").holds(sp.cancel(lie - q) == 0, first[1] == first[2] == Fraction(1, 5))
+
+
+def test_the_estimator_of_k_jrr_is_unbiased():
+    x, size, truth = (0, 1, 0, 2), 4, Fraction(3, 5)
+    wrong = (1 - truth) / 2
+    means = []
+    for v in range(3):
+        mean = Fraction(0)
+        for i, j in ((0, 1), (2, 3)):  # any pairing has the same mean
+            for y, chance in pair_law((x[i], x[j]), 3, truth, Fraction(1, 3)).items():
+                mean += chance * y.count(v)
+        means.append(mean)
+    expected = [x.count(v) * truth + (size - x.count(v)) * wrong for v in range(3)]
+    estimates = [(mean - size * wrong) / (truth - wrong) for mean in means]
+    claim("jrr/eq-85").holds(means == expected)
+    symbolic = sp.cancel((n_v * p + (n - n_v) * q - n * q) / (p - q) - n_v)
+    claim("jrr/eq-86").holds(symbolic == 0, estimates == [2, 1, 1])
+
+
+def test_how_many_numbers_a_group_needs():
+    """A law on g truths has 2^g - 1 numbers; g means are fixed. A symmetric one has g, and one mean is fixed."""
+    free = {}
+    for size in range(2, 7):
+        outcomes = list(itertools.product((0, 1), repeat=size))
+        products = [
+            [math.prod(t[j] for j in chosen) for t in outcomes]
+            for r in range(size + 1)
+            for chosen in itertools.combinations(range(size), r)
+        ]
+        fixed = [row for row in products if row.count(1) >= len(outcomes) // 2]  # the total and the means
+        rank = np.linalg.matrix_rank(np.array(products))
+        ways = [math.comb(size, t) for t in range(size + 1)]
+        symmetric = np.array([[1] * (size + 1), list(range(size + 1))])
+        free[size] = rank - len(fixed), len(ways) - np.linalg.matrix_rank(symmetric)
+    pairs = math.comb(3, 2)
+    claim("jrr/sec-4.6.4-s1").holds(free[3][0] == pairs + 1 == 4)
+    claim("jrr/sec-4.6.4-s2").holds(
+        all(free[size][0] == 2**size - 1 - size for size in free),
+        all(free[size][1] == size - 1 for size in free),
+    )
+
+
+def test_larger_groups_are_more_likely_to_hold_a_colluder():
+    """Pr[some of g - 1 random others collude] = 1 - C(n-1-m, g-1) / C(n-1, g-1), for m colluders of n - 1 others."""
+
+    def chance(size, colluders, g):
+        return 1 - Fraction(math.comb(size - 1 - colluders, g - 1), math.comb(size - 1, g - 1))
+
+    others, found = range(1, 6), {}
+    for g in (2, 3, 4):  # six users, user 0 the target, users 1 and 2 collude
+        groups = list(itertools.combinations(others, g - 1))
+        found[g] = Fraction(sum(1 in group or 2 in group for group in groups), len(groups))
+    claim("jrr/sec-4.6.4-s4").holds(
+        all(found[g] == chance(6, 2, g) for g in found),
+        found == {2: Fraction(2, 5), 3: Fraction(7, 10), 4: Fraction(9, 10)},
+        all(
+            chance(size, m, g) < chance(size, m, g + 1)
+            for size in (10, 100)
+            for m in (1, 3, 5)
+            for g in range(2, size - m)
+        ),
+    )
+
+
+def test_what_can_be_said_of_the_data():
+    counts = {name: load_binary(name).histogram for name in ("kosarak", "amazon_beauty", "ipums_2010")}
+    assert [int(h.sum()) for h in counts.values()] == [20_000, 10_000, 10_000]
+    assert [int(h[1]) for h in counts.values()] == [659, 762, 9_528]
+    clothing = load_binary("ecommerce_clothing")
+    assert (clothing.n, int(clothing.histogram[1])) == (23_486, 19_314)
+    claim("jrr/app-J-s1").not_checkable(
+        "The full click stream is not at hand, and the pages and clicks drawn are not named. The counts, 659 of "
+        "20,000, agree with the authors' published vector and with Table 3."
+    )
+    claim("jrr/app-J-s2").not_checkable(
+        "The full ratings are not at hand, and the customers drawn are not named. The counts, 762 of 10,000, agree "
+        "with the authors' published vector and with Table 3."
+    )
+    claim("jrr/app-J-s3").not_checkable(
+        "The number of records, 23,486, and of recommendations, 19,314, agree with the public data set and with Table "
+        "3. The number of features cannot be told from the column that is at hand."
+    )
+    claim("jrr/app-J-s4").not_checkable(
+        "The census extract is not at hand, and the records drawn are not named. The counts, 9,528 of 10,000, agree "
+        "with the authors' published vector and with Table 3."
+    )

@@ -1,0 +1,180 @@
+"""Joint randomized response in other mechanisms: exact variances by enumeration, laws of reports, bad input."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+from ldp_lib import check, hashing, jrr, jrr_extensions, jrr_signed
+from ldp_lib.jrr_extensions import JointHashing, JointUnary
+from ldp_lib.jrr_signed import SignedRR
+from ldp_lib.population import Population
+
+
+def signs(n):
+    """All sign vectors of a random half; with an odd number one user has 0."""
+    half = n // 2
+    return sorted(set(itertools.permutations([1] * half + [-1] * half + [0] * (n % 2))))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize(
+    ("p", "q", "s", "t"),
+    [
+        (Fraction(3, 5), Fraction(2, 5), Fraction(1, 5), Fraction(1, 5)),
+        (Fraction(3, 5), Fraction(2, 5), Fraction(2, 5), Fraction(-2, 5)),
+        (Fraction(1, 2), Fraction(1, 5), Fraction(1, 4), Fraction(-1, 5)),
+        (Fraction(1, 2), Fraction(1, 5), Fraction(1, 8), Fraction(1, 10)),
+    ],
+)
+def test_the_variance_under_signs_equals_enumeration(n, p, q, s, t):
+    for n_v in range(n + 1):
+        first = second = 0
+        for dealt in signs(n):
+            chances = [p + s * r if j < n_v else q + t * r for j, r in enumerate(dealt)]
+            mean = sum(chances)
+            spread = sum(c * (1 - c) for c in chances)
+            first, second = first + mean, second + spread + mean**2
+        first, second = first / Fraction(len(signs(n))), second / Fraction(len(signs(n)))
+        assert (first - n * q) / (p - q) == n_v
+        exact = (second - first**2) / (p - q) ** 2
+        assert exact == jrr_signed.signed_variance(Fraction(n_v), n, p, q, s, t, odd=n % 2)
+
+
+def test_signed_truths_are_joint_randomized_response_and_signed_reports_are_not_worse():
+    p, rho, s = Fraction(3, 5), Fraction(-1, 6), Fraction(1, 5)
+    for n, n1 in itertools.product((2, 4, 10), range(11)):
+        if n1 <= n:
+            truths = jrr_signed.signed_variance(Fraction(n1), n, p, 1 - p, s, -s)
+            reports = jrr_signed.signed_variance(Fraction(n1), n, p, 1 - p, s, s)
+            assert truths == jrr.variance(Fraction(n1), n, p, rho)
+            assert reports == n * p * (1 - p) * (1 + rho) / (2 * p - 1) ** 2
+            assert reports < truths or n1 in (0, n)
+
+
+@pytest.mark.parametrize(("n_v", "n"), [(0, 2), (1, 2), (2, 2), (2, 3), (3, 4)])
+@pytest.mark.parametrize("g", [2, 3])
+def test_the_variance_of_joint_hashing_equals_enumeration(n_v, n, g):
+    p, r = Fraction(3, 5), Fraction(-1, 4)  # r: correlation of two partners' truths
+    q, every = 1 - p, list(itertools.permutations(range(n)))
+    first = second = 0
+    for order in every:
+        for told in itertools.product((0, 1), repeat=n):
+            chance = Fraction(1, len(every))
+            for i in range(0, n - 1, 2):
+                own, other = told[order[i]], told[order[i + 1]]
+                chance *= (p if own else q) * (p if other else q) + r * p * q * (1 if own == other else -1)
+            if n % 2:
+                chance *= p if told[order[-1]] else q
+            # A holder supports if true. Any other user's value v and own value have independent uniform buckets.
+            for hit in itertools.product(range(g * g), repeat=n - n_v):
+                same = [h // g == h % g for h in hit]
+                # buckets differ: a lie is one of g-1 others, and hits v's bucket with chance 1/(g-1)
+                sure = sum(told[:n_v]) + sum(t for t, equal in zip(told[n_v:], same, strict=True) if equal)
+                maybe = sum(1 - t for t, equal in zip(told[n_v:], same, strict=True) if not equal)
+                weight, c = chance / (g * g) ** (n - n_v), Fraction(1, g - 1)
+                first += weight * (sure + maybe * c)
+                second += weight * ((sure + maybe * c) ** 2 + maybe * c * (1 - c))
+    exact = (second - first**2) / (p - Fraction(1, g)) ** 2
+    assert exact == jrr_extensions.hashed_variance(Fraction(n_v), n, p, g, r, odd=n % 2)
+
+
+@pytest.mark.parametrize("g", [2, 3, 4, 7])
+@pytest.mark.parametrize("p", [Fraction(21, 40), Fraction(3, 5), Fraction(2, 3), Fraction(9, 10)])
+def test_no_law_of_the_number_of_truths_has_a_smaller_correlation(g, p):
+    truths, mean = np.arange(g + 1), float(g * p)
+    least = linprog(truths**2, A_eq=[np.ones(g + 1), truths], b_eq=[1, mean]).fun - mean**2
+    spread = float(p * (1 - p))
+    assert jrr_extensions.least_correlation(p, g) == pytest.approx((least / (g * spread) - 1) / (g - 1), abs=1e-9)
+    if g == 2:
+        assert jrr_extensions.least_correlation(p, g) == -(1 - p) / p
+    assert jrr_extensions.least_correlation(p, g) >= Fraction(-1, g - 1)
+
+
+@pytest.mark.parametrize("lean", ["truth", "report"])
+def test_two_users_bits_have_the_law_of_a_common_sign_a_bit(lean):
+    mechanism = JointUnary(k=2, epsilon=math.log(4), rho=-0.25, lean=lean)
+    p, q, s, t = 0.5, 0.2, 0.25, 0.2 if lean == "report" else -0.2
+    law, wrong = {}, {}
+    for y in itertools.product((0, 1), repeat=4):  # users 0 and 1 with values 0 and 1; two bits each
+        for target, weight in ((law, 1), (wrong, 0)):
+            chance = 1
+            for bit in (0, 1):
+                both = 0
+                for sign in (1, -1):
+                    chances = [
+                        p + weight * s * r if user == bit else q + weight * t * r
+                        for user, r in enumerate((sign, -sign))
+                    ]
+                    both += math.prod(c if y[2 * u + bit] else 1 - c for u, c in enumerate(chances)) / 2
+                chance *= both
+            target[y] = chance
+    rng = np.random.default_rng(1)
+    runs = np.array([mechanism.perturb([0, 1], rng=rng).ravel() for _ in range(20_000)])
+    assert check.law_z(runs, law) < 5 < check.law_z(runs, wrong)
+
+
+def test_a_pairs_bits_all_take_part_in_one_pairing():
+    # With p near 1/2 and the least rho, two ones at a bit of nobody never come from one pair.
+    mechanism, rng = JointUnary(k=40, epsilon=math.log(1.5), rho=-2 / 3), np.random.default_rng(1)
+    y = mechanism.perturb([0] * 6, rng=rng)
+    never = [[not (y[i] & y[j])[1:].any() for j in range(6)] for i in range(6)]
+    assert np.array_equal(np.sum(never, axis=1), np.ones(6))
+
+
+def test_joint_hashing_keeps_the_seeds_and_the_budget_of_olh():
+    joint, plain = JointHashing(k=9, epsilon=1.0, rho=-0.5), hashing.OLH(k=9, epsilon=1.0)
+    assert joint.g == plain.g
+    x = [0, 3, 8]
+    reports, expected = (m.perturb(x, rng=np.random.default_rng(1)) for m in (joint, plain))
+    assert np.array_equal(reports["a"], expected["a"])
+    assert reports.dtype == expected.dtype
+    population = Population.from_counts([1] * 9)
+    assert np.allclose(JointHashing(k=9, epsilon=1.0, rho=0.0).variance(population), plain.variance(population))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: SignedRR(p=0.8, rho=0.1), r"rho must be from -0\.25 to 0 for signed reports; got 0\.1"),
+        (lambda: SignedRR(p=0.4, rho=0.0), r"p must be above 1/k = 0\.5 and at most 1; got 0\.4"),
+        (lambda: SignedRR(p=0.8, rho=-0.3), r"rho must be from -0\.25 to 1 for p = 0\.8"),
+        (lambda: JointUnary(k=1, epsilon=1.0, rho=0.0), "k must be an integer of at least 2; got 1"),
+        (lambda: JointUnary(k=3, epsilon=-1.0, rho=0.0), "epsilon must be a number from"),
+        (
+            lambda: JointUnary(k=3, epsilon=1.0, rho=0.1),
+            r"rho must be from -0\.367879441171 to 0 for these bits; got 0\.1",
+        ),
+        (lambda: JointUnary(k=3, epsilon=1.0, rho=-0.4), r"rho must be from -0\.367879441171 to 0 .* got -0\.4"),
+        (lambda: JointUnary(k=3, epsilon=1.0, rho=None), "rho must be a number; got None"),
+        (lambda: JointUnary(k=3, epsilon=1.0, rho=0.0, q=1.0), "q must be a number above 0 and below 1; got 1"),
+        (lambda: JointUnary(k=3, epsilon=1.0, rho=0.0, lean="x"), "lean must be 'truth' or 'report'; got 'x'"),
+        (lambda: JointHashing(k=3, epsilon=1.0, rho=2.0, g=2), "rho must be from .* to 1 for p = .* got 2"),
+        (lambda: JointHashing(k=3, epsilon=1.0, rho=0.0, g=1), r"g must be an integer from 2 to 2\*\*32; got 1"),
+    ],
+)
+def test_bad_parameters_are_refused(make, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "counts"),
+    [
+        (SignedRR(p=0.6, rho=-0.6), [5, 5]),
+        (SignedRR(p=0.6, rho=-0.6), [2, 3]),
+        (JointUnary(k=3, epsilon=1.5, rho=-0.2), [1, 2, 0]),
+        (JointUnary(k=3, epsilon=1.5, rho=-0.2, lean="report"), [1, 2, 2]),
+        (JointHashing(k=3, epsilon=1.5, rho=-2.0, g=4), [1, 4, 0]),
+    ],
+)
+def test_even_and_odd_surveys_with_mixed_values_have_the_stated_variance(mechanism, counts):
+    population, rng = Population.from_counts(counts), np.random.default_rng(1)
+    right, x = mechanism.variance(population), population.users()
+    users = np.array([mechanism.estimate(mechanism.perturb(x, rng=rng)) for _ in range(6_000)])
+    for runs, wrong in ((users, 1.2), (mechanism.simulate(population, rng=rng, runs=20_000), 1.1)):
+        assert check.mean_z(runs, population.frequencies) < 5
+        assert check.variance_z(runs, right) < 5 < check.variance_z(runs, wrong * right)
