@@ -127,7 +127,7 @@ def minimizer(f_target, f_pivot, n2, *, e=None, formula="exact"):
 
     Arguments as in `quadratic`. "exact" and "v1-appendix" return -c1 / (2 c2) of their own quadratics; "v1" returns
     c1 / c2, which is what Proposition 1 prints. For two attributes the exact one is, in terms of `shrinkage`,
-    t = (n2+1)/(n2-1) <f_target - 1/k, f_pivot - 1/k> / |f_pivot - 1/k|^2.
+    ``t = (n2+1)/(n2-1) <f_target - 1/k, f_pivot - 1/k> / |f_pivot - 1/k|^2``.
     """
     c1, c2 = quadratic(f_target, f_pivot, n2, e=e, formula=formula)
     return c1 / c2 if formula == "v1" else -c1 / (2 * c2)
