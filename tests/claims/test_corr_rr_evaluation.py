@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ldp_lib import composition, corr_rr, datasets, grr, postprocess, two_phase
+from ldp_lib import check, composition, corr_rr, datasets, grr, postprocess, two_phase
 from ldp_lib.claims import claim
 from ldp_lib.composition import SPL
 from ldp_lib.corr_rr import CorrRR
@@ -107,6 +107,24 @@ def test_the_theorem_on_uniform_attributes_for_three_values_and_a_rule_that_read
     stated = Fraction(k - 1, 4 * k**2) * (1 / gap1**2 + 1 / gap2**2)
     assert to_uniform == stated
     assert to_shares == stated - Fraction(k - 1, 4 * k**2) * (1 + (2 + 2 * weighted - 2) / 2)
+
+
+@pytest.mark.parametrize(("d", "k", "p_y", "rho"), [(3, 4, 1.0, 0.9), (3, 4, 0.0, 0.5), (4, 3, 0.6, 0.9)])
+def test_the_theorem_on_uniform_attributes_for_more_than_two(d, k, p_y, rho):
+    n, n1, epsilon, rng = 300, 100, 2.5, np.random.default_rng(1)
+    ours = CorrRR(k=(k,) * d, epsilon=epsilon, n1=n1, reuse=p_y)
+    errors = np.array(
+        [exact_error(ours, syn_a(n, d=d, rho=rho, frequencies=(1 / k,) * k, rng=rng)) for _ in range(300)]
+    )
+    gap1, gap2 = (np.subtract(*grr.probabilities(math.exp(budget), k)) for budget in (epsilon / d, epsilon))
+    beyond = [[rho if 0 in (i, j) else rho**2 for i in range(d)] for j in range(d)]
+    t = corr_rr.shrinkage(p_y, k)
+    s = np.mean([sum(t * beyond[j][m] for j in range(d) if j != m) for m in range(d)])
+    scale = (k - 1) / (k * n) ** 2
+    to_uniform = scale * (n1 / gap1**2 + (n - n1) / gap2**2)
+    to_shares = to_uniform - scale * (n1 + (n - n1) * (2 + 2 * s - d) / d)
+    foil = to_uniform - scale * (n1 + (n - n1) * (2 - d) / d)
+    assert check.mean_z(errors, to_shares) < 5 < check.mean_z(errors, foil)
 
 
 def test_the_data_set_moves_the_error_of_the_tables_by_less_than_a_tenth_of_a_standard_error():
