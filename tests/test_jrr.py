@@ -221,6 +221,7 @@ def test_bad_parameters_are_refused(arguments, message):
     ("change", "message"),
     [
         ({"n": 7}, "n must be an even integer of at least 2; got 7"),
+        ({"n": 0}, "n must be an even integer of at least 2; got 0"),
         ({"n": 8.0}, "n must be an integer; got 8.0"),
         ({"colluders": 8}, "colluders must be from 0 to n - 1 = 7; got 8"),
         ({"colluders": -1}, "colluders must be from 0"),
@@ -329,3 +330,25 @@ def test_booleans_are_no_numbers_of_users(name):
 def test_booleans_are_no_parameters():
     with pytest.raises(TypeError, match="p must be a number; got True"):
         jrr.JRR(p=True, rho=0.0)
+
+
+def test_the_posterior_of_a_thousand_colluders_does_not_overflow():
+    n, m, p, rho = 4_000, 2_000, 0.6, -0.3
+    tilt = math.log(jrr.table(p, rho)[2] / (1 - p) ** 2)
+    j = np.arange(m // 2 + 1)
+    # Pairings with j pairs inside the colluders: choose who is inside, pair them, pair the rest of both groups.
+    log_weight = np.array(
+        [
+            i * tilt
+            - math.lgamma(i + 1)
+            - i * math.log(2)
+            - math.lgamma(m - 2 * i + 1)
+            - math.lgamma(i + (n - 2 * m) // 2 + 1)
+            - (i + (n - 2 * m) // 2) * math.log(2)
+            for i in j
+        ]
+    )
+    assert np.ptp(log_weight) > 200 * math.log(10)
+    weight = np.exp(log_weight - log_weight.max())
+    exact = (weight * (m - 2 * j)).sum() / weight.sum() / (n - m)
+    assert jrr_privacy.partner_posterior(p, rho, n, m) == pytest.approx(exact, rel=1e-9)
