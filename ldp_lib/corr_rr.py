@@ -4,7 +4,7 @@ Seeam, Zheng and Hu (2025; revised 2026). In the first phase n1 users split thei
 the reuse probabilities. In the second, each user sends a random pivot through randomized response (GRR) with the whole
 budget; any other attribute copies the pivot's report with probability p_y, else takes another value at random.
 
-A *reuse table* is a d by d array: row j, column m holds p_y for pivot j and the copying attribute m; its diagonal is 1.
+`reuse` sets the reuse probabilities, and says what a reuse table is.
 """
 
 import itertools
@@ -13,18 +13,20 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import lsq_linear
 
 from ldp_lib import composition, grr, pure, two_phase
 from ldp_lib.cond_rr import CondRR  # noqa: F401  (its sibling, to be had from here too)
 from ldp_lib.population import check_records
-
-FORMULAS = ("exact", "v1", "v1-appendix")
-
-
-def shrinkage(p_y, k):
-    """Return t = (k p_y - 1) / (k-1), from -1/(k-1) to 1: a copy's deviation from 1/k is t times the pivot report's."""
-    return (k * p_y - 1) / (k - 1)
+from ldp_lib.reuse import (  # noqa: F401  (to be had from here too)
+    FORMULAS,
+    check_reuse,
+    joint_reuse,
+    minimizer,
+    quadratic,
+    reuse_probability,
+    reuse_table,
+    shrinkage,
+)
 
 
 def channel(e, k, reuse):
@@ -84,147 +86,6 @@ def iid_variance(frequencies, reuse, n2, e):
     p, q = grr.probabilities(e, np.shape(frequencies)[1])
     pi = q + (p - q) * expectation(frequencies, reuse)
     return pi * (1 - pi) / (n2 * (p - q) ** 2)
-
-
-def quadratic(f_target, f_pivot, n2, *, e=None, formula="exact"):
-    """Return (c1, c2): for two attributes, the target's error, summed over values, is c1 p_y + c2 p_y^2 + constant.
-
-    Parameters
-    ----------
-    f_target, f_pivot : array_like, shape (..., k)
-        Frequencies of the attribute that copies, and of the pivot.
-    n2 : number or symbol
-        Number of users in the second phase, drawn independently.
-    e : number or symbol, optional
-        exp(epsilon); only the appendix's formula depends on it.
-    formula : {"exact", "v1", "v1-appendix"}
-        What is true; what Theorem 4 of the first version implies; its Appendix 6.1. They agree for k = 2.
-
-    Notes
-    -----
-    Derived in the chapters `corr_rr_mse` and `corr_rr_reuse_probability`.
-    """
-    if formula not in FORMULAS:
-        raise ValueError(f"formula must be one of {FORMULAS}; got {formula!r}")
-    a, b = np.asarray(f_target), np.asarray(f_pivot)
-    k = a.shape[-1]
-    if formula == "exact":
-        a, b = (f - f.sum(axis=-1, keepdims=True) / k for f in (a, b))  # deviations from 1/k
-        product, square = (a * b).sum(axis=-1), (b * b).sum(axis=-1)
-        c1 = -k * ((n2 + 1) * (k - 1) * product + (n2 - 1) * square) / (2 * (k - 1) ** 2 * n2)
-        return c1, (n2 - 1) * k**2 * square / (4 * (k - 1) ** 2 * n2)
-    slope, offset = 2 * b - 1, 1 - a - b  # the paper's e(v) and d_0(v)
-    c2 = (n2 - 1) * (slope**2).sum(axis=-1) / (4 * n2)
-    if formula == "v1":
-        return ((n2 * offset - (a - b)) * slope).sum(axis=-1) / (2 * n2), c2
-    p, q = grr.probabilities(e, k)
-    alpha = q + (p - q) * (offset + 2 * a) / 2
-    return ((n2 * offset + (1 - 2 * alpha) / (p - q)) * slope).sum(axis=-1) / (2 * n2), c2
-
-
-def minimizer(f_target, f_pivot, n2, *, e=None, formula="exact"):
-    """Return the p_y that each formula calls the unconstrained minimiser; it may lie outside [0, 1].
-
-    Arguments as in `quadratic`. "exact" and "v1-appendix" return -c1 / (2 c2) of their own quadratics; "v1" returns
-    c1 / c2, which is what Proposition 1 prints. The exact one is (1 + (k-1) t) / k, with t the coefficient of
-    f_target - 1/k projected on f_pivot - 1/k, times (n2+1) / (n2-1).
-    """
-    c1, c2 = quadratic(f_target, f_pivot, n2, e=e, formula=formula)
-    return c1 / c2 if formula == "v1" else -c1 / (2 * c2)
-
-
-def reuse_probability(f_target, f_pivot, *, epsilon, n2, formula="exact"):
-    """Return the reuse probability p_y of an ordered pair of attributes, shape (...), by the endpoint rule.
-
-    Of 0, 1 and the formula's `minimizer`, if that lies between them, the one with the least error by `quadratic` is
-    taken. Where the error does not depend on p_y at all, because the pivot is uniform, the result is 1/k.
-
-    Parameters
-    ----------
-    f_target, f_pivot : array_like, shape (..., k)
-        Estimated frequencies of the attribute that copies, and of the pivot. They may be negative or exceed 1, as raw
-        estimates do; the result is from 0 to 1 all the same.
-    epsilon : float
-        Budget of the second phase.
-    n2 : int
-        Number of users in the second phase.
-    formula : {"exact", "v1", "v1-appendix"}
-        As in `quadratic`. The revised version's formula is lost in our copy; its words define "exact".
-
-    Notes
-    -----
-    Seeam et al. (2025), Section 3.2.2 and Appendix 6; derived in the chapter `corr_rr_reuse_probability`.
-    """
-    a, b = np.asarray(f_target, dtype=float), np.asarray(f_pivot, dtype=float)
-    if a.shape != b.shape or a.ndim == 0 or a.shape[-1] < 2 or not (np.isfinite(a).all() and np.isfinite(b).all()):
-        raise ValueError(f"f_target and f_pivot must be finite and of one shape (..., k); got {a.shape} and {b.shape}")
-    pure.require(epsilon=epsilon)
-    two_phase.check_n1(n2, name="n2")
-    e = math.exp(epsilon)
-    c1, c2 = quadratic(a, b, n2, e=e, formula=formula)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        star = np.clip(minimizer(a, b, n2, e=e, formula=formula), 0, 1)  # outside, it joins an end
-    candidates = np.stack(np.broadcast_arrays(0.0, 1.0, star))
-    best = np.argmin(c1 * candidates + c2 * candidates**2, axis=0)
-    chosen = np.take_along_axis(candidates, best[None], axis=0)[0]
-    return np.where((c1 == 0) & (c2 == 0), 1 / a.shape[-1], chosen)[()]
-
-
-def reuse_table(frequencies, *, epsilon, n2, formula="exact"):
-    """Return the reuse table, shape (..., d, d), of the pairwise rule: `reuse_probability` for each ordered pair.
-
-    `frequencies` are d arrays of shape (..., k). For more than two attributes the pairwise rule is not the best one:
-    see `joint_reuse`.
-    """
-    f = [np.asarray(v, dtype=float) for v in frequencies]
-    table = np.ones((*f[0].shape[:-1], len(f), len(f)))
-    for j, m in itertools.permutations(range(len(f)), 2):
-        table[..., j, m] = reuse_probability(f[m], f[j], epsilon=epsilon, n2=n2, formula=formula)
-    return table
-
-
-def joint_reuse(frequencies, n2):
-    """Return the reuse table, shape (d, d), that minimises the second phase's total error over all tables at once.
-
-    For each copying attribute m, the shrinkages t_j solve a least-squares problem in a box:
-    the sum of t_j (f_j - 1/k) over the pivots j is to be nearest to ((d-1) n2 + 1) / (n2 - 1) (f_m - 1/k).
-
-    Parameters
-    ----------
-    frequencies : array_like, shape (d, k)
-        The attributes' frequencies.
-    n2 : int
-        Number of users in the second phase, drawn independently; at least 2.
-
-    Notes
-    -----
-    Derived in the chapter `corr_rr_reuse_probability`.
-    """
-    g = np.asarray(frequencies, dtype=float)
-    d, k = g.shape
-    g = g - 1 / k
-    table = np.ones((d, d))
-    for m in range(d):
-        others = [j for j in range(d) if j != m]
-        target = ((d - 1) * n2 + 1) / (n2 - 1) * g[m]
-        t = lsq_linear(g[others].T, target, bounds=(-1 / (k - 1), 1)).x
-        table[others, m] = (1 + (k - 1) * t) / k
-    return np.clip(table, 0, 1)  # the solver's rounding
-
-
-def check_reuse(reuse, d):
-    """Return a reuse table (d, d) of floats, from a table or from one number for all pairs, or raise."""
-    try:
-        table = np.array(reuse, dtype=float)
-    except (TypeError, ValueError):
-        raise TypeError(f"reuse must be a number, a {d} by {d} table or one of {FORMULAS}; got {reuse!r}") from None
-    if table.ndim == 0:
-        table = np.where(np.eye(d, dtype=bool), 1.0, table)
-    if table.shape != (d, d) or not ((table >= 0) & (table <= 1)).all():
-        raise ValueError(f"reuse must be {d} by {d} probabilities p_y from 0 to 1; got {reuse!r}")
-    if not (np.diagonal(table) == 1).all():
-        raise ValueError(f"reuse must have ones on its diagonal: the pivot reports itself; got {np.diagonal(table)}")
-    return table
 
 
 def check_equal(k):
