@@ -359,6 +359,7 @@ def test_moderate_and_strong_correlation():
     )
     code = [four(4, rho, 0.5, SKEWED, reuse="v1-appendix", runs=2000) for rho in (0.9, 0.1)]
     exact = four(4, 0.9, 0.5, SKEWED, runs=2000)
+    assert saved(four(4, 0.1, 0.5, UNIFORM, runs=1000), "Corr-RR", "RS+RFD") > 0.65  # not "about 50 %"
     claim("corr-rr-v2/sent-4.3.3-60-50").conditional(
         saved(code[0], "Corr-RR", "RS+RFD") > 0.6 and 0.45 < saved(code[1], "Corr-RR", "RS+RFD") < 0.6,
         saved(exact, "Corr-RR", "RS+RFD") < 0.4,
