@@ -12,8 +12,8 @@ from ldp_lib import check, composition, corr_rr, datasets, grr, postprocess, two
 from ldp_lib.claims import claim
 from ldp_lib.composition import SPL
 from ldp_lib.corr_rr import CorrRR
+from ldp_lib.experiments import mse
 from ldp_lib.fake_data import RSFD
-from ldp_lib.metrics import mse
 from ldp_lib.population import Population, syn_a, tree_law
 from ldp_lib.two_phase import TwoPhaseRSRFD
 
