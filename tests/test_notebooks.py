@@ -17,6 +17,7 @@ MACHINE_PATH = re.compile(r"(?<![\w.])/(home|Users|root|tmp|var|opt|work|mnt|pri
 PATH_TRICK = re.compile(r"sys\.path|os\.chdir|PYTHONPATH|importlib|site\.addsitedir")
 WARNING_FILTER = re.compile(r"filterwarnings|simplefilter|catch_warnings|seterr|errstate")
 MAGIC = re.compile(r"^\s*[%!]|^\s*\w+\?|get_ipython", re.MULTILINE)
+PLACEHOLDER = re.compile(r"\b(CAP|CAPTION|ALT|FIG|FIXME|TBD|TODO|XXX)\d*\b|^\S*$")
 SEED = re.compile(r"default_rng\(\s*\)|np\.random\.(seed|rand|randint|choice|random)\b|RandomState")
 
 
@@ -70,7 +71,7 @@ def tags_are_allowed(notebook):
 
 
 def figures_are_described(notebook):
-    """Each figure has a caption, a name to refer to and alternative text."""
+    """Each figure has a caption, a name to refer to and alternative text, and none is a placeholder."""
     found = []
     for cell in code(notebook):
         if any("image/png" in output.get("data", {}) for output in cell.outputs):
@@ -78,6 +79,8 @@ def figures_are_described(notebook):
             image = cell.metadata.get("mystnb", {}).get("image", {})
             missing = [key for key in ("caption", "name") if not figure.get(key)] + ["alt"] * (not image.get("alt"))
             found += [f"figure without {', '.join(missing)}: {first_line(cell)}"] if missing else []
+            texts = (figure.get("caption", ""), image.get("alt", ""))
+            found += [f"placeholder {text!r}: {first_line(cell)}" for text in texts if PLACEHOLDER.search(text)]
         found += ["SVG output" for output in cell.outputs if "image/svg+xml" in output.get("data", {})]
     return found
 
@@ -207,6 +210,14 @@ BAD = [
     (tags_are_allowed, source(1, "# NBVAL_IGNORE_OUTPUT\ntime()")),
     (figures_are_described, metadata(3)),
     (figures_are_described, metadata(3, mystnb={"figure": {"caption": "A line.", "name": "fig-a"}})),
+    (
+        figures_are_described,
+        metadata(3, mystnb={"figure": {"caption": "CAP1", "name": "fig-a"}, "image": {"alt": "A line."}}),
+    ),
+    (
+        figures_are_described,
+        metadata(3, mystnb={"figure": {"caption": "A line.", "name": "fig-a"}, "image": {"alt": "TODO: a line."}}),
+    ),
     (figures_are_described, stored(new_output("display_data", {"image/svg+xml": "<svg/>"}))),
     (cells_are_short, source(1, "x = 1\n" * (MAX_LINES + 1))),
     (no_tricks, source(1, "%matplotlib inline")),
