@@ -177,7 +177,7 @@ def test_a_cluster_costs_what_one_attribute_with_as_many_values_costs(thirds):
 
 
 def test_randomized_attributes_cost_each_person_three_times_m_numbers():
-    sent, received, gathered = {}, {}, {}
+    sent, received, gathered = {}, {}, {}  # as the protocol's text has it, with the library's reports and clusters
     for n, m in itertools.product((5, 50, 500), (2, 4, 8)):
         rng, k = np.random.default_rng(1), (2, 3) * (m // 2)
         x = np.column_stack([rng.integers(size, size=n) for size in k])
@@ -186,19 +186,21 @@ def test_randomized_attributes_cost_each_person_three_times_m_numbers():
         clusters = clustering.cluster_attributes(dependence, k, max_cells=12, min_dependence=0.2)
         second = RRClusters(k=k, clusters=clusters, epsilons=(3.0,) * m).perturb(x, rng=rng)
         sent[n, m] = first[0].size + second[0].size
-        received[n, m] = sum(map(len, clusters))  # the number of an attribute, once each
+        received[n, m] = sorted(itertools.chain(*clusters))  # the number of an attribute, once each
         gathered[n, m] = first.size
     claim("rr-multidim/s4.1-cost").holds(
         gathered == {(n, m): n * m for n, m in gathered},
         sent == {(n, m): 2 * m for n, m in sent},
-        received == {(n, m): m for n, m in received},
+        received == {(n, m): list(range(m)) for n, m in received},
     )
 
 
-def messages(n):
-    """Shares sent by each party to each other party in one secure sum, and broadcasts."""
-    shares = [(i, j) for i in range(n) for j in range(n) if i != j]
-    return len(shares), n
+class Watched(np.random.Generator):
+    """A generator that notes how many numbers each call draws."""
+
+    def integers(self, *arguments, size, **options):
+        self.drawn.append(size)
+        return super().integers(*arguments, size=size, **options)
 
 
 def test_each_attribute_is_in_m_minus_one_pairs():
@@ -212,9 +214,23 @@ def test_each_attribute_is_in_m_minus_one_pairs():
 
 
 def test_a_secure_sum_is_linear_for_each_party_and_quadratic_for_all():
-    for_each = [sum(messages(n)) / n for n in (10, 100, 1000)]
+    by_party, in_all = {}, {}
+    for n, k in itertools.product((5, 20, 40), ((2, 3), (2, 3, 4))):
+        rng = Watched(np.random.PCG64(1))
+        rng.drawn = []
+        x = np.column_stack([np.arange(n) % size for size in k])
+        for i, j in itertools.combinations(range(len(k)), 2):
+            table = clustering.secure_table(x[:, [i, j]], (k[i], k[j]), rng=rng)
+            assert (table == Population.from_records(x, k=k).select(i, j).histogram).all()
+        sums = len(rng.drawn) // n
+        shares = np.reshape(rng.drawn, (sums, n))  # by sum and party; the one that a party keeps included
+        by_party[n, k] = set(shares.sum(axis=0).tolist())
+        in_all[n, k] = sum(rng.drawn)
+    cells = {k: sum(a * b for a, b in itertools.combinations(k, 2)) for _, k in in_all}
+    assert cells == {(2, 3): 6, (2, 3, 4): 26}
     claim("rr-multidim/s4.2-cost").conditional(
-        for_each == [10, 100, 1000], [messages(n)[0] for n in (10, 100)] == [90, 9900]
+        by_party == {(n, k): {cells[k] * n} for n, k in by_party},
+        in_all == {(n, k): cells[k] * n**2 for n, k in in_all},
     )
 
 
@@ -245,9 +261,8 @@ def test_masking_pairs_sends_no_more_and_inverts_more(monkeypatch):
         for cells in (4, 6, 12)
     ]
     inversion = sum(product_and_inverse(6)[1])
-    claim("rr-multidim/s4.3-cost").conditional(
-        equal and symmetric == [(cells, 0, cells) for cells in (4, 6, 12)], inversion > 64 * 1000
-    )
+    assert inversion > 64 * 1000  # more than 1,000 parties exchange with one of them for 64 cells
+    claim("rr-multidim/s4.3-cost").holds(equal, symmetric == [(cells, 0, cells) for cells in (4, 6, 12)])
 
 
 def adjust(records, marginals, passes):
@@ -289,7 +304,10 @@ def test_a_pass_of_raking_takes_three_operations_for_each_record_and_attribute(m
     )
 
 
-def test_an_earlier_scheme_is_not_described():
+def test_an_earlier_scheme_is_described_in_two_sentences_only():
     claim("rr-multidim/s7-superior").not_checkable(
-        "The comparison is with a scheme of another paper, which our text does not describe."
+        "Section 7 says of the earlier scheme that it needs non-negligible disclosure and can form large or "
+        "nearly independent clusters. Of its own three points, the first holds of Algorithm 1, the third was seen "
+        "at light randomization, and that the privacy loss is minimal is nowhere shown. Whether that is superior "
+        "depends on the earlier scheme's algorithm, which our text does not give."
     )
