@@ -1,4 +1,4 @@
-"""Fixtures for the checks of the built site: a web server on this machine and a browser."""
+"""Settings of all tests, and fixtures for the checks of the built site: a local web server and a browser."""
 
 import functools
 import os
@@ -8,6 +8,10 @@ from pathlib import Path
 
 import browser as browsers
 import pytest
+from hypothesis import settings
+
+settings.register_profile("no deadline", deadline=None)  # a busy machine is no failure
+settings.load_profile("no deadline")
 
 SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
 
