@@ -112,16 +112,47 @@ def test_cond_rr_is_accurate_for_uniform_frequencies_and_not_for_others():
     assert first
     assert second
     spl = [splitting_error([law.sum(axis=1), law.sum(axis=0)], n, root) for law in (even, uneven)]
-    claim("corr-rr-v1/ext-cond-rr-accuracy").conditional(good < spl[0], bad > 100 * spl[1])
-    # The revised version claims that dependence is carried over. Without noise the reports have the joint law itself;
-    # with noise each of them has, given the pivot's report, the conditional of the data.
-    carried = all(
-        (law.sum(axis=1)[:, None] * conditionals(law)[0, 1] == law).all()
-        and (law.sum(axis=0)[:, None] * conditionals(law)[1, 0] == law.T).all()
-        for law in (even, uneven)
-    )
-    dependent = (even.sum(axis=1)[:, None] * even.sum(axis=0) != even).any()
-    claim("corr-rr-v2/ext-cond-rr-accuracy").holds(carried, bool(dependent))
+    # Equal attributes: the conditionals are the identity, so nothing is biased whatever the frequencies.
+    f = [Fraction(7, 10), Fraction(1, 5), Fraction(1, 10)]
+    equal = np.diag(f)
+    kept = all((mean == f).all() for mean in cond_expectation([f, f], conditionals(equal), root**2))
+    equal_error, as_printed = cond_error(equal, n, root**2)
+    assert as_printed
+    assert equal_error < splitting_error([f, f], n, root)
+    claim("corr-rr-v1/ext-cond-rr-accuracy").conditional(good < spl[0] and kept, bad > 100 * spl[1])
+
+
+def pair_given_pivot(law, kernel, e):
+    """Joint law of both reports if the pivot is the first attribute, by enumeration of records, noise and copies."""
+    k = len(law)
+    truth, seen = grr.channel(e, k), np.zeros((k, k), dtype=object)
+    for x, other, z, y in itertools.product(range(k), repeat=4):
+        seen[z, y] += law[x, other] * truth[x, z] * kernel[z][y]
+    return seen
+
+
+def covariance(law):
+    values = range(len(law))
+    mean = [sum(v * share for v, share in zip(values, law.sum(axis=axis), strict=True)) for axis in (1, 0)]
+    return sum((x - mean[0]) * (y - mean[1]) * law[x, y] for x, y in itertools.product(values, repeat=2))
+
+
+def test_cond_rr_carries_dependence_over_through_the_noise():
+    even = np.array([[4, 1, 1], [1, 4, 1], [1, 1, 4]]) * Fraction(1, 18)
+    skewed = np.array([[6, 1, 0], [1, 5, 1], [0, 2, 4]]) * Fraction(1, 20)
+    opposed = skewed[:, ::-1]
+    signs, fakes = [], []
+    for law, e in itertools.product((even, skewed, opposed), (Fraction(11, 10), Fraction(3))):
+        seen = pair_given_pivot(law, conditionals(law)[0, 1], e)
+        assert seen.sum() == 1
+        signs.append(covariance(seen) * covariance(law) > 0)
+        prior = [law.sum(axis=0)] * len(law)  # RS+RFD's fakes: the true frequencies, whatever the pivot's report is
+        drawn = pair_given_pivot(law, prior, e)
+        fakes.append((drawn == np.outer(drawn.sum(axis=1), drawn.sum(axis=0))).all())
+    whole = (pair_given_pivot(even, conditionals(even)[0, 1], Fraction(3)) == even).all()
+    shifted = (pair_given_pivot(skewed, conditionals(skewed)[0, 1], Fraction(3)) != skewed).any()
+    assert shifted  # the dependence is kept, the frequencies are not
+    claim("corr-rr-v2/ext-cond-rr-accuracy").holds(all(signs), all(fakes), bool(whole))
 
 
 def rectangular(truths, kernels):
