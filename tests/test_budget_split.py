@@ -68,7 +68,7 @@ def conditions(k, b, multivariate):
 
 
 @pytest.mark.parametrize("multivariate", [False, True])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(k=domains, epsilon=budgets)
 def test_marginal_errors_are_equal_at_the_optimum(multivariate, k, epsilon):
     found = (allocation.omrr if multivariate else allocation.obrr)(k, epsilon)
@@ -82,7 +82,7 @@ def test_marginal_errors_are_equal_at_the_optimum(multivariate, k, epsilon):
 
 
 @each_split
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(k=domains, epsilon=st.one_of(budgets, st.floats(1e-9, 690)), seed=st.integers(0, 2**32))
 def test_no_order_of_summation_exceeds_the_budget(split, k, epsilon, seed):
     b = split(k, epsilon)

@@ -144,7 +144,7 @@ def test_chances_at_a_thousand_users_are_those_of_rational_arithmetic():
 @given(
     epsilon=st.floats(0.05, 3), pairs=st.integers(1, 500), share=st.floats(0, 0.999), n1=st.none() | st.integers(0, 2)
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_point_of_a_grid_beats_the_optimal_parameters(epsilon, pairs, share, n1):
     n = 2 * pairs
     colluders, n1 = int(share * n), None if n1 is None else n1 * n // 2
