@@ -22,6 +22,7 @@ from test_datasets import needs_raw, raw  # noqa: F401  (a fixture)
 from ldp_lib import composition, datasets
 from ldp_lib.claims import claim
 from ldp_lib.corr_rr import CorrRR
+from ldp_lib.experiments import mse
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.population import Population, syn_a
 
@@ -41,7 +42,7 @@ def errors(population, epsilon, share, runs, rng):
     known = {name: np.mean([v.mean() for v in m.variance(population)]) for name, m in exact.items()}
     mechanism = CorrRR(k=population.k, epsilon=epsilon, n1=round(share * population.n), reuse="v1-appendix")
     estimates = mechanism.simulate(population, rng=rng, runs=runs)
-    each = np.mean([((v - truth) ** 2).mean(axis=1) for v, truth in zip(estimates, f, strict=True)], axis=0)
+    each = mse(estimates, f)
     return SimpleNamespace(corr=each.mean(), noise=each.std(ddof=1) / np.sqrt(runs), **known)
 
 
