@@ -38,7 +38,7 @@ def least_correlation(p, g):
     """Return the least correlation of g exchangeable truths, each true with probability p below 1.
 
     It is reached when the number of truths among the g is g p, rounded up or down: for g = 2, -(1-p)/p if p >= 1/2.
-    Fractions give an exact result. Derived in the chapter `jrr_extensions`.
+    Fractions give an exact result. Derived in the chapter `jrr_beyond_pairs`.
     """
     over = g * p % 1
     return (over * (1 - over) / (p * (1 - p)) - g) / (g * (g - 1))

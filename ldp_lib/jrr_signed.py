@@ -68,7 +68,7 @@ class SignedRR:
 
     Notes
     -----
-    Ours. `epsilon` is the budget of one report on its own; for all reports see the chapter `jrr_extensions`.
+    Ours. `epsilon` is the budget of one report on its own; for all reports see the chapter `jrr_beyond_pairs`.
     """
 
     p: float
