@@ -5,7 +5,7 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 BIN := .venv/bin
 
 # What a notebook's outputs depend on: the library, the ledger, the figures' style and the installed versions.
-LIBRARY := $(shell find ldp_lib book/claims book/ldp.mplstyle book/execute.py -type f -not -name '*.pyc')
+LIBRARY := $(shell find ldp_lib tools/execute.py -type f -not -name '*.pyc')
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 EXECUTED := $(NOTEBOOKS:%=_build/source/%)
 
@@ -52,7 +52,7 @@ executed: $(EXECUTED)
 
 _build/source/notebooks/%.ipynb: notebooks/%.ipynb $(LIBRARY) requirements.lock
 	@echo "executing $<"
-	@$(BIN)/python book/execute.py $< $@
+	@$(BIN)/python tools/execute.py $< $@
 
 test: lint book
 	@$(BIN)/python tests/browser.py
@@ -67,7 +67,7 @@ lab: .venv/ready
 
 rerun: .venv/ready
 	@test -f 'notebooks/$(NB).ipynb' || { echo 'Name a notebook: make rerun NB=slug, one of: $(NOTEBOOKS:notebooks/%.ipynb=%)'; exit 1; }
-	@$(BIN)/python book/execute.py notebooks/$(NB).ipynb notebooks/$(NB).ipynb
+	@$(BIN)/python tools/execute.py notebooks/$(NB).ipynb notebooks/$(NB).ipynb
 
 bench: .venv/ready
 	@$(BIN)/python benchmarks/run.py

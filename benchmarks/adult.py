@@ -6,10 +6,10 @@ import tracemalloc
 
 import numpy as np
 
-from ldp_lib import clustering, pure, rr_matrix
-from ldp_lib.adjustment import rake
+from ldp_lib import clustering, product, pure
 from ldp_lib.datasets import load_adult
 from ldp_lib.postprocess import clip_normalize
+from ldp_lib.raking import rake
 
 KEEP = 0.5  # each attribute's probability of being kept, as in the chapters
 REPETITIONS = 15
@@ -25,9 +25,9 @@ def measures(seconds):
     """Yield name, values, target and unit of each row; `seconds` gives the processor time of a call."""
     adult, rng = load_adult(), np.random.default_rng(1)
     users = adult.users()
-    own = [math.log(rr_matrix.mixing_ratio(KEEP, k)) for k in adult.k]
-    apart = rr_matrix.RRIndependent(k=adult.k, channels=own)
-    whole = rr_matrix.RRJoint(k=adult.k, channel=math.fsum(own))
+    own = [math.log(product.mixing_ratio(KEEP, k)) for k in adult.k]
+    apart = product.RRIndependent(k=adult.k, channels=own)
+    whole = product.RRJoint(k=adult.k, channel=math.fsum(own))
 
     def milliseconds(call, repetitions=REPETITIONS):
         return [1e3 * seconds(call) for _ in range(repetitions)]
@@ -53,8 +53,8 @@ def measures(seconds):
 
     y, subset = whole.perturb(users, rng=rng), rng.random(adult.k) < 0.1
     share = adult.histogram[subset].sum() / adult.n
-    q = (1 - rr_matrix.keep_probability(whole.epsilon, subset.size)) * subset.mean()
-    p = q + rr_matrix.keep_probability(whole.epsilon, subset.size)
+    q = (1 - product.keep_probability(whole.epsilon, subset.size)) * subset.mean()
+    p = q + product.keep_probability(whole.epsilon, subset.size)
     found = whole.frequency(y, range(8), subset)
     require(abs(found - share) < 5 * math.sqrt(pure.variance(share, adult.n, p, q)), "the share of a subset")
     times = milliseconds(lambda: whole.frequency(y, range(8), subset), 5)

@@ -5,15 +5,11 @@ response (multivariate, MRR). Equal shares make BRR and MRR; the shares of least
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_lib import pure
-from ldp_lib.grr import GRR
-from ldp_lib.population import check_domain, check_records
-from ldp_lib.unary import SUE
+from ldp_lib import inputs
+from ldp_lib.inputs import check_domain
 
 
 def brr_error(z, k):
@@ -164,103 +160,7 @@ def _within(budgets, epsilon):
 
 
 def _sizes(k, epsilon):
-    pure.require(epsilon=epsilon)
+    inputs.require(epsilon=epsilon)
     if isinstance(k, np.ndarray) and k.ndim == 1 and k.dtype.kind in "iu" and k.size and k.min() >= 2:
         return k.astype(float)
     return np.array(check_domain(k), dtype=float)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Split:
-    """Report each attribute through an oracle of its own, with independent coins.
-
-    Parameters
-    ----------
-    oracles : tuple of d mechanisms
-        One-attribute mechanisms, such as `GRR` or `SUE`, each with its share of the budget.
-    epsilon : float
-        Budget of one user's whole report; the oracles' budgets must not add up to more.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is no oracle, or `epsilon` is out of range or below the oracles' sum.
-
-    Notes
-    -----
-    `BRR`, `MRR`, `OBRR` and `OMRR` make the OBRR paper's four. Chapter `allocation_evaluation`.
-    """
-
-    oracles: tuple
-    epsilon: float
-
-    def __post_init__(self):
-        pure.require(epsilon=self.epsilon)
-        object.__setattr__(self, "oracles", tuple(self.oracles))
-        if not self.oracles:
-            raise ValueError("oracles must hold at least one mechanism; got none")
-        spent = math.fsum(oracle.epsilon for oracle in self.oracles)
-        if spent > self.epsilon:
-            raise ValueError(f"oracles must spend at most epsilon = {self.epsilon} together; got {spent}")
-
-    @property
-    def k(self):
-        """Domain sizes, a tuple of d ints."""
-        return tuple(oracle.k for oracle in self.oracles)
-
-    def perturb(self, x, *, rng):
-        """Return a list of d arrays, each oracle's reports; `x` has shape (n, d)."""
-        pure.require(rng=rng)
-        x = check_records(x, self.k)
-        return [oracle.perturb(column, rng=rng) for oracle, column in zip(self.oracles, x.T, strict=True)]
-
-    def estimate(self, y):
-        """Return a list of d arrays of unbiased frequencies, (k_j,), from the list of reports."""
-        if not isinstance(y, list | tuple) or len(y) != len(self.oracles):
-            raise ValueError(f"y must be a list of {len(self.oracles)} arrays of reports; got {type(y).__name__}")
-        if len({len(reports) for reports in y}) != 1:
-            raise ValueError(f"y must hold as many reports for each attribute; got {[len(r) for r in y]}")
-        return [oracle.estimate(reports) for oracle, reports in zip(self.oracles, y, strict=True)]
-
-    def simulate(self, population, *, rng, runs):
-        """Return d arrays (runs, k_j) from the exact joint law: given the data, attributes are independent."""
-        return [o.simulate(alone, rng=rng, runs=runs) for o, alone in self._alone(population)]
-
-    def mean(self, population):
-        """Return the exact expectations, a list of d arrays (k_j,): the true frequencies."""
-        return [oracle.mean(alone) for oracle, alone in self._alone(population)]
-
-    def variance(self, population):
-        """Return the exact variances, a list of d arrays (k_j,), the users' data held fixed."""
-        return [oracle.variance(alone) for oracle, alone in self._alone(population)]
-
-    def _alone(self, population):
-        if population.k != self.k:
-            raise ValueError(f"population must have domain sizes k = {self.k}; got k = {population.k}")
-        return [(oracle, population.select(j)) for j, oracle in enumerate(self.oracles)]
-
-
-def _make(family: Callable, split: Callable, k, epsilon):
-    budgets = split(k, epsilon)
-    oracles = [family(k=size, epsilon=float(b)) for size, b in zip(check_domain(k), budgets, strict=True)]
-    return Split(oracles=tuple(oracles), epsilon=epsilon)
-
-
-def BRR(*, k, epsilon):
-    """Return `Split` into `SUE` reports of equal budgets."""
-    return _make(SUE, brr, k, epsilon)
-
-
-def MRR(*, k, epsilon):
-    """Return `Split` into `GRR` reports of equal budgets."""
-    return _make(GRR, mrr, k, epsilon)
-
-
-def OBRR(*, k, epsilon):
-    """Return `Split` into `SUE` reports of the budgets that `obrr` gives."""
-    return _make(SUE, obrr, k, epsilon)
-
-
-def OMRR(*, k, epsilon):
-    """Return `Split` into `GRR` reports of the budgets that `omrr` gives."""
-    return _make(GRR, omrr, k, epsilon)

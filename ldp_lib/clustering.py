@@ -6,9 +6,10 @@ import numbers
 
 import numpy as np
 
-from ldp_lib import pure
-from ldp_lib.population import Population, check_domain, check_records
-from ldp_lib.rr_matrix import ProductRR, RRJoint
+from ldp_lib import inputs
+from ldp_lib.inputs import check_domain, check_records
+from ldp_lib.population import Population
+from ldp_lib.product import ProductRR, RRJoint
 
 
 def covariance(table):
@@ -92,8 +93,8 @@ def secure_sum(bits, *, rng):
     -----
     Domingo-Ferrer and Soria-Comas (2022), Section 4.2. All n^2 shares are drawn, one party at a time.
     """
-    pure.require(rng=rng)
-    bits = pure.check_values(bits, 2, "bits").astype(np.int64)
+    inputs.require(rng=rng)
+    bits = inputs.check_values(bits, 2, "bits").astype(np.int64)
     n = bits.size
     broadcasts = bits.copy()
     for _ in range(n):

@@ -11,8 +11,9 @@ from functools import cached_property
 import numpy as np
 
 from ldp_lib import channel as channels
-from ldp_lib import composition, grr, pure
-from ldp_lib.population import check_records
+from ldp_lib import grr, inputs, pure, sampling
+from ldp_lib.inputs import check_records
+from ldp_lib.population import marginal_frequencies
 
 BLOCK = 2**20  # entries of working memory in `simulate`
 
@@ -161,8 +162,8 @@ class RSRFD:
     priors: tuple
 
     def __post_init__(self):
-        object.__setattr__(self, "k", composition.check_attributes(self.k))
-        pure.require(epsilon=self.epsilon)
+        object.__setattr__(self, "k", inputs.check_attributes(self.k))
+        inputs.require(epsilon=self.epsilon)
         object.__setattr__(self, "priors", check_priors(self.priors, self.k))
 
     @cached_property
@@ -189,17 +190,17 @@ class RSRFD:
         array of shape (n, d)
             Reports, in the smallest unsigned integer type that holds them.
         """
-        pure.require(rng=rng)
+        inputs.require(rng=rng)
         x = check_records(x, self.k)
-        y = np.empty(x.shape, pure.small_dtype(max(self.k)), order="F")
-        sampled = rng.integers(len(self.k), size=len(x), dtype=pure.small_dtype(len(self.k)))
+        y = np.empty(x.shape, inputs.small_dtype(max(self.k)), order="F")
+        sampled = rng.integers(len(self.k), size=len(x), dtype=inputs.small_dtype(len(self.k)))
         for j, (size, prior) in enumerate(zip(self.k, self.priors, strict=True)):
             y[:, j] = draw(prior, len(x), rng)
             mine = sampled == j
             if len(set(prior)) > 1:  # uniform fakes serve as the uniform noise of GRR too
                 y[mine, j] = rng.integers(size, size=np.count_nonzero(mine), dtype=y.dtype)
             p, q = self._pq[j]
-            mine &= pure.bernoulli(p - q, len(x), rng)
+            mine &= sampling.bernoulli(p - q, len(x), rng)
             np.copyto(y[:, j], x[:, j], where=mine, casting="unsafe")
         return y
 
@@ -214,16 +215,16 @@ class RSRFD:
 
         The cost depends on the number of distinct records and on `runs`, not on the number of users.
         """
-        pure.require(rng=rng, runs=runs)
-        composition.check_population(population, self.k)
+        inputs.require(rng=rng, runs=runs)
+        inputs.check_population(population, self.k)
         sampled = draw_sampled(population, rng=rng, runs=runs)
         counts = [self._draw_reports(j, table, population.n, rng) for j, table in enumerate(sampled)]
         return self._debias(counts, population.n)
 
     def mean(self, population):
         """Return the exact expectation of the estimate, the true frequencies: one array (k_j,) for each attribute."""
-        composition.check_population(population, self.k)
-        return composition.frequencies(population)
+        inputs.check_population(population, self.k)
+        return marginal_frequencies(population)
 
     def variance(self, population):
         """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
@@ -243,17 +244,17 @@ class RSRFD:
 
 def RSFD(*, k, epsilon):
     """Return RS+FD (Arcolezi et al., 2021): `RSRFD` with uniform fakes."""
-    sizes = composition.check_attributes(k)
+    sizes = inputs.check_attributes(k)
     return RSRFD(k=sizes, epsilon=epsilon, priors=tuple((1 / size,) * size for size in sizes))
 
 
 def draw(prior, size, rng):
     """Return `size` independent values drawn from a prior of Python floats."""
     if len(set(prior)) == 1:
-        return rng.integers(len(prior), size=size, dtype=pure.small_dtype(len(prior)))
+        return rng.integers(len(prior), size=size, dtype=inputs.small_dtype(len(prior)))
     edges = np.cumsum(prior)
     edges[np.flatnonzero(prior)[-1] :] = 1.0  # rounding must not reach a value of probability 0
-    return np.searchsorted(edges, rng.random(size), side="right").astype(pure.small_dtype(len(prior)))
+    return np.searchsorted(edges, rng.random(size), side="right").astype(inputs.small_dtype(len(prior)))
 
 
 def draw_sampled(population, *, rng, runs):
@@ -268,7 +269,7 @@ def draw_sampled(population, *, rng, runs):
     rows = np.arange(len(cells), dtype=np.int32)
     table = np.zeros((runs, offsets[-1]), dtype=np.int64)
     for run in range(runs):
-        picked = cells[rows, rng.integers(len(k), size=len(cells), dtype=pure.small_dtype(len(k)))]
+        picked = cells[rows, rng.integers(len(k), size=len(cells), dtype=inputs.small_dtype(len(k)))]
         table[run] = np.bincount(picked, minlength=offsets[-1])
     records, counts = population.records[common], population.counts[common]
     block = max(1, BLOCK // max(1, len(records)))

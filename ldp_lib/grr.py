@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import pure
+from ldp_lib import inputs, pure, sampling
 
 
 def probabilities(e, k):
@@ -95,7 +95,7 @@ class GRR:
     epsilon: float
 
     def __post_init__(self):
-        pure.require(k=self.k, epsilon=self.epsilon)
+        inputs.require(k=self.k, epsilon=self.epsilon)
 
     @cached_property
     def _pq(self):
@@ -116,17 +116,17 @@ class GRR:
         array of shape (n,)
             Reports 0 to k-1, in the smallest unsigned integer type that holds them.
         """
-        pure.require(rng=rng)
-        x = pure.check_values(x, self.k)
+        inputs.require(rng=rng)
+        x = inputs.check_values(x, self.k)
         # With probability k q the report is uniform over all k values, the truth among them; else it is the truth.
-        noisy, dtype = pure.bernoulli(self.k * self._pq[1], x.size, rng), pure.small_dtype(self.k)
+        noisy, dtype = sampling.bernoulli(self.k * self._pq[1], x.size, rng), inputs.small_dtype(self.k)
         y = x.astype(dtype)
         y += noisy * (rng.integers(self.k, size=x.size, dtype=dtype) - y)  # unsigned: wraps around, and back
         return y
 
     def estimate(self, y):
         """Return unbiased frequencies, shape (k,), from reports of shape (n,); they sum to 1 but may be negative."""
-        y = pure.check_values(y, self.k, "y")
+        y = inputs.check_values(y, self.k, "y")
         return pure.estimate(np.bincount(y, minlength=self.k), y.size, *self._pq)
 
     def simulate(self, population, *, rng, runs):
@@ -134,8 +134,8 @@ class GRR:
 
         The cost depends on k and `runs`, not on the number of users.
         """
-        pure.require(rng=rng, runs=runs)
-        histogram = pure.check_population(population, self.k)
+        inputs.require(rng=rng, runs=runs)
+        histogram = inputs.check_histogram(population, self.k)
         p, q = self._pq
         truths = np.column_stack([rng.binomial(count, p - q, runs) for count in histogram])
         noise = rng.multinomial(population.n - truths.sum(axis=1), np.full(self.k, 1 / self.k))
@@ -143,7 +143,7 @@ class GRR:
 
     def mean(self, population):
         """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
-        return pure.check_population(population, self.k) / population.n
+        return inputs.check_histogram(population, self.k) / population.n
 
     def variance(self, population):
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import grr, pure
+from ldp_lib import grr, inputs, pure, sampling
 
 
 def probabilities(e, g):
@@ -97,10 +97,10 @@ class OLH:
     g: int | None = None
 
     def __post_init__(self):
-        pure.require(k=self.k, epsilon=self.epsilon)
+        inputs.require(k=self.k, epsilon=self.epsilon)
         if self.g is None:
             object.__setattr__(self, "g", min(optimal_g(math.exp(self.epsilon)), 2**32))
-        pure.require(g=self.g)
+        inputs.require(g=self.g)
 
     @cached_property
     def _pq(self):
@@ -108,7 +108,7 @@ class OLH:
 
     @property
     def _dtype(self):
-        return np.dtype([("a", np.uint64), ("b", np.uint64), ("y", pure.small_dtype(self.g))])
+        return np.dtype([("a", np.uint64), ("b", np.uint64), ("y", inputs.small_dtype(self.g))])
 
     def perturb(self, x, *, rng):
         """Return one report a user.
@@ -125,8 +125,8 @@ class OLH:
         structured array, shape (n,)
             Fields `a` and `b`, the 64-bit seeds of the user's hash function, and `y`, the reported bucket.
         """
-        pure.require(rng=rng)
-        x = pure.check_values(x, self.k)
+        inputs.require(rng=rng)
+        x = inputs.check_values(x, self.k)
         y = np.empty(x.size, self._dtype)
         a, b = rng.integers(2**64, size=(2, x.size), dtype=np.uint64)
         bucket = hash_values(a, b, x.astype(np.uint64), self.g)
@@ -139,7 +139,7 @@ class OLH:
         y = np.asarray(y)
         if y.dtype != self._dtype:
             raise TypeError(f"y must be reports of type {self._dtype}; got type {y.dtype}")
-        bucket = pure.check_values(y["y"], self.g, "y['y']")
+        bucket = inputs.check_values(y["y"], self.g, "y['y']")
         a, b = np.ascontiguousarray(y["a"]), np.ascontiguousarray(y["b"])
         count = [np.count_nonzero(hash_values(a, b, v, self.g) == bucket) for v in range(self.k)]
         return pure.estimate(np.array(count), y.size, *self._pq)
@@ -150,12 +150,14 @@ class OLH:
         The columns are drawn independently. The user-level estimates of different values are not quite independent,
         and their joint law has no short form. The cost is free of n.
         """
-        histogram = pure.check_population(population, self.k)
-        return pure.estimate(pure.simulate_counts(histogram, *self._pq, rng=rng, runs=runs), population.n, *self._pq)
+        histogram = inputs.check_histogram(population, self.k)
+        return pure.estimate(
+            sampling.simulate_counts(histogram, *self._pq, rng=rng, runs=runs), population.n, *self._pq
+        )
 
     def mean(self, population):
         """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
-        return pure.check_population(population, self.k) / population.n
+        return inputs.check_histogram(population, self.k) / population.n
 
     def variance(self, population):
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""

@@ -10,9 +10,10 @@ from numbers import Integral
 
 import numpy as np
 
-from ldp_lib import composition, grr, postprocess, pure
+from ldp_lib import grr, inputs, postprocess, pure, splitting
 from ldp_lib.fake_data import RSRFD, probabilities
-from ldp_lib.population import check_records
+from ldp_lib.inputs import check_records
+from ldp_lib.population import marginal_frequencies
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,13 +42,13 @@ class TwoPhaseRSRFD:
     n1: int
 
     def __post_init__(self):
-        object.__setattr__(self, "k", composition.check_attributes(self.k))
-        pure.require(epsilon=self.epsilon)
+        object.__setattr__(self, "k", inputs.check_attributes(self.k))
+        inputs.require(epsilon=self.epsilon)
         check_n1(self.n1)
 
     @cached_property
     def _first(self):
-        return composition.SPL(k=self.k, epsilon=self.epsilon)
+        return splitting.SPL(k=self.k, epsilon=self.epsilon)
 
     def second_phase(self, first):
         """Return the second phase's `RSRFD`, with the priors that the first phase's reports (n1, d) give."""
@@ -56,7 +57,7 @@ class TwoPhaseRSRFD:
 
     def perturb(self, x, *, rng):
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
-        pure.require(rng=rng)
+        inputs.require(rng=rng)
         first, second = split_users(check_records(x, self.k), self.n1, rng)
         first = self._first.perturb(first, rng=rng)
         return first, self.second_phase(first).perturb(second, rng=rng)
@@ -77,8 +78,8 @@ class TwoPhaseRSRFD:
 
     def simulate_phases(self, population, *, rng, runs):
         """Return the two phases' estimates on their own, from their exact joint law: two lists of d (runs, k_j)."""
-        pure.require(rng=rng, runs=runs)
-        composition.check_population(population, self.k)
+        inputs.require(rng=rng, runs=runs)
+        inputs.check_population(population, self.k)
         chosen, rest = draw_phases(population, self.n1, rng=rng, runs=runs)
         first = simulate_spl(population.records, chosen, self.k, self.epsilon, rng)
         second = []
@@ -92,9 +93,9 @@ class TwoPhaseRSRFD:
 
     def mean(self, population):
         """Return the exact expectation of the estimate, the true frequencies: one array (k_j,) for each attribute."""
-        composition.check_population(population, self.k)
+        inputs.check_population(population, self.k)
         check_n1(self.n1, population.n)
-        return composition.frequencies(population)
+        return marginal_frequencies(population)
 
 
 def check_n1(n1, n=None, name="n1"):

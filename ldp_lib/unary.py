@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import pure
+from ldp_lib import inputs, pure, sampling
 
 
 def probabilities(e, q):
@@ -85,7 +85,7 @@ class UnaryEncoding:
     q: float
 
     def __post_init__(self):
-        pure.require(k=self.k, epsilon=self.epsilon, q=self.q)
+        inputs.require(k=self.k, epsilon=self.epsilon, q=self.q)
 
     @cached_property
     def _pq(self):
@@ -106,11 +106,11 @@ class UnaryEncoding:
         array of uint8, shape (n, k)
             The reported bits.
         """
-        pure.require(rng=rng)
-        x = pure.check_values(x, self.k)
+        inputs.require(rng=rng)
+        x = inputs.check_values(x, self.k)
         p, q = self._pq
-        y = pure.bernoulli(q, (x.size, self.k), rng).view(np.uint8)
-        y[np.arange(x.size), x] = pure.bernoulli(p, x.size, rng)
+        y = sampling.bernoulli(q, (x.size, self.k), rng).view(np.uint8)
+        y[np.arange(x.size), x] = sampling.bernoulli(p, x.size, rng)
         return y
 
     def estimate(self, y):
@@ -130,12 +130,14 @@ class UnaryEncoding:
 
         The bits are independent given the users' values, so the k counts are too. The cost is free of n.
         """
-        histogram = pure.check_population(population, self.k)
-        return pure.estimate(pure.simulate_counts(histogram, *self._pq, rng=rng, runs=runs), population.n, *self._pq)
+        histogram = inputs.check_histogram(population, self.k)
+        return pure.estimate(
+            sampling.simulate_counts(histogram, *self._pq, rng=rng, runs=runs), population.n, *self._pq
+        )
 
     def mean(self, population):
         """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
-        return pure.check_population(population, self.k) / population.n
+        return inputs.check_histogram(population, self.k) / population.n
 
     def variance(self, population):
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
@@ -144,13 +146,13 @@ class UnaryEncoding:
 
 def SUE(*, k, epsilon):
     """Return symmetric unary encoding, `UnaryEncoding` with q = 1 / (exp(epsilon/2) + 1)."""
-    pure.require(epsilon=epsilon)
+    inputs.require(epsilon=epsilon)
     return UnaryEncoding(k=k, epsilon=epsilon, q=sue_probabilities(math.exp(epsilon / 2))[1])
 
 
 def OUE(*, k, epsilon):
     """Return optimized unary encoding, `UnaryEncoding` with q = 1 / (exp(epsilon) + 1)."""
-    pure.require(epsilon=epsilon)
+    inputs.require(epsilon=epsilon)
     return UnaryEncoding(k=k, epsilon=epsilon, q=oue_probabilities(math.exp(epsilon))[1])
 
 

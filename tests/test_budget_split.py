@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_lib import allocation, cardano, channel, check, grr, unary
-from ldp_lib.allocation import BRR, MRR, OBRR, OMRR, Split
+from ldp_lib import allocation, channel, check, grr, printed, unary
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population
+from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, Split
 from ldp_lib.unary import OUE, SUE
 
 SPLITS = [allocation.brr, allocation.mrr, allocation.obrr, allocation.omrr]
@@ -282,7 +282,7 @@ def test_bad_mechanism_input_is_refused():
 @pytest.mark.parametrize("multivariate", [False, True])
 @pytest.mark.parametrize("k", [(2, 4, 6, 7, 100), (3, 3), (7,)])
 def test_the_printed_route_agrees_where_it_converges(k, multivariate):
-    run = cardano.newton(k, 6.0, start=1e-6, multivariate=multivariate, threshold=1e-11)
+    run = printed.newton(k, 6.0, start=1e-6, multivariate=multivariate, threshold=1e-11)
     exact = (allocation.omrr if multivariate else allocation.obrr)(k, 6.0)
     assert run.end == "converged"
     assert np.allclose(np.array(run.budgets) * (1 if multivariate else 2), exact, rtol=1e-10, atol=0)
@@ -290,13 +290,13 @@ def test_the_printed_route_agrees_where_it_converges(k, multivariate):
 
 def test_the_printed_route_says_how_it_ends():
     k = (2, 4, 6, 7, 100)
-    assert cardano.newton(k, 6.0, start=1e9).end == "lambda <= 0"
-    assert cardano.newton(k, 1e-3, start=1e18, threshold=0).end == "x <= 1"
-    assert cardano.newton(k, 6.0, start=1e-3, most=3).end == "too many steps"
-    searched = cardano.newton(k, 6.0, start=1.0, window=(0, 5.0), delta=0.1)
+    assert printed.newton(k, 6.0, start=1e9).end == "lambda <= 0"
+    assert printed.newton(k, 1e-3, start=1e18, threshold=0).end == "x <= 1"
+    assert printed.newton(k, 6.0, start=1e-3, most=3).end == "too many steps"
+    searched = printed.newton(k, 6.0, start=1.0, window=(0, 5.0), delta=0.1)
     assert searched.end == "converged"
     assert searched.searched > 0
-    assert cardano.newton(k, 6.0, start=10.0, window=(0, 1.0), delta=0.1).end == "too many steps"
+    assert printed.newton(k, 6.0, start=10.0, window=(0, 1.0), delta=0.1).end == "too many steps"
     for start in (0, -1.0, math.inf):
         with pytest.raises(ValueError, match="start must be"):
-            cardano.newton(k, 6.0, start=start)
+            printed.newton(k, 6.0, start=start)

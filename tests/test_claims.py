@@ -11,8 +11,8 @@ import pytest
 import sympy as sp
 import yaml
 
-from ldp_lib import claims
-from ldp_lib.claims import claim, ledger, read_ledger
+from ldp_lib.book import claims
+from ldp_lib.book.claims import claim, ledger, read_ledger
 
 ROOT = Path(__file__).resolve().parents[1]
 METHODS = {verdict.replace("-", "_"): verdict for verdict in claims.VERDICTS if verdict != "open"}
@@ -42,7 +42,7 @@ def uses_in(source, place):
     for node in ast.walk(tree):
         if is_claim(node) and node not in checked:
             problems.append(f"{place}: {ast.unparse(node)} is not followed at once by its verdict")
-        if isinstance(node, ast.alias) and node.name in ("claim", "ldp_lib.claims") and node.asname:
+        if isinstance(node, ast.alias) and node.name in ("claim", "ldp_lib.book.claims") and node.asname:
             problems.append(f"{place}: claim is imported under another name")
     return uses, problems
 
@@ -195,7 +195,7 @@ def test_the_audit_passes_a_sound_book(book):
         ('c = claim("a/eq-1")', "not followed at once"),
         ('claim("a/eq-1").verdict', "not followed at once"),
         ('claim("a/eq-1").proved(True)', "not a verdict"),
-        ("from ldp_lib.claims import claim as c", "another name"),
+        ("from ldp_lib.book.claims import claim as c", "another name"),
     ],
 )
 @pytest.mark.parametrize("write", [write_notebook, write_module])

@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_lib import channel as channels
-from ldp_lib import check, composition, corr_rr, grr
-from ldp_lib.cond_rr import CondRR
-from ldp_lib.cond_rr import expectation as cond_expectation
+from ldp_lib import check, corr_rr, grr, splitting
 from ldp_lib.corr_rr import CorrRR, SecondPhase
-from ldp_lib.population import Population, syn_a, syn_b, tree_law
+from ldp_lib.corr_rr.cond_rr import CondRR
+from ldp_lib.corr_rr.cond_rr import expectation as cond_expectation
+from ldp_lib.corr_rr.synthetic import syn_a, syn_b, tree_law
+from ldp_lib.population import Population
 from ldp_lib.two_phase import TwoPhaseRSRFD
 
 E = Fraction(3)
@@ -74,7 +75,7 @@ def test_variance_with_the_data_held_fixed_is_that_of_the_enumerated_channel(k, 
 def enumerated_combination(users, n1, k, d, table, root):
     """Exact mean and variance of the combined estimate, over all splits and all reports, by one user at a time."""
     records, e = all_records(k, d), root**d
-    laws = composition.channel(root, (k,) * d), corr_rr.channel(e, k, table)
+    laws = splitting.channel(root, (k,) * d), corr_rr.channel(e, k, table)
     pairs = grr.probabilities(root, k), grr.probabilities(e, k)
 
     def moments(user, phase, m, v):
@@ -251,7 +252,7 @@ def test_cond_rr_learns_the_true_conditionals_from_the_expected_reports():
     joint = np.arange(1.0, 13.0).reshape(2, 3, 2)
     joint /= joint.sum()
     mechanism = CondRR(k=joint.shape, epsilon=1.5, n1=1_000)
-    channel = composition.channel(math.exp(0.5), joint.shape).astype(float)
+    channel = splitting.channel(math.exp(0.5), joint.shape).astype(float)
     laws = mechanism.conditionals(1_000 * (joint.ravel() @ channel).reshape(1, *joint.shape))
     for j, m in itertools.permutations(range(3), 2):
         pair = joint.sum(axis=({0, 1, 2} - {j, m}).pop())

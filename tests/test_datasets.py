@@ -8,11 +8,11 @@ from collections import Counter
 from itertools import product
 from pathlib import Path
 
+import build_data as build
 import numpy as np
 import pytest
 
 from ldp_lib import datasets
-from ldp_lib.data import build
 
 BESIDE = Path(__file__).parents[2] / "shared" / "data"
 RAW_FOLDER = Path(os.environ.get("LDP_LIB_DATA") or BESIDE)

@@ -10,7 +10,8 @@ import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_lib import check, jrr, jrr_privacy
+from ldp_lib import check, jrr
+from ldp_lib.jrr import privacy
 from ldp_lib.population import Population
 
 BINARY = [
@@ -100,7 +101,7 @@ def test_the_table_is_a_distribution_exactly_on_the_range_of_rho(k):
 @pytest.mark.parametrize("n", [2, 4, 6])
 def test_privacy_of_transcripts_and_of_colluders_equals_enumeration(n, p, rho):
     law = truth_law(n, p, rho)
-    true, false = jrr_privacy.transcript_chances(float(p), float(rho), n)
+    true, false = privacy.transcript_chances(float(p), float(rho), n)
     for a in range(n):
         for side, mine in ((true, 1), (false, 0)):
             exact = sum(chance for t, chance in law.items() if t[0] == mine and sum(t) - t[0] == a)
@@ -111,12 +112,12 @@ def test_privacy_of_transcripts_and_of_colluders_equals_enumeration(n, p, rho):
         if law[1, *rest] or law[0, *rest]
     ]
     worst = max(max(ratios), max(1 / r if r else math.inf for r in ratios))
-    assert jrr_privacy.transcript_ratio(p, rho) == worst
+    assert privacy.transcript_ratio(p, rho) == worst
     for epsilon in (0.0, 0.5, 2.0):
         e = Fraction(math.exp(epsilon))
         other = {t: law[1 - t[0], *t[1:]] for t in law}
         delta = sum(max(0, chance - e * other[t]) for t, chance in law.items())
-        assert jrr_privacy.transcript_delta(epsilon, float(p), float(rho), n) == pytest.approx(float(delta), abs=1e-13)
+        assert privacy.transcript_delta(epsilon, float(p), float(rho), n) == pytest.approx(float(delta), abs=1e-13)
     for m in range(n if rho < 0 else 0):
         worst = 0
         for revealed in itertools.product((0, 1), repeat=m):
@@ -124,7 +125,7 @@ def test_privacy_of_transcripts_and_of_colluders_equals_enumeration(n, p, rho):
             for a, b in (mine, mine[::-1]):
                 if a or b:
                     worst = max(worst, a / b if b else math.inf)
-        assert jrr_privacy.colluder_ratio(p, rho, n, m) == worst
+        assert privacy.colluder_ratio(p, rho, n, m) == worst
 
 
 def test_chances_at_a_thousand_users_are_those_of_rational_arithmetic():
@@ -136,7 +137,7 @@ def test_chances_at_a_thousand_users_are_those_of_rational_arithmetic():
         before = law[t - 1] if t else 0
         law.append(((n // 2 - t) * 2 * one * law[t] + (n - t + 1) * both * before) / (none * (t + 1)))
     assert sum(law) == 1
-    true, false = jrr_privacy.transcript_chances(float(p), float(rho), n)
+    true, false = privacy.transcript_chances(float(p), float(rho), n)
     assert np.allclose(true, [float(law[a + 1] * (a + 1) / n) for a in range(n)], rtol=1e-10, atol=1e-280)
     assert np.allclose(false, [float(law[a] * (n - a) / n) for a in range(n)], rtol=1e-10, atol=1e-280)
 
@@ -239,7 +240,7 @@ def test_other_bad_input_is_refused():
     with pytest.raises(ValueError, match="step_p must be from"):
         jrr.algorithm_1(epsilon=1.0, n=8, colluders=1, step_p=0.0)
     with pytest.raises(ValueError, match="rho must be at most 0"):
-        jrr_privacy.colluder_ratio(0.6, 0.1, 8, 1)
+        privacy.colluder_ratio(0.6, 0.1, 8, 1)
 
 
 @pytest.mark.parametrize("n", [6, 14, 30])
@@ -351,4 +352,4 @@ def test_the_posterior_of_a_thousand_colluders_does_not_overflow():
     assert np.ptp(log_weight) > 200 * math.log(10)
     weight = np.exp(log_weight - log_weight.max())
     exact = (weight * (m - 2 * j)).sum() / weight.sum() / (n - m)
-    assert jrr_privacy.partner_posterior(p, rho, n, m) == pytest.approx(exact, rel=1e-9)
+    assert privacy.partner_posterior(p, rho, n, m) == pytest.approx(exact, rel=1e-9)

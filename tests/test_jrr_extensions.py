@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from ldp_lib import check, hashing, jrr, jrr_extensions, jrr_signed
-from ldp_lib.jrr_extensions import JointHashing, JointUnary
-from ldp_lib.jrr_signed import SignedRR
+from ldp_lib import check, hashing, jrr
+from ldp_lib.jrr import inside, signed
+from ldp_lib.jrr.inside import JointHashing, JointUnary
+from ldp_lib.jrr.signed import SignedRR
 from ldp_lib.population import Population
 
 
@@ -41,15 +42,15 @@ def test_the_variance_under_signs_equals_enumeration(n, p, q, s, t):
         first, second = first / Fraction(len(signs(n))), second / Fraction(len(signs(n)))
         assert (first - n * q) / (p - q) == n_v
         exact = (second - first**2) / (p - q) ** 2
-        assert exact == jrr_signed.signed_variance(Fraction(n_v), n, p, q, s, t, odd=n % 2)
+        assert exact == signed.signed_variance(Fraction(n_v), n, p, q, s, t, odd=n % 2)
 
 
 def test_signed_truths_are_joint_randomized_response_and_signed_reports_are_not_worse():
     p, rho, s = Fraction(3, 5), Fraction(-1, 6), Fraction(1, 5)
     for n, n1 in itertools.product((2, 4, 10), range(11)):
         if n1 <= n:
-            truths = jrr_signed.signed_variance(Fraction(n1), n, p, 1 - p, s, -s)
-            reports = jrr_signed.signed_variance(Fraction(n1), n, p, 1 - p, s, s)
+            truths = signed.signed_variance(Fraction(n1), n, p, 1 - p, s, -s)
+            reports = signed.signed_variance(Fraction(n1), n, p, 1 - p, s, s)
             assert truths == jrr.variance(Fraction(n1), n, p, rho)
             assert reports == n * p * (1 - p) * (1 + rho) / (2 * p - 1) ** 2
             assert reports < truths or n1 in (0, n)
@@ -79,7 +80,7 @@ def test_the_variance_of_joint_hashing_equals_enumeration(n_v, n, g):
                 first += weight * (sure + maybe * c)
                 second += weight * ((sure + maybe * c) ** 2 + maybe * c * (1 - c))
     exact = (second - first**2) / (p - Fraction(1, g)) ** 2
-    assert exact == jrr_extensions.hashed_variance(Fraction(n_v), n, p, g, r, odd=n % 2)
+    assert exact == inside.hashed_variance(Fraction(n_v), n, p, g, r, odd=n % 2)
 
 
 @pytest.mark.parametrize("g", [2, 3, 4, 7])
@@ -88,10 +89,10 @@ def test_no_law_of_the_number_of_truths_has_a_smaller_correlation(g, p):
     truths, mean = np.arange(g + 1), float(g * p)
     least = linprog(truths**2, A_eq=[np.ones(g + 1), truths], b_eq=[1, mean]).fun - mean**2
     spread = float(p * (1 - p))
-    assert jrr_extensions.least_correlation(p, g) == pytest.approx((least / (g * spread) - 1) / (g - 1), abs=1e-9)
+    assert inside.least_correlation(p, g) == pytest.approx((least / (g * spread) - 1) / (g - 1), abs=1e-9)
     if g == 2:
-        assert jrr_extensions.least_correlation(p, g) == -(1 - p) / p
-    assert jrr_extensions.least_correlation(p, g) >= Fraction(-1, g - 1)
+        assert inside.least_correlation(p, g) == -(1 - p) / p
+    assert inside.least_correlation(p, g) >= Fraction(-1, g - 1)
 
 
 @pytest.mark.parametrize("lean", ["truth", "report"])

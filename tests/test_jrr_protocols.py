@@ -6,8 +6,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib import check, jrr, jrr_protocols
-from ldp_lib.jrr_protocols import ServerProtocol, ShuffleProtocol
+from ldp_lib import check, jrr
+from ldp_lib.jrr import protocols
+from ldp_lib.jrr.protocols import ServerProtocol, ShuffleProtocol
 
 BOTH = pytest.mark.parametrize("make", [ServerProtocol, ShuffleProtocol], ids=lambda make: make.__name__)
 
@@ -82,8 +83,8 @@ def test_the_ratio_given_signs_is_the_largest_over_all_signs(n):
             if fits:
                 true = sum(p + s if 0 in half else p - s for half in fits) / len(fits)
                 worst = max(worst, true / (1 - true), (1 - true) / true)
-        assert jrr_protocols.sign_ratio(p, s, n, m) == worst
-    assert jrr_protocols.sign_ratio(p, 1 - p, n, n - 1) == np.inf
+        assert protocols.sign_ratio(p, s, n, m) == worst
+    assert protocols.sign_ratio(p, 1 - p, n, n - 1) == np.inf
 
 
 @BOTH

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from ldp_lib import channel, check, composition, fake_data, grr, postprocess, pure
-from ldp_lib.composition import SPL
+from ldp_lib import channel, check, fake_data, grr, postprocess, pure, splitting
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.population import Population
+from ldp_lib.splitting import SPL
 from ldp_lib.two_phase import TwoPhaseRSRFD
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
@@ -47,7 +47,7 @@ def shares(users, k):
 @pytest.mark.parametrize("root", [Fraction(2), Fraction(3, 2)])
 def test_spl_moments_and_budget_are_exact(root):
     k = (2, 3)
-    matrix = composition.channel(root, k)
+    matrix = splitting.channel(root, k)
     assert all(sum(row) == 1 for row in matrix)
     assert channel.privacy_ratio(matrix) == root**2
     support = [grr.probabilities(root, size) for size in k for _ in range(size)]
@@ -95,7 +95,7 @@ def test_simulate_and_perturb_follow_the_enumerated_joint_law():
     for mechanism, matrix, pairs in [
         (
             SPL(k=k, epsilon=2 * math.log(e)),
-            composition.channel(Fraction(3), k),
+            splitting.channel(Fraction(3), k),
             [grr.probabilities(e, size) for size in k for _ in range(size)],
         ),
         (
@@ -150,7 +150,7 @@ def test_one_definition_serves_fractions_and_symbols():
 def test_two_phase_mean_is_exact():
     # Two users of two binary attributes, one in each phase: every split and every pair of reports, in rationals.
     k, users, root = (2, 2), [(0, 1), (1, 1)], Fraction(2)
-    first_law, e, total = composition.channel(root, k), root**2, np.zeros(4, dtype=object)
+    first_law, e, total = splitting.channel(root, k), root**2, np.zeros(4, dtype=object)
     for order in ((0, 1), (1, 0)):
         mine, other = (all_records(k).index(users[u]) for u in order)
         for y1, record in enumerate(all_records(k)):

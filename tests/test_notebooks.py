@@ -1,5 +1,6 @@
 """Rules for every notebook, as stored. That stored outputs are right is checked by running them (pytest --nbval)."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -86,13 +87,21 @@ def figures_are_described(notebook):
 
 
 def cells_are_short(notebook):
-    """One idea a cell: code that does not fit belongs in the library, or in two cells. Figures may be longer."""
+    """One idea a cell: code that does not fit belongs in the library, or in two cells. Figures and imports may be longer."""
     limit = {True: 2 * MAX_LINES, False: MAX_LINES}
     return [
         f"{len(cell.source.splitlines())} lines: {first_line(cell)}"
         for cell in code(notebook)
-        if len(cell.source.splitlines()) > limit["hide-input" in cell.metadata.get("tags", [])]
+        if len(cell.source.splitlines()) > limit["hide-input" in cell.metadata.get("tags", []) or only_imports(cell)]
     ]
+
+
+def only_imports(cell):
+    """Whether a cell holds nothing but import statements."""
+    try:
+        return all(isinstance(node, ast.Import | ast.ImportFrom) for node in ast.parse(cell.source).body)
+    except SyntaxError:
+        return False
 
 
 def no_tricks(notebook):

@@ -5,17 +5,17 @@ import pytest
 
 from ldp_lib import check
 from ldp_lib.clustering import RRClusters
-from ldp_lib.composition import SPL
 from ldp_lib.corr_rr import CorrRR, SecondPhase
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.jrr import JRR, KJRR
-from ldp_lib.jrr_extensions import JointHashing, JointUnary
-from ldp_lib.jrr_protocols import ServerProtocol, ShuffleProtocol
-from ldp_lib.jrr_signed import SignedRR
+from ldp_lib.jrr.inside import JointHashing, JointUnary
+from ldp_lib.jrr.protocols import ServerProtocol, ShuffleProtocol
+from ldp_lib.jrr.signed import SignedRR
 from ldp_lib.population import Population
-from ldp_lib.rr_matrix import RRIndependent, RRJoint
+from ldp_lib.product import RRIndependent, RRJoint
+from ldp_lib.splitting import SPL
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
 MECHANISMS = [

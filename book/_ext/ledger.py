@@ -7,7 +7,7 @@ from docutils import nodes
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
-from ldp_lib import claims
+from ldp_lib.book import claims
 
 logger = logging.getLogger(__name__)
 

@@ -8,9 +8,9 @@ import mpmath
 import numpy as np
 
 from ldp_lib import allocation, channel, grr, unary
-from ldp_lib.allocation import OBRR, OMRR
-from ldp_lib.claims import claim
+from ldp_lib.book.claims import claim
 from ldp_lib.population import Population
+from ldp_lib.splitting import OBRR, OMRR
 
 FIRST, SECOND = (2, 4, 6, 7, 100), (5, 6, 150, 200, 250)
 

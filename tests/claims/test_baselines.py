@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ldp_lib.claims import claim
-from ldp_lib.composition import SPL
+from ldp_lib.book.claims import claim
 from ldp_lib.datasets import load_adult
 from ldp_lib.fake_data import RSFD
 from ldp_lib.population import Population
+from ldp_lib.splitting import SPL
 from ldp_lib.two_phase import TwoPhaseRSRFD
 
 PEOPLE = load_adult().select("race", "sex", "income")

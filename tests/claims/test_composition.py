@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_lib import channel, grr
-from ldp_lib.claims import claim
+from ldp_lib.book.claims import claim
 
 E1, E2 = Fraction(2), Fraction(3)
 

@@ -8,13 +8,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ldp_lib import check, composition, corr_rr, datasets, grr, postprocess, two_phase
-from ldp_lib.claims import claim
-from ldp_lib.composition import SPL
+from ldp_lib import check, corr_rr, datasets, grr, postprocess, splitting, two_phase
+from ldp_lib.book.claims import claim
+from ldp_lib.book.sweeps import mse
 from ldp_lib.corr_rr import CorrRR
-from ldp_lib.experiments import mse
+from ldp_lib.corr_rr.synthetic import syn_a, tree_law
 from ldp_lib.fake_data import RSFD
-from ldp_lib.population import Population, syn_a, tree_law
+from ldp_lib.population import Population, marginal_frequencies
+from ldp_lib.splitting import SPL
 from ldp_lib.two_phase import TwoPhaseRSRFD
 
 UNIFORM, SKEWED = (0.25,) * 4, (0.4, 0.3, 0.2, 0.1)
@@ -27,7 +28,7 @@ def capped(v):
 
 
 def exact_error(mechanism, people):
-    parts = zip(mechanism.mean(people), mechanism.variance(people), composition.frequencies(people), strict=True)
+    parts = zip(mechanism.mean(people), mechanism.variance(people), marginal_frequencies(people), strict=True)
     return float(np.mean([((mean - f) ** 2 + v).mean() for mean, v, f in parts]))
 
 
@@ -36,7 +37,7 @@ def two_phase_error(mechanism, people, rng, runs, second=None):
     first, last = mechanism.simulate_phases(people, rng=rng, runs=runs)
     last = [second(v) for v in last] if second else last
     found = two_phase.combine(first, last, mechanism.n1, people.n - mechanism.n1)
-    errors = mse(found, composition.frequencies(people))
+    errors = mse(found, marginal_frequencies(people))
     return errors.mean(), errors.std() / math.sqrt(runs)
 
 
@@ -87,7 +88,7 @@ def test_the_theorem_on_uniform_attributes_for_three_values_and_a_rule_that_read
     copy = {0: Fraction(1, 2) + chain / 3, 1: Fraction(1, 4) + chain / 3, 2: Fraction(1, 4) - 2 * chain / 3}
     law = {x: copy[(x[1] - x[0]) % k] / k for x in records}
     assert sum(law.values()) == 1
-    first = composition.channel(root, (k, k))
+    first = splitting.channel(root, (k, k))
     pairs = [grr.probabilities(root, k), grr.probabilities(root**2, k)]
     tables = [[[Fraction(1), Fraction(i, 9)], [Fraction(8 - i, 9), Fraction(1)]] for i in range(9)]
     seconds = [corr_rr.channel(root**2, k, table) for table in tables]
@@ -220,7 +221,7 @@ def test_the_real_data_are_as_table_3_and_figure_12_describe_them():
         people = datasets.load_corr_rr(name)
         sizes.append((people.d, people.n) == (d, n) and set(people.k) == {k})
         links[name] = np.corrcoef(people.users().T)[np.triu_indices(d, 1)].round(4)
-        skews[name] = [skew(f) for f in composition.frequencies(people)]
+        skews[name] = [skew(f) for f in marginal_frequencies(people)]
     adult = sorted(abs(links["adult"]))
     claim("corr-rr-v2/tab-3").reproduced(
         all(sizes),

@@ -9,9 +9,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldp_lib import channel, composition, corr_rr, grr, pure
-from ldp_lib.claims import claim
-from ldp_lib.cond_rr import expectation as cond_expectation
+from ldp_lib import channel, corr_rr, grr, pure, splitting
+from ldp_lib.book.claims import claim
+from ldp_lib.corr_rr.cond_rr import expectation as cond_expectation
 
 ONE, HALF, THIRD = Fraction(1), Fraction(1, 2), Fraction(1, 3)
 CORNERS = (0 * ONE, THIRD, ONE)
@@ -246,7 +246,7 @@ def test_two_pivots_help_with_many_users_and_hurt_with_few():
     matrix = two_pivots(root, [np.array(kernel) for kernel in kernels])
     assert (matrix.sum(axis=1) == 1).all()
     assert channel.privacy_ratio(matrix) == root**2  # so each pivot must have half of the budget
-    law = composition.channel(root, (2, 2, 2))[3]  # some law of records, all positive
+    law = splitting.channel(root, (2, 2, 2))[3]  # some law of records, all positive
     free = [two_pivots(root, [np.full((2, 2), v)] * 3) for v in (0 * ONE, ONE)]
     ones = [[y[m] for y in itertools.product((0, 1), repeat=3)] for m in range(3)]
     span = [[law @ c @ np.array(mask) for mask in ones] for c in free]  # 0 and 1 are the ends of the third report

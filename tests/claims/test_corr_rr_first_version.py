@@ -19,12 +19,13 @@ import pytest
 import sympy as sp
 from test_datasets import needs_raw, raw  # noqa: F401  (a fixture)
 
-from ldp_lib import composition, datasets
-from ldp_lib.claims import claim
+from ldp_lib import datasets, splitting
+from ldp_lib.book.claims import claim
+from ldp_lib.book.sweeps import mse
 from ldp_lib.corr_rr import CorrRR
-from ldp_lib.experiments import mse
+from ldp_lib.corr_rr.synthetic import syn_a
 from ldp_lib.fake_data import RSFD, RSRFD
-from ldp_lib.population import Population, syn_a
+from ldp_lib.population import Population, marginal_frequencies
 
 N = 10_000
 LINEAR = tuple(np.arange(10, 0, -1) / 55)
@@ -33,9 +34,9 @@ SHARES = (0.05, 0.1, 0.2)
 
 def errors(population, epsilon, share, runs, rng):
     """Mean squared error, averaged over values, then attributes, of the four mechanisms; Corr-RR's with its error."""
-    f = composition.frequencies(population)
+    f = marginal_frequencies(population)
     exact = {
-        "spl": composition.SPL(k=population.k, epsilon=epsilon),
+        "spl": splitting.SPL(k=population.k, epsilon=epsilon),
         "rsfd": RSFD(k=population.k, epsilon=epsilon),
         "rsrfd": RSRFD(k=population.k, epsilon=epsilon, priors=f),
     }

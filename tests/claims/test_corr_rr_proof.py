@@ -13,8 +13,8 @@ import numpy as np
 import sympy as sp
 
 from ldp_lib import channel as channels
-from ldp_lib import composition, corr_rr, grr
-from ldp_lib.claims import claim
+from ldp_lib import corr_rr, grr, splitting
+from ldp_lib.book.claims import claim
 from ldp_lib.corr_rr import CorrRR
 
 e, n2, py = sp.symbols("e n_2 p_y", positive=True)
@@ -88,10 +88,10 @@ def test_phase_one_and_the_notation():
     claim("corr-rr-v1/eq-phase1-grr").holds(
         is_zero(p1 - root / (root + size - 1)),
         is_zero(q1 - 1 / (root + size - 1)),
-        channels.privacy_ratio(composition.channel(Fraction(2), (3, 3))) == 2**2,
+        channels.privacy_ratio(splitting.channel(Fraction(2), (3, 3))) == 2**2,
     )
     claim("corr-rr-v1/alg-1-phase1").holds(
-        channels.privacy_ratio(composition.channel(Fraction(3, 2), (2, 2, 2))) == Fraction(3, 2) ** 3
+        channels.privacy_ratio(splitting.channel(Fraction(3, 2), (2, 2, 2))) == Fraction(3, 2) ** 3
     )
     claim("corr-rr-v1/rem-p1q1").conditional(
         is_zero((p1 + q1 - 1).subs(size, 2)),
@@ -117,11 +117,11 @@ def test_phase_one_is_unbiased_whatever_the_correlation():
         return [(count - 3 * q1) / (3 * (p1 - q1)) for count in counts]
 
     rows = [words.index(x) for x in users]
-    mean, _ = channels.exact_moments(composition.channel(root, (2, 2)), rows, estimates)
+    mean, _ = channels.exact_moments(splitting.channel(root, (2, 2)), rows, estimates)
     truth = [Fraction(1, 3), Fraction(2, 3)] * 2
     claim("corr-rr-v1/eq-2").holds(list(mean) == truth)
     mixed = [words.index(x) for x in [(0, 1), (1, 0), (1, 1)]]
-    mean, _ = channels.exact_moments(composition.channel(root, (2, 2)), mixed, estimates)
+    mean, _ = channels.exact_moments(splitting.channel(root, (2, 2)), mixed, estimates)
     claim("corr-rr-v2/eq-phase1-est").holds(list(mean) == truth)
 
 

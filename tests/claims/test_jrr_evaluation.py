@@ -6,8 +6,9 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
-from ldp_lib import jrr, jrr_privacy
-from ldp_lib.claims import claim
+from ldp_lib import jrr
+from ldp_lib.book.claims import claim
+from ldp_lib.jrr import privacy
 from ldp_lib.population import Population
 
 BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -121,8 +122,8 @@ def test_jrr_and_shuffled_rr_can_be_compared_for_one_observer():
     stated = jrr.printed_ratio(*pair, n, 5) <= math.exp(budget)
     # RR is pure: delta 0 at its budget. JRR's transcript has a positive delta there, as shuffled reports have at a
     # budget below their own. Both profiles are computed for the same observer.
-    pure_rr = float(jrr_privacy.transcript_delta(budget + 1e-9, *rr(budget), n))
-    joint = float(jrr_privacy.transcript_delta(budget, *pair, n))
+    pure_rr = float(privacy.transcript_delta(budget + 1e-9, *rr(budget), n))
+    joint = float(privacy.transcript_delta(budget, *pair, n))
     shuffled = shuffled_delta(budget, rr(1.0)[0], n)
     assert shuffled_delta(1.0 + 1e-9, rr(1.0)[0], n) < 1e-12 < shuffled < 1
     claim("jrr/sec-5.1-s3").conditional(stated and pure_rr == 0, 1e-5 < joint < 1)

@@ -8,7 +8,7 @@ import numpy as np
 import sympy as sp
 
 from ldp_lib import jrr
-from ldp_lib.claims import claim
+from ldp_lib.book.claims import claim
 from ldp_lib.datasets import load_binary
 
 p, rho, k, n, n_v = sp.symbols("p rho k n n_v", positive=True)

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
-from ldp_lib.claims import claim
+from ldp_lib.book.claims import claim
 
 HALF = Fraction(1, 2)
 POINTS = [(Fraction(3, 5), Fraction(-2, 3)), (Fraction(3, 5), Fraction(-1, 2)), (Fraction(3, 4), Fraction(1, 2))]

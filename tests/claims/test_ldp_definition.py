@@ -5,7 +5,7 @@ import math
 from fractions import Fraction
 
 from ldp_lib import channel
-from ldp_lib.claims import claim
+from ldp_lib.book.claims import claim
 
 THIRDS = [Fraction(a, 3) for a in range(4)]
 ROWS = [row for row in itertools.product(THIRDS, repeat=3) if sum(row) == 1]

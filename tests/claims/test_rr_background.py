@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 from ldp_lib import channel, grr, pure
-from ldp_lib.claims import claim
+from ldp_lib.book.claims import claim
 
 P = np.array([[Fraction(5, 8), Fraction(2, 8), Fraction(1, 8)], [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)]])
 

@@ -10,11 +10,11 @@ import pytest
 import sympy as sp
 
 from ldp_lib import clustering, grr, pure
-from ldp_lib.adjustment import rake
-from ldp_lib.claims import claim
+from ldp_lib.book.claims import claim
 from ldp_lib.clustering import RRClusters
 from ldp_lib.population import Population
-from ldp_lib.rr_matrix import RRIndependent
+from ldp_lib.product import RRIndependent
+from ldp_lib.raking import rake
 
 DONE = Counter()
 

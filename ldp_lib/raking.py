@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_lib.population import check_records
+from ldp_lib.inputs import check_records
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

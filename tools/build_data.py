@@ -1,7 +1,7 @@
 """Build the shipped count tables from their sources, checksums verified.
 
-python -m ldp_lib.data.build adult path/to/census.csv   (or the xai 0.3.0 wheel that holds it)
-python -m ldp_lib.data.build corr_rr path/to/folder     (with the artifact's adult.csv, mushroom.csv and clave.csv)
+python tools/build_data.py adult path/to/census.csv   (or the xai 0.3.0 wheel that holds it)
+python tools/build_data.py corr_rr path/to/folder     (with the artifact's adult.csv, mushroom.csv and clave.csv)
 """
 
 import csv
@@ -16,7 +16,7 @@ from pathlib import Path
 
 from ldp_lib.datasets import content_sha256
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).resolve().parents[1] / "ldp_lib" / "data"
 CENSUS = "xai/data/census.csv"
 # UCI's attribute: the census file's column
 ADULT_COLUMNS = {

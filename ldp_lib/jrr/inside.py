@@ -6,9 +6,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import grr, hashing, jrr, pure, unary
-from ldp_lib.jrr_protocols import server_messages
-from ldp_lib.jrr_signed import signed_variance, simulate_counts
+from ldp_lib import grr, hashing, inputs, pure, unary
+from ldp_lib.jrr import pairs
+from ldp_lib.jrr.protocols import server_messages
+from ldp_lib.jrr.signed import signed_variance, simulate_counts
 
 
 def hashed_variance(n_v, n, p, g, correlation, odd=0):
@@ -81,9 +82,9 @@ class JointUnary:
 
     def __post_init__(self):
         if self.q is None:
-            pure.require(epsilon=self.epsilon)
+            inputs.require(epsilon=self.epsilon)
             object.__setattr__(self, "q", unary.oue_probabilities(math.exp(self.epsilon))[1])
-        pure.require(k=self.k, epsilon=self.epsilon, q=self.q)
+        inputs.require(k=self.k, epsilon=self.epsilon, q=self.q)
         if self.lean not in ("truth", "report"):
             raise ValueError(f"lean must be 'truth' or 'report'; got {self.lean!r}")
         low = -min(min(chance, 1 - chance) / max(chance, 1 - chance) for chance in self._pq)
@@ -103,8 +104,8 @@ class JointUnary:
 
     def perturb(self, x, *, rng):
         """Return one row of k bits a user, an array of uint8 of shape (n, k)."""
-        pure.require(rng=rng)
-        x = pure.check_values(x, self.k)
+        inputs.require(rng=rng)
+        x = inputs.check_values(x, self.k)
         (p, q), (s, t) = self._pq, self._moves
         own = x[:, None] == np.arange(self.k)
         dealt = server_messages(x.size, rng)
@@ -127,17 +128,17 @@ class JointUnary:
         The columns are drawn independently. The user-level ones are uncorrelated, but not independent: one pairing
         serves all bits. The cost is free of n.
         """
-        histogram = pure.check_population(population, self.k)
+        histogram = inputs.check_histogram(population, self.k)
         counts = simulate_counts(histogram, *self._pq, *self._moves, rng=rng, runs=runs)
         return pure.estimate(counts, population.n, *self._pq)
 
     def mean(self, population):
         """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
-        return pure.check_population(population, self.k) / population.n
+        return inputs.check_histogram(population, self.k) / population.n
 
     def variance(self, population):
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
-        histogram, n = pure.check_population(population, self.k).astype(float), population.n
+        histogram, n = inputs.check_histogram(population, self.k).astype(float), population.n
         return signed_variance(histogram, n, *self._pq, *self._moves, odd=n % 2) / n**2
 
 
@@ -181,7 +182,7 @@ class JointHashing:
 
     @cached_property
     def _pairs(self):
-        return jrr.KJRR(k=self.g, p=grr.probabilities(math.exp(self.epsilon), self.g)[0], rho=self.rho)
+        return pairs.KJRR(k=self.g, p=grr.probabilities(math.exp(self.epsilon), self.g)[0], rho=self.rho)
 
     def perturb(self, x, *, rng):
         """Return one report a user, in the form of `hashing.OLH.perturb`."""
@@ -199,8 +200,8 @@ class JointHashing:
 
         The columns are drawn independently, as for `hashing.OLH`. The cost is free of n.
         """
-        pure.require(rng=rng, runs=runs)
-        histogram, n = pure.check_population(population, self.k), population.n
+        inputs.require(rng=rng, runs=runs)
+        histogram, n = inputs.check_histogram(population, self.k), population.n
         types = rng.multinomial(n // 2, self._pairs._truths, size=(runs, self.k))
         true = 2 * types[..., 0] + types[..., 1] + rng.binomial(n % 2, self._pairs.p, (runs, self.k))
         counts = rng.hypergeometric(true, n - true, histogram) + rng.binomial(n - histogram, 1 / self.g, (runs, self.k))
@@ -208,10 +209,10 @@ class JointHashing:
 
     def mean(self, population):
         """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
-        return pure.check_population(population, self.k) / population.n
+        return inputs.check_histogram(population, self.k) / population.n
 
     def variance(self, population):
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
-        histogram, n = pure.check_population(population, self.k).astype(float), population.n
+        histogram, n = inputs.check_histogram(population, self.k).astype(float), population.n
         correlation = self.rho / (self.g - 1)
         return hashed_variance(histogram, n, self._pairs.p, self.g, correlation, odd=n % 2) / n**2

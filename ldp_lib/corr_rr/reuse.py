@@ -9,7 +9,7 @@ import math
 import numpy as np
 from scipy.optimize import lsq_linear
 
-from ldp_lib import grr, pure, two_phase
+from ldp_lib import grr, inputs, two_phase
 
 FORMULAS = ("exact", "v1", "v1-appendix")
 
@@ -91,7 +91,7 @@ def reuse_probability(f_target, f_pivot, *, epsilon, n2, formula="exact"):
     a, b = np.asarray(f_target, dtype=float), np.asarray(f_pivot, dtype=float)
     if a.shape != b.shape or a.ndim == 0 or a.shape[-1] < 2 or not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise ValueError(f"f_target and f_pivot must be finite and of one shape (..., k); got {a.shape} and {b.shape}")
-    pure.require(epsilon=epsilon)
+    inputs.require(epsilon=epsilon)
     two_phase.check_n1(n2, name="n2")
     e = math.exp(epsilon)
     c1, c2 = quadratic(a, b, n2, e=e, formula=formula)

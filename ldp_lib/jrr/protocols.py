@@ -10,7 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import jrr, pure
+from ldp_lib import inputs
+from ldp_lib.jrr import pairs
 
 STEPS = (1.5, 0.5, -0.5, -1.5)
 
@@ -107,9 +108,9 @@ class Protocol:
     deal: Callable = field(repr=False)  # a function shows its address
 
     def __post_init__(self):
-        jrr.check_parameters(self.p, self.rho)
+        pairs.check_parameters(self.p, self.rho)
         if self.rho > 0:
-            low = jrr.rho_range(self.p)[0]
+            low = pairs.rho_range(self.p)[0]
             raise ValueError(f"rho must be from {low:.12g} to 0 for this protocol; got {self.rho!r}")
 
     @property
@@ -124,7 +125,7 @@ class Protocol:
 
     @cached_property
     def _joint(self):
-        return jrr.JRR(p=self.p, rho=self.rho)
+        return pairs.JRR(p=self.p, rho=self.rho)
 
     def run(self, x, *, rng):
         """Run the protocol for users' values x, shape (n,), and return everything that anybody knows.
@@ -135,8 +136,8 @@ class Protocol:
             The messages of `deal`; ``coin`` (n,) and ``true`` (n,), known to each user alone; ``y`` (n,), the reports
             to the collector.
         """
-        pure.require(rng=rng)
-        x = pure.check_values(x, 2)
+        inputs.require(rng=rng)
+        x = inputs.check_values(x, 2)
         messages = self.deal(x.size, rng)
         chances = np.maximum(0, coin(self.p, math.sqrt(-self.rho * self.p * (1 - self.p))))  # rounding may miss 0
         tossed = rng.choice(STEPS, size=x.size, p=chances / chances.sum())

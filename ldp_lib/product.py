@@ -10,8 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import channel, grr, pure
-from ldp_lib.population import check_domain, check_records
+from ldp_lib import channel, grr, inputs, pure, sampling
+from ldp_lib.inputs import check_domain, check_records
 
 
 def squared_length(e, k):
@@ -113,12 +113,12 @@ class ProductRR:
         array of shape (n, d)
             Randomized records, in the smallest unsigned integer type that holds them.
         """
-        pure.require(rng=rng)
+        inputs.require(rng=rng)
         x = check_records(x, self.k)
-        y = np.empty(x.shape, dtype=pure.small_dtype(max(self.k)), order="F")
+        y = np.empty(x.shape, dtype=inputs.small_dtype(max(self.k)), order="F")
         for cluster, sizes, keep, matrix, _ in self._blocks:
             if matrix is None:  # the truth, or a uniform cell: independent uniform values of its attributes
-                noisy = pure.bernoulli(1 - keep, len(x), rng)
+                noisy = sampling.bernoulli(1 - keep, len(x), rng)
                 for j in cluster:
                     truth = x[:, j].astype(y.dtype)
                     y[:, j] = truth + noisy * (rng.integers(self.k[j], size=len(x), dtype=y.dtype) - truth)
@@ -170,7 +170,7 @@ class ProductRR:
 
     def simulate(self, population, *, rng, runs):
         """Return a list of d arrays (runs, k_j), drawn from the exact joint law of ``estimate(perturb(x))``."""
-        pure.require(rng=rng, runs=runs)
+        inputs.require(rng=rng, runs=runs)
         estimates = [None] * len(self.k)
         for block in self._blocks:
             cluster, _, keep, matrix, _ = block
@@ -191,7 +191,7 @@ class ProductRR:
 
     def simulate_tables(self, population, *, rng, runs):
         """Return, for each cluster, `runs` raw estimates of its table, shape (runs, k_j for j in the cluster)."""
-        pure.require(rng=rng, runs=runs)
+        inputs.require(rng=rng, runs=runs)
         return [self._simulate_block(population, block, rng, runs) for block in self._blocks]
 
     def mean(self, population):
@@ -280,7 +280,7 @@ def mixing_ratio(keep, k):
 def _check_channel(entry, cells):
     """Return a budget, or a nonsingular stochastic float matrix over `cells` cells, or raise."""
     if np.ndim(entry) == 0:
-        pure.require(epsilon=entry)
+        inputs.require(epsilon=entry)
         return entry
     matrix = np.asarray(entry, dtype=float)
     if matrix.shape != (cells, cells):

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 import yaml
 
-FOLDER = Path(__file__).resolve().parents[1] / "book" / "claims"
+FOLDER = Path(__file__).with_name("ledger")
 REQUIRED = ("id", "source", "kind", "statement", "verdict")
 OPTIONAL = ("correction", "note", "chapter")
 FORMULAS = ("equation", "theorem", "lemma", "proposition", "corollary")
@@ -150,10 +150,7 @@ def read_ledger(folder):
     """
     paths = sorted(Path(folder).glob("*.yml"))
     if not paths:
-        raise FileNotFoundError(
-            f"no claims ledger (*.yml) in {folder}: ldp_lib.claims needs a checkout of the repository, or an editable "
-            "install of it"
-        )
+        raise FileNotFoundError(f"no claims ledger (*.yml) in {folder}: the package data of ldp_lib.book is incomplete")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     claims = {}
     for path in paths:

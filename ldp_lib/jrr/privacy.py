@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from ldp_lib import jrr
+from ldp_lib.jrr import pairs
 
 
 def partner_posterior(p, rho, n, colluders):
@@ -26,7 +26,7 @@ def partner_posterior(p, rho, n, colluders):
     The number j has weight (number of pairings) * (none / q^2)^j, with none = q^2 + rho p q. Chapter `jrr_privacy`.
     """
     q, m = 1 - p, colluders
-    tilt = jrr.table(p, rho)[2] / q**2
+    tilt = pairs.table(p, rho)[2] / q**2
     least = max(0, m - n // 2)
     weight = total = 1 + 0 * tilt
     moment = (m - 2 * least) * total
@@ -84,7 +84,7 @@ def transcript_chances(p, rho, n):
 
 
 def _cells(p, rho):
-    both, one, none = jrr.table(p, rho)
+    both, one, none = pairs.table(p, rho)
     # At the ends of rho's range an entry is 0; floats may miss it by rounding.
     rounding = 8 * np.finfo(float).eps * p if isinstance(p, float) else 0
     return both, max(0, one) * (one > rounding), max(0, none) * (none > rounding * (1 - p))

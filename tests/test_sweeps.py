@@ -14,7 +14,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from ldp_lib import check
-from ldp_lib.experiments import random_set, sweep
+from ldp_lib.book.sweeps import random_set, sweep
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population
 
@@ -145,12 +145,12 @@ def test_a_function_of_the_main_module_is_refused_by_processes(monkeypatch):
 
 def test_building_the_book_shows_the_bar_and_stores_none(tmp_path):
     code = (
-        "import numpy as np\nfrom ldp_lib.experiments import sweep\n"
+        "import numpy as np\nfrom ldp_lib.book.sweeps import sweep\n"
         'sweep(lambda rng: {"value": 1}, [{}] * 7, rng=np.random.default_rng(1), label="seven")'
     )
     source, target = tmp_path / "source.ipynb", tmp_path / "target.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell(code)]), source)
-    command = [sys.executable, ROOT / "book" / "execute.py", source, target]
+    command = [sys.executable, ROOT / "tools" / "execute.py", source, target]
     log = subprocess.run(command, capture_output=True, text=True, check=True).stderr
     assert "seven: 100%" in log
     outputs = nbformat.read(target, as_version=4).cells[0].outputs

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_lib.adjustment import rake
+from ldp_lib.raking import rake
 
 HALF = [0.5, 0.5]
 EXAMPLE = [[0, 0]] * 4 + [[1, 0]] * 2 + [[1, 1]] * 4

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-STYLE = Path(__file__).resolve().parents[1] / "book" / "ldp.mplstyle"
+STYLE = Path(__file__).with_name("ldp.mplstyle")
 
 #: Mechanism to colour (Okabe and Ito's palette, readable with any colour vision), the same in every chapter.
 COLOURS = {
@@ -29,7 +29,7 @@ COLOURS = {
 
 
 def use_style():
-    """Apply the book's figure style, `book/ldp.mplstyle`, to all figures drawn from here on."""
+    """Apply the book's figure style, `ldp.mplstyle`, to all figures drawn from here on."""
     import matplotlib.pyplot as plt
 
     plt.style.use(STYLE)

@@ -7,8 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import composition, grr, postprocess, pure, two_phase
-from ldp_lib.population import check_records
+from ldp_lib import grr, inputs, postprocess, pure, splitting, two_phase
+from ldp_lib.inputs import check_records
 
 
 def expectation(frequencies, conditionals, e):
@@ -63,13 +63,13 @@ class CondRR:
     n1: int
 
     def __post_init__(self):
-        object.__setattr__(self, "k", composition.check_attributes(self.k))
-        pure.require(epsilon=self.epsilon)
+        object.__setattr__(self, "k", inputs.check_attributes(self.k))
+        inputs.require(epsilon=self.epsilon)
         two_phase.check_n1(self.n1)
 
     @cached_property
     def _first(self):
-        return composition.SPL(k=self.k, epsilon=self.epsilon)
+        return splitting.SPL(k=self.k, epsilon=self.epsilon)
 
     def conditionals(self, tables):
         """Return the estimated conditionals of each ordered pair, a dict of arrays (runs, k_j, k_m).
@@ -89,14 +89,14 @@ class CondRR:
 
     def perturb(self, x, *, rng):
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
-        pure.require(rng=rng)
+        inputs.require(rng=rng)
         first, second = two_phase.split_users(check_records(x, self.k), self.n1, rng)
         first = self._first.perturb(first, rng=rng)
         table = np.zeros((1, *self.k), dtype=np.int64)
         np.add.at(table[0], tuple(first.T), 1)
         laws = self.conditionals(table)
         pivot = rng.integers(len(self.k), size=len(second))
-        y = np.empty(second.shape, pure.small_dtype(max(self.k)))
+        y = np.empty(second.shape, inputs.small_dtype(max(self.k)))
         for j, size in enumerate(self.k):
             mine = np.flatnonzero(pivot == j)
             if mine.size:
@@ -122,8 +122,8 @@ class CondRR:
 
         The cost is free of n, which must be below 10**9, but grows with the product of all k_j.
         """
-        pure.require(rng=rng, runs=runs)
-        composition.check_population(population, self.k)
+        inputs.require(rng=rng, runs=runs)
+        inputs.check_population(population, self.k)
         chosen, rest = two_phase.draw_phases(population, self.n1, rng=rng, runs=runs)
         root, e = math.exp(self.epsilon / len(self.k)), math.exp(self.epsilon)
         tables = np.zeros((runs, *self.k), dtype=np.int64)

@@ -14,19 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import composition, grr, pure, two_phase
-from ldp_lib.cond_rr import CondRR  # noqa: F401  (its sibling, to be had from here too)
-from ldp_lib.population import check_records
-from ldp_lib.reuse import (  # noqa: F401  (to be had from here too)
-    FORMULAS,
-    check_reuse,
-    joint_reuse,
-    minimizer,
-    quadratic,
-    reuse_probability,
-    reuse_table,
-    shrinkage,
-)
+from ldp_lib import grr, inputs, pure, splitting, two_phase
+from ldp_lib.corr_rr.reuse import FORMULAS, check_reuse, reuse_table, shrinkage
+from ldp_lib.inputs import check_records
+from ldp_lib.population import marginal_frequencies
 
 
 def channel(e, k, reuse):
@@ -90,7 +81,7 @@ def iid_variance(frequencies, reuse, n2, e):
 
 def check_equal(k):
     """Return the domain sizes of at least two attributes as a tuple, or raise unless they are all equal."""
-    sizes = composition.check_attributes(k)
+    sizes = inputs.check_attributes(k)
     if len(set(sizes)) > 1:
         raise ValueError(f"k must be the same for all attributes, since they copy each other's values; got {sizes}")
     return sizes
@@ -120,7 +111,7 @@ class SecondPhase:
 
     def __post_init__(self):
         object.__setattr__(self, "k", check_equal(self.k))
-        pure.require(epsilon=self.epsilon)
+        inputs.require(epsilon=self.epsilon)
         table = check_reuse(self.reuse, len(self.k))
         object.__setattr__(self, "reuse", tuple(map(tuple, table.tolist())))
 
@@ -130,14 +121,14 @@ class SecondPhase:
 
     def perturb(self, x, *, rng):
         """Return one row of d reported values a user, in the smallest unsigned integer type that holds them."""
-        pure.require(rng=rng)
+        inputs.require(rng=rng)
         x = check_records(x, self.k)
         k, d, n = self.k[0], len(self.k), len(x)
         pivot = rng.integers(d, size=n)
         report = grr.GRR(k=k, epsilon=self.epsilon).perturb(x[np.arange(n), pivot], rng=rng)
-        y = np.empty((n, d), pure.small_dtype(k), order="F")
+        y = np.empty((n, d), inputs.small_dtype(k), order="F")
         for m, chances in enumerate(np.transpose(self.reuse)):
-            shift = rng.integers(1, k, size=n, dtype=pure.small_dtype(2 * k))
+            shift = rng.integers(1, k, size=n, dtype=inputs.small_dtype(2 * k))
             shift[rng.random(n) < chances[pivot]] = 0  # always so for the pivot itself
             y[:, m] = (report + shift) % k
         return y
@@ -150,19 +141,19 @@ class SecondPhase:
 
     def simulate(self, population, *, rng, runs):
         """Return one array (runs, k) for each attribute, from the exact joint law of ``estimate(perturb(x))``."""
-        pure.require(rng=rng, runs=runs)
-        composition.check_population(population, self.k)
+        inputs.require(rng=rng, runs=runs)
+        inputs.check_population(population, self.k)
         counts = np.broadcast_to(population.counts, (runs, len(population.counts)))
         return simulate_second(population.records, counts, self.epsilon, np.array(self.reuse), self.k, rng)
 
     def mean(self, population):
         """Return the exact expectation of the estimate, one array (k,) for each attribute: not the true frequencies."""
-        composition.check_population(population, self.k)
-        return list(expectation(composition.frequencies(population), self.reuse))
+        inputs.check_population(population, self.k)
+        return list(expectation(marginal_frequencies(population), self.reuse))
 
     def variance(self, population):
         """Return the exact variance of the estimate, the users' data held fixed: one array (k,) for each attribute."""
-        composition.check_population(population, self.k)
+        inputs.check_population(population, self.k)
         p, q = self._pq
         pi = q + (p - q) * record_means(population.records, self.reuse, self.k[0])
         return list(population.counts @ (pi * (1 - pi)) / (population.n * (p - q)) ** 2)
@@ -205,7 +196,7 @@ class CorrRR:
 
     def __post_init__(self):
         object.__setattr__(self, "k", check_equal(self.k))
-        pure.require(epsilon=self.epsilon)
+        inputs.require(epsilon=self.epsilon)
         two_phase.check_n1(self.n1)
         if isinstance(self.reuse, str):
             if self.reuse not in FORMULAS:
@@ -216,7 +207,7 @@ class CorrRR:
 
     @cached_property
     def _first(self):
-        return composition.SPL(k=self.k, epsilon=self.epsilon)
+        return splitting.SPL(k=self.k, epsilon=self.epsilon)
 
     def table(self, first, n2):
         """Return the reuse table, (d, d) or (runs, d, d), that the first phase's estimates set for n2 other users."""
@@ -226,7 +217,7 @@ class CorrRR:
 
     def perturb(self, x, *, rng):
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
-        pure.require(rng=rng)
+        inputs.require(rng=rng)
         first, second = two_phase.split_users(check_records(x, self.k), self.n1, rng)
         first = self._first.perturb(first, rng=rng)
         table = self.table(self._first.estimate(first), len(second))
@@ -248,8 +239,8 @@ class CorrRR:
 
     def simulate_phases(self, population, *, rng, runs):
         """Return the two phases' estimates on their own, from their exact joint law: two lists of d (runs, k)."""
-        pure.require(rng=rng, runs=runs)
-        composition.check_population(population, self.k)
+        inputs.require(rng=rng, runs=runs)
+        inputs.check_population(population, self.k)
         chosen, rest = two_phase.draw_phases(population, self.n1, rng=rng, runs=runs)
         first = two_phase.simulate_spl(population.records, chosen, self.k, self.epsilon, rng)
         table = self.table(first, population.n - self.n1)
@@ -258,7 +249,7 @@ class CorrRR:
     def mean(self, population):
         """Return the exact expectation of the estimate, one array (k,) for each attribute, for a fixed reuse table."""
         second = self._fixed(population)
-        parts = composition.frequencies(population), second.mean(population)
+        parts = marginal_frequencies(population), second.mean(population)
         return two_phase.combine(*parts, self.n1, population.n - self.n1)
 
     def variance(self, population):
@@ -280,7 +271,7 @@ class CorrRR:
     def _fixed(self, population):
         if isinstance(self.reuse, str):
             raise ValueError(f"reuse must be fixed for an exact mean or variance; got {self.reuse!r}: use simulate")
-        composition.check_population(population, self.k)
+        inputs.check_population(population, self.k)
         two_phase.check_n1(self.n1, population.n)
         return SecondPhase(k=self.k, epsilon=self.epsilon, reuse=self.reuse)
 

@@ -8,8 +8,8 @@ import cmath
 import math
 from dataclasses import dataclass
 
-from ldp_lib import pure
-from ldp_lib.population import check_domain
+from ldp_lib import inputs
+from ldp_lib.inputs import check_domain
 
 
 def coefficients(a, weight, m):
@@ -76,7 +76,7 @@ def newton(k, epsilon, *, start, multivariate=False, threshold=0.01, window=None
     -------
     Run
     """
-    pure.require(epsilon=epsilon)
+    inputs.require(epsilon=epsilon)
     sizes = check_domain(k)
     if not 0 < start < math.inf:
         raise ValueError(f"start must be a finite number above 0; got {start!r}")

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from ldp_lib import pure
-from ldp_lib.population import check_domain
+from ldp_lib import inputs
+from ldp_lib.inputs import check_domain
 
 
 def sweep(function, settings, *, rng, workers=1, label=None):
@@ -52,7 +52,7 @@ def sweep(function, settings, *, rng, workers=1, label=None):
     TypeError, ValueError
         If an argument is unfit, or results are not dicts with the same names, other than those of the setting.
     """
-    pure.require(rng=rng)
+    inputs.require(rng=rng)
     if not callable(function):
         raise TypeError(f"function must be callable; got {function!r}")
     settings = list(settings)
@@ -102,7 +102,7 @@ def random_set(k, coverage, *, rng):
     rng : numpy.random.Generator
         Source of randomness.
     """
-    pure.require(rng=rng)
+    inputs.require(rng=rng)
     cells = np.zeros(check_domain(k), dtype=bool)
     if isinstance(coverage, bool) or not (isinstance(coverage, numbers.Real) and 0 < coverage <= 1):
         raise ValueError(f"coverage must be a number above 0 and at most 1; got {coverage!r}")

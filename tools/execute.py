@@ -1,4 +1,4 @@
-"""Execute one notebook and write it with its outputs: python book/execute.py SOURCE TARGET."""
+"""Execute one notebook and write it with its outputs: python tools/execute.py SOURCE TARGET."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from nbclient.exceptions import CellExecutionError
 def execute(source, target):
     """Run `source` from its own folder in a new kernel; write to `target` what ran, and nothing of this machine.
 
-    Progress bars of `ldp_lib.experiments` go to this process's standard error and not into the notebook.
+    Progress bars of `ldp_lib.book.sweeps` go to this process's standard error and not into the notebook.
     """
     notebook = nbformat.read(source, as_version=4)
     for cell in notebook.cells:

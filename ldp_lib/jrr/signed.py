@@ -6,8 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import jrr, pure
-from ldp_lib.jrr_protocols import server_messages
+from ldp_lib import inputs, pure
+from ldp_lib.jrr import pairs
+from ldp_lib.jrr.protocols import server_messages
 
 
 def signed_variance(n_v, n, p, q, s, t, odd=0):
@@ -38,7 +39,7 @@ def simulate_counts(histogram, p, q, s, t, *, rng, runs):
 
     A random half of the users has plus; of an odd number, a random one has no sign.
     """
-    pure.require(rng=rng, runs=runs)
+    inputs.require(rng=rng, runs=runs)
     n = int(histogram.sum())
     single = rng.random((runs, histogram.size)) * n < histogram * (n % 2)
     none = n % 2 - single
@@ -75,9 +76,9 @@ class SignedRR:
     rho: float
 
     def __post_init__(self):
-        jrr.check_parameters(self.p, self.rho)
+        pairs.check_parameters(self.p, self.rho)
         if self.rho > 0:
-            low = jrr.rho_range(self.p)[0]
+            low = pairs.rho_range(self.p)[0]
             raise ValueError(f"rho must be from {low:.12g} to 0 for signed reports; got {self.rho!r}")
 
     @property
@@ -96,27 +97,27 @@ class SignedRR:
 
     def perturb(self, x, *, rng):
         """Return all users' reports, shape (n,), in the smallest unsigned integer type."""
-        pure.require(rng=rng)
-        x = pure.check_values(x, 2)
+        inputs.require(rng=rng)
+        x = inputs.check_values(x, 2)
         chance = np.where(x == 1, self.p, 1 - self.p) + self._s * server_messages(x.size, rng)["sign"]
         return (rng.random(x.size) < chance).astype(np.uint8)
 
     def estimate(self, y):
         """Return unbiased frequencies, shape (2,), from reports of shape (n,); raw, as for `GRR`."""
-        y = pure.check_values(y, 2, "y")
+        y = inputs.check_values(y, 2, "y")
         return pure.estimate(np.bincount(y, minlength=2), y.size, self.p, 1 - self.p)
 
     def simulate(self, population, *, rng, runs):
         """Return estimates of shape (runs, 2), drawn from the exact joint law of ``estimate(perturb(x))``."""
-        histogram, q = pure.check_population(population, 2), 1 - self.p
+        histogram, q = inputs.check_histogram(population, 2), 1 - self.p
         ones = simulate_counts(histogram, self.p, q, self._s, self._s, rng=rng, runs=runs)[:, 1]
         return pure.estimate(np.column_stack([population.n - ones, ones]), population.n, self.p, q)
 
     def mean(self, population):
         """Return the exact expectation of the estimate, shape (2,): the true frequencies."""
-        return pure.check_population(population, 2) / population.n
+        return inputs.check_histogram(population, 2) / population.n
 
     def variance(self, population):
         """Return the exact variance of the estimate, shape (2,), the users' data held fixed."""
-        histogram, n = pure.check_population(population, 2).astype(float), population.n
+        histogram, n = inputs.check_histogram(population, 2).astype(float), population.n
         return signed_variance(histogram, n, self.p, 1 - self.p, self._s, self._s, odd=n % 2) / n**2

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_lib import channel, check, grr, rr_matrix
+from ldp_lib import channel, check, grr, product
 from ldp_lib.clustering import RRClusters
 from ldp_lib.population import Population
-from ldp_lib.rr_matrix import ProductRR, RRIndependent, RRJoint
+from ldp_lib.product import ProductRR, RRIndependent, RRJoint
 
 FLIP = np.array([[0.8, 0.2], [0.1, 0.9]])
 TURN = np.array([[0.6, 0.3, 0.1], [0.1, 0.7, 0.2], [0.3, 0.1, 0.6]])
@@ -135,18 +135,18 @@ def test_the_total_variance_is_exact_whatever_the_data(budgets, sizes):
         ]
     )
     assert (matrix @ inverse == np.eye(6, dtype=int)).all()
-    lengths = [rr_matrix.squared_length(Fraction(e), k) for e, k in zip(budgets, sizes, strict=True)]
+    lengths = [product.squared_length(Fraction(e), k) for e, k in zip(budgets, sizes, strict=True)]
     for users in ([0, 0], [1, 5]):
         statistic = lambda y: [Fraction(c, 2) for c in channel.counts(y, 6)] @ inverse  # noqa: E731
         _, covariance = channel.exact_moments(matrix, users, statistic)
-        assert np.trace(covariance) == rr_matrix.total_variance(lengths, 2)
+        assert np.trace(covariance) == product.total_variance(lengths, 2)
 
 
 def test_the_mixing_ratio_belongs_to_its_channel():
     for keep, k in ((Fraction(1, 10), 9), (Fraction(7, 10), 2)):
-        e = rr_matrix.mixing_ratio(keep, k)
+        e = product.mixing_ratio(keep, k)
         assert (grr.channel(e, k) == keep * np.eye(k, dtype=int) + (1 - keep) / k).all()
-        assert math.isclose(rr_matrix.keep_probability(math.log(e), k), keep)
+        assert math.isclose(product.keep_probability(math.log(e), k), keep)
 
 
 def test_a_huge_domain_needs_no_table_for_its_marginals():

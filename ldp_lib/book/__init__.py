@@ -1,0 +1,1 @@
+"""What only the book needs: the claims ledger, the figures' style, and sweeps."""

@@ -1,0 +1,83 @@
+"""The Corr-RR paper's synthetic data, SynA and SynB: attributes that copy one another."""
+
+from numbers import Integral
+
+import numpy as np
+
+from ldp_lib.population import Population
+
+
+def tree_law(frequencies, rho, parents, *, different=False):
+    """Return the joint law, shape (k,) * d, of attributes each of which copies an earlier one with probability rho.
+
+    Parameters
+    ----------
+    frequencies : array_like, shape (k,)
+        Law of attribute 0.
+    rho : number or symbol
+        Probability to copy the parent, from 0 to 1.
+    parents : sequence of d-1 ints
+        The parent of attributes 1, ..., d-1; each lower than the attribute's own number.
+    different : bool
+        What the others do: draw a uniform value (False), or a uniform value other than the parent's (True).
+
+    Notes
+    -----
+    With a uniform root and uniform draws, attribute and parent have Pearson correlation rho; with different draws it
+    is (k rho - 1) / (k-1). Chapter `corr_rr_evaluation`.
+    """
+    law = np.asarray(frequencies)
+    k = len(law)
+    for child, parent in enumerate(parents, 1):
+        if not 0 <= parent < child:
+            raise ValueError(f"parents must come before their children; got {parent} for attribute {child}")
+        same, other = (rho, (1 - rho) / (k - 1)) if different else (rho + (1 - rho) / k, (1 - rho) / k)
+        copy = np.array([[same if u == v else other for v in range(k)] for u in range(k)])
+        shape = [k if axis in (parent, child) else 1 for axis in range(child + 1)]
+        law = law[..., None] * copy.reshape(shape)
+    return law
+
+
+def syn_a(n, *, d, rho, frequencies, rng, different=False):
+    """Return n users of the Corr-RR paper's SynA: attribute 0 is drawn, each other one copies it or draws anew.
+
+    Parameters
+    ----------
+    n : int
+        Number of users.
+    d : int
+        Number of attributes, at least 2.
+    rho : float
+        Probability to copy, from 0 to 1.
+    frequencies : array_like, shape (k,)
+        Law of attribute 0.
+    rng : numpy.random.Generator
+        Source of randomness.
+    different : bool
+        As in `tree_law`. The paper's words say True, its table of correlations says False.
+
+    Notes
+    -----
+    Seeam et al. (revised 2026), Section 4.2.3. Chapter `corr_rr_evaluation`.
+    """
+    return _synthetic(n, d, rho, frequencies, rng, different, lambda child: 0)
+
+
+def syn_b(n, *, d, rho, frequencies, rng, different=False):
+    """Return n users of the Corr-RR paper's SynB: as `syn_a`, but each attribute's parent is a random earlier one."""
+    return _synthetic(n, d, rho, frequencies, rng, different, lambda child: int(rng.integers(child)))
+
+
+def _synthetic(n, d, rho, frequencies, rng, different, parent):
+    for name, value, least in (("n", n, 1), ("d", d, 2)):
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}")
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng must be a numpy.random.Generator; got {rng!r}")
+    f = np.asarray(frequencies, dtype=float)
+    if f.ndim != 1 or f.size < 2 or not (f.min() >= 0 and abs(f.sum() - 1) <= 1e-9):
+        raise ValueError(f"frequencies must be at least two probabilities that sum to 1; got {frequencies!r}")
+    if not 0 <= rho <= 1:
+        raise ValueError(f"rho must be from 0 to 1; got {rho!r}")
+    law = tree_law(f / f.sum(), rho, [parent(child) for child in range(1, d)], different=different)
+    return Population.from_counts(rng.multinomial(n, law.ravel() / law.sum()).reshape(law.shape))

@@ -1,1 +1,0 @@
-"""Small count tables of public data; README.md says where each comes from."""

@@ -1,0 +1,119 @@
+"""Checks of what callers pass in: every message names the argument, its value and what is allowed."""
+
+import numbers
+from collections.abc import Iterable
+from numbers import Integral
+
+import numpy as np
+
+_RULES = {
+    "k": (numbers.Integral, lambda v: v >= 2, "an integer of at least 2"),
+    "g": (numbers.Integral, lambda v: 2 <= v <= 2**32, "an integer from 2 to 2**32"),
+    "runs": (numbers.Integral, lambda v: v >= 1, "an integer of at least 1"),
+    "q": (numbers.Real, lambda v: 0 < v < 1, "a number above 0 and below 1"),
+    "epsilon": (numbers.Real, lambda v: 1e-9 <= v <= 700, "a number from 1e-9 to 700"),
+    "rng": (np.random.Generator, lambda v: True, "a numpy.random.Generator, such as numpy.random.default_rng(1)"),
+}
+
+
+def require(**arguments):
+    """Check named arguments, each of k, g, runs, q, epsilon or rng.
+
+    Raises
+    ------
+    TypeError
+        If an argument has the wrong type.
+    ValueError
+        If its value is out of range. Both name the argument, the value and what is allowed.
+    """
+    for name, value in arguments.items():
+        kind, fits, allowed = _RULES[name]
+        if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
+            raise TypeError(f"{name} must be {allowed}; got {value!r}")
+        if not fits(value):
+            raise ValueError(f"{name} must be {allowed}; got {value!r}")
+
+
+def small_dtype(k):
+    """Return the smallest unsigned integer type that holds 0, ..., k-1."""
+    return np.min_scalar_type(int(k) - 1)
+
+
+def check_values(x, k, name="x"):
+    """Return `x` as an array after checking that it holds at least one integer, all from 0 to k-1.
+
+    Parameters
+    ----------
+    x : array_like of int, shape (n,)
+        Values or reports.
+    k : int
+        Domain size.
+    name : str
+        The argument's name in error messages.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `x` is not one-dimensional, is empty, or holds anything but integers from 0 to k-1.
+    """
+    x = np.asarray(x)
+    allowed = f"{name} must be a one-dimensional array of at least one integer from 0 to {k - 1}"
+    if x.ndim != 1 or x.size == 0:
+        raise ValueError(f"{allowed}; got shape {x.shape}")
+    if x.dtype.kind not in "iu":
+        raise TypeError(f"{allowed}; got type {x.dtype}, first value {x[0]!r}")
+    if x.max() >= k or (x.dtype.kind == "i" and x.min() < 0):
+        where = int(np.flatnonzero((x < 0) | (x >= k))[0])
+        raise ValueError(f"{allowed}; got {int(x[where])} at position {where}")
+    return x
+
+
+def check_histogram(population, k):
+    """Return the counts of a population of one attribute with k values, or raise ValueError."""
+    if population.k != (k,):
+        raise ValueError(f"population must have one attribute with k = {k}; got k = {population.k}")
+    return population.histogram
+
+
+def check_domain(k):
+    """Return the domain sizes as a tuple of ints of at least 2, or raise."""
+    sizes = tuple(k) if isinstance(k, Iterable) else (k,)
+    complaint = f"k must be an integer of at least 2, or one for each attribute; got {k!r}"
+    if any(isinstance(size, (bool, np.bool_)) or not isinstance(size, Integral) for size in sizes):
+        raise TypeError(complaint)
+    if not sizes or min(sizes) < 2:
+        raise ValueError(complaint)
+    return tuple(map(int, sizes))
+
+
+def check_records(x, k, name="x"):
+    """Return records as an (n, d) integer array after checking the shape and every column's range, or raise."""
+    x = np.asarray(x)
+    if x.ndim == 1 and len(k) == 1:
+        x = x[:, None]
+    if x.ndim != 2 or x.shape[1] != len(k) or len(x) == 0:
+        raise ValueError(
+            f"{name} must have at least one row and {len(k)} columns, one an attribute; got shape {x.shape}"
+        )
+    if x.dtype.kind not in "iu":
+        raise TypeError(f"{name} must hold integers; got type {x.dtype}, first row {x[0]!r}")
+    for j, size in enumerate(k):
+        bad = (x[:, j] < 0) | (x[:, j] >= size)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise ValueError(f"{name} must be from 0 to {size - 1} in column {j}; got {x[row, j]} in row {row}")
+    return x
+
+
+def check_attributes(k):
+    """Return the domain sizes of at least two attributes as a tuple, or raise an error that names `k`."""
+    sizes = check_domain(k)
+    if len(sizes) < 2:
+        raise ValueError(f"k must give the domain sizes of at least two attributes; got {k!r}")
+    return sizes
+
+
+def check_population(population, k):
+    """Raise ValueError unless the population has the domain sizes `k`."""
+    if population.k != k:
+        raise ValueError(f"population must have domain sizes k = {k}; got k = {population.k}")
