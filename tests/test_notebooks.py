@@ -87,7 +87,7 @@ def figures_are_described(notebook):
 
 
 def cells_are_short(notebook):
-    """One idea a cell: code that does not fit belongs in the library, or in two cells. Figures and imports may be longer."""
+    """One idea a cell: code that does not fit belongs in the library, or in two cells. Figures and imports may."""
     limit = {True: 2 * MAX_LINES, False: MAX_LINES}
     return [
         f"{len(cell.source.splitlines())} lines: {first_line(cell)}"
