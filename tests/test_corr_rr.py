@@ -212,6 +212,82 @@ def test_joint_reuse_has_the_least_total_error():
     assert np.allclose(pair, corr_rr.reuse_table(f[:2], epsilon=math.log(e), n2=n2), rtol=0, atol=1e-9)
 
 
+def reuse_cases():
+    """Frequencies whose best reuse table is not always unique: general, uniform, collinear, equal, coarse."""
+    rng = np.random.default_rng(3)
+    for trial in range(300):
+        k, d = int(rng.integers(2, 5)), int(rng.integers(2, 6))
+        f = rng.dirichlet(np.ones(k), size=d)
+        if trial % 6 == 1:
+            f[rng.integers(d)] = 1 / k
+        elif trial % 6 == 2:
+            f = 1 / k + np.outer(rng.uniform(-1 / (k - 1), 1, size=d), f[0] - 1 / k)
+        elif trial % 6 == 3:
+            f[-1] = f[0]
+        elif trial % 6 == 4:
+            f[:] = f[0]
+        elif trial % 6 == 5:
+            f = 1 / k + np.round(3 * (f - 1 / k)) / 4
+        yield f
+
+
+def test_joint_reuse_is_the_shortest_of_the_best_by_trying_all_sets_of_bounds():
+    shorter = 0
+    for f in reuse_cases():
+        (d, k), g, n2 = f.shape, f - 1 / f.shape[1], 50
+        for m, column in enumerate(corr_rr.joint_reuse(f, n2).T):
+            others = np.arange(d) != m
+            a, b, found = g[others].T, ((d - 1) * n2 + 1) / (n2 - 1) * g[m], []
+            for sides in itertools.product((math.nan, -1 / (k - 1), 1), repeat=d - 1):
+                t = np.array(sides)
+                free = np.isnan(t)
+                t[free] = np.linalg.pinv(a[:, free], rcond=1e-9) @ (b - a[:, ~free] @ t[~free])
+                if (t >= -1 / (k - 1) - 1e-9).all() and (t <= 1 + 1e-9).all():
+                    found.append((np.linalg.norm(a @ t - b).round(9), t @ t, tuple(t)))
+            shorter += sum(error == min(found)[0] for error, *_ in found) > 1
+            assert np.allclose(corr_rr.shrinkage(column[others], k), min(found)[2], rtol=0, atol=1e-8)
+    assert shorter > 100  # or the length had nothing to decide
+
+
+def test_the_last_bits_of_the_frequencies_do_not_matter_to_a_reuse_table():
+    rng = np.random.default_rng(4)
+    for f in reuse_cases():
+        shaken = f * (1 + rng.integers(-2, 3, size=f.shape) * 2.0**-52)
+        assert np.allclose(corr_rr.joint_reuse(f, 50), corr_rr.joint_reuse(shaken, 50), rtol=0, atol=1e-9)
+        one, other = (corr_rr.reuse_table(v, epsilon=1.0, n2=50) for v in (f, shaken))
+        assert np.allclose(one, other, rtol=0, atol=1e-9)
+
+
+def test_zero_deviations_are_not_copied():
+    even = np.where(np.eye(4) == 1, 1, 1 / 7)
+    assert np.array_equal(corr_rr.joint_reuse(np.full((4, 7), 1 / 7), 50), even)
+    assert np.array_equal(corr_rr.reuse_table(np.full((4, 7), 1 / 7), epsilon=1.0, n2=50), even)
+    copier = np.arange(1, 14) / 91
+    for k in range(2, 14):  # the sum of k times 1 / k is not always 1
+        target = copier[:k] / copier[:k].sum()
+        assert corr_rr.reuse_probability(target, np.full(k, 1 / k), epsilon=1.0, n2=50) == 1 / k
+    across = 1 / 3 + np.array([[0.1, -0.1, 0], [0.07, 0.07, -0.14]])  # with one user the error is linear, here constant
+    assert corr_rr.reuse_probability(*across, epsilon=1.0, n2=1) == 1 / 3
+
+
+def test_equal_binary_attributes_share_the_copying():
+    table = corr_rr.joint_reuse([[0.6, 0.4], [0.7, 0.3], [0.7, 0.3], [0.7, 0.3]], 1001)
+    t = corr_rr.shrinkage(table[1:, 0], 2)
+    assert np.allclose(t, (3 * 1001 + 1) / 1000 * 0.1 / 0.6, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n2", [1, 0, 2.0, True])
+def test_joint_reuse_needs_two_users(n2):
+    with pytest.raises(ValueError, match="n2 must be"):
+        corr_rr.joint_reuse([[0.5, 0.5], [0.25, 0.75]], n2)
+
+
+def test_joint_reuse_names_bad_frequencies():
+    for bad in ([0.5, 0.5], [[1.0], [1.0]], [[math.nan, 1], [0.5, 0.5]]):
+        with pytest.raises(ValueError, match="frequencies must be"):
+            corr_rr.joint_reuse(bad, 50)
+
+
 @pytest.mark.parametrize(
     "mechanism",
     [

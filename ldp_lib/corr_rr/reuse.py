@@ -7,7 +7,6 @@ import itertools
 import math
 
 import numpy as np
-from scipy.optimize import lsq_linear
 
 from ldp_lib import grr, inputs, two_phase
 
@@ -70,7 +69,8 @@ def reuse_probability(f_target, f_pivot, *, epsilon, n2, formula="exact"):
     """Return the reuse probability p_y of an ordered pair of attributes, shape (...), by the endpoint rule.
 
     Of 0, 1 and the formula's `minimizer`, if that lies between them, the one with the least error by `quadratic` is
-    taken. Where the error does not depend on p_y at all, because the pivot is uniform, the result is 1/k.
+    taken; of equal ones, which a formula as printed can give, the smaller. Where the error does not depend on p_y at
+    all, the result is 1/k: where the pivot is uniform (to within 1e-12, which is rounding), and for some at n2 = 1.
 
     Parameters
     ----------
@@ -97,10 +97,14 @@ def reuse_probability(f_target, f_pivot, *, epsilon, n2, formula="exact"):
     c1, c2 = quadratic(a, b, n2, e=e, formula=formula)
     with np.errstate(divide="ignore", invalid="ignore"):
         star = np.clip(minimizer(a, b, n2, e=e, formula=formula), 0, 1)  # outside, it joins an end
-    candidates = np.stack(np.broadcast_arrays(0.0, 1.0, star))
-    best = np.argmin(c1 * candidates + c2 * candidates**2, axis=0)
+    candidates = np.stack(np.broadcast_arrays(star, 0.0, 1.0))
+    handicap = 1e-12 * np.multiply.outer(np.arange(3), np.abs(c1) + np.abs(c2))  # so that rounding decides no tie
+    best = np.argmin(c1 * candidates + c2 * candidates**2 + handicap, axis=0)
     chosen = np.take_along_axis(candidates, best[None], axis=0)[0]
-    return np.where((c1 == 0) & (c2 == 0), 1 / a.shape[-1], chosen)[()]
+    k, away, scale = b.shape[-1], np.abs(b - b.mean(axis=-1, keepdims=True)).max(axis=-1), np.abs(b).max(axis=-1) + 1
+    uniform = (formula == "exact" or k == 2) & (away <= 1e-12 * scale)
+    same = uniform | ((c2 == 0) & (np.abs(c1) <= 1e-12 * scale))  # the latter with one user, n2 = 1
+    return np.where(same, 1 / k, chosen)[()]
 
 
 def reuse_table(frequencies, *, epsilon, n2, formula="exact"):
@@ -121,6 +125,7 @@ def joint_reuse(frequencies, n2):
 
     For each copying attribute m, the shrinkages t_j solve a least-squares problem in a box:
     the sum of t_j (f_j - 1/k) over the pivots j is to be nearest to ((d-1) n2 + 1) / (n2 - 1) (f_m - 1/k).
+    Where several t are best, as always with k = 2 and d > 2, the shortest is returned: the one with the least copying.
 
     Parameters
     ----------
@@ -131,18 +136,67 @@ def joint_reuse(frequencies, n2):
 
     Notes
     -----
-    Derived in the chapter `corr_rr_reuse_probability`.
+    Derived in the chapter `corr_rr_reuse_probability`. The result is unique. The points that the box can reach are a
+    compact convex set, which has one point nearest to the goal; the t that lead there are a compact convex set, which
+    has one point nearest to 0. Deviations from 1/k, and from each other's span, of less than 1e-12 count as rounding.
     """
-    g = np.asarray(frequencies, dtype=float)
-    d, k = g.shape
-    g = g - 1 / k
-    table = np.ones((d, d))
+    f = np.asarray(frequencies, dtype=float)
+    if f.ndim != 2 or f.shape[1] < 2 or not np.isfinite(f).all():
+        raise ValueError(f"frequencies must be finite and of shape (d, k), k at least 2; got shape {f.shape}")
+    two_phase.check_n1(n2, name="n2")
+    if n2 < 2:
+        raise ValueError(f"n2 must be at least 2; got {n2}")
+    (d, k), g, table = f.shape, f - 1 / f.shape[1], np.ones(f.shape[:1] * 2)
+    scale = max(1.0, np.abs(f).max())
     for m in range(d):
         others = [j for j in range(d) if j != m]
         target = ((d - 1) * n2 + 1) / (n2 - 1) * g[m]
-        t = lsq_linear(g[others].T, target, bounds=(-1 / (k - 1), 1)).x
+        t = shortest_least_squares(g[others].T / scale, target / scale, -1 / (k - 1), 1)
         table[others, m] = (1 + (k - 1) * t) / k
-    return np.clip(table, 0, 1)  # the solver's rounding
+    return np.clip(table, 0, 1)  # rounding of 1 / k
+
+
+def shortest_least_squares(a, b, low, high, *, tolerance=1e-12):
+    """Return the shortest of all t from low < 0 to high > 0 whose a @ t is nearest to b; entries of a of order 1.
+
+    An active-set method (bounded-variable least squares, Stark and Parker 1995) for |b - a t|^2 + delta |t|^2 with an
+    infinitely small delta, so that slopes are pairs, compared in order: of the error, then of the length. Singular
+    values and slopes below `tolerance` count as 0. Coordinates between the bounds always solve their own problem and
+    each round lowers the objective, so no set of them comes twice, and the method ends.
+    """
+    t, free = np.zeros(a.shape[1]), np.ones(a.shape[1], dtype=bool)
+    blocked = ~free
+    for _ in range(100 + 20 * len(t) ** 2):
+        before = t
+        t, free, dual = _solve_free(a, b, t, free, low, high, tolerance)
+        blocked &= np.array_equal(t, before)  # freeing these changed nothing: rounding
+        error, length = a.T @ (b - a @ t), a.T @ dual - t
+        first = np.where(np.abs(error) > tolerance * (1 + np.linalg.norm(b)), error, 0)
+        slope = np.where(first != 0, first, np.where(np.abs(length) > 1e-9, length, 0))
+        inward = ~free & ~blocked & np.where(t > 0, slope < 0, slope > 0)
+        if not inward.any():
+            return t
+        chosen = np.lexsort((np.abs(slope), np.abs(first), inward))[-1]
+        free[chosen] = blocked[chosen] = True
+    raise ArithmeticError(f"no solution in {100 + 20 * len(t) ** 2} rounds for a = {a.tolist()}, b = {b.tolist()}")
+
+
+def _solve_free(a, b, t, free, low, high, tolerance):
+    """Move the free coordinates to the shortest best ones; fix at its bound what would pass it; return the dual too."""
+    while True:
+        left, size, right = np.linalg.svd(a[:, free], full_matrices=False)
+        keep = size > tolerance
+        left, size, right = left[:, keep], size[keep], right[keep]
+        goal = t.copy()
+        goal[free] = right.T @ (left.T @ (b - a[:, ~free] @ t[~free]) / size)
+        passed = free & ((goal <= low) | (goal >= high))
+        if not passed.any():
+            return goal, free, left @ (right @ goal[free] / size)
+        bound, way = np.where(goal >= high, high, low), np.where(passed, goal - t, 1.0)
+        share = np.where(passed, (bound - t) / np.where(way == 0, 1.0, way), np.inf)
+        t = np.where(free, t + share.min() * (goal - t), t)
+        stopped = passed & (share <= share.min())
+        t, free = np.where(stopped, bound, t), free & ~stopped
 
 
 def check_reuse(reuse, d):
