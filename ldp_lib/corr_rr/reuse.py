@@ -159,10 +159,10 @@ def joint_reuse(frequencies, n2):
 def shortest_least_squares(a, b, low, high, *, tolerance=1e-12):
     """Return the shortest of all t from low < 0 to high > 0 whose a @ t is nearest to b; entries of a of order 1.
 
-    An active-set method (bounded-variable least squares, Stark and Parker 1995) for |b - a t|^2 + delta |t|^2 with an
-    infinitely small delta, so that slopes are pairs, compared in order: of the error, then of the length. Singular
-    values and slopes below `tolerance` count as 0. Coordinates between the bounds always solve their own problem and
-    each round lowers the objective, so no set of them comes twice, and the method ends.
+    An active-set method (bounded-variable least squares, Stark and Parker 1995) for the squared error plus an
+    infinitely small multiple of the squared length, so that slopes are pairs, compared in order: of the error, then of
+    the length. Singular values and slopes below `tolerance` count as 0. Coordinates between the bounds always solve
+    their own problem and each round lowers the objective, so no set of them comes twice, and the method ends.
     """
     t, free = np.zeros(a.shape[1]), np.ones(a.shape[1], dtype=bool)
     blocked = ~free
