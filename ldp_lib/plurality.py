@@ -1,0 +1,252 @@
+"""Plurality: users first look at how their own values hang together; a mechanism that makes use of correlation.
+
+A user's plurality c is the value that most of the user's d attributes have, ties at random. Some users vote, that is,
+send c; some say whether a random attribute agrees with c; some are asked a random attribute. Each sends one report,
+through randomized response with the whole budget.
+"""
+
+import itertools
+import math
+import numbers
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from ldp_lib import grr, inputs, shrinkage
+from ldp_lib.two_phase import grr_counts
+
+
+def law(records, k, one=1):
+    """Return the law of each record's plurality, shape (m, k); exact if `one` is a Fraction."""
+    records = np.asarray(records)
+    votes = np.stack([(records == v).sum(axis=1) for v in range(k)], axis=1)
+    top = (votes == votes.max(axis=1, keepdims=True)).astype(int)
+    return top * one / top.sum(axis=1, keepdims=True)
+
+
+def channel(e, k, d, shares):
+    """Return the channel from records, in lexicographic order, to reports: k votes, 2d agreements, d k answers.
+
+    Parameters
+    ----------
+    e : number or symbol
+        exp(epsilon).
+    k, d : int
+        Domain size of every attribute, and number of attributes.
+    shares : sequence of 3 numbers
+        Shares of the users who vote, who say whether an attribute agrees (no, then yes), and who are asked.
+    """
+    vote, agree, ask = shares
+    answer, coin = grr.channel(e, k), grr.channel(e, 2)
+    records = list(itertools.product(range(k), repeat=d))
+    rows = []
+    for x, chances in zip(records, law(records, k, Fraction(1)), strict=True):
+        row = list(vote * (chances @ answer))
+        for j in range(d):
+            row += list(agree / d * ((1 - chances[x[j]]) * coin[0] + chances[x[j]] * coin[1]))
+        rows.append(row + [ask / d * entry for j in range(d) for entry in answer[x[j]]])
+    return np.array(rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plurality:
+    """Estimate every attribute from the law of the users' plurality and its agreement with the attribute.
+
+    Parameters
+    ----------
+    k : sequence of d ints
+        Domain sizes, all equal.
+    epsilon : float
+        Privacy budget of one user's whole report.
+    shares : sequence of 3 floats
+        Chances that a user votes, says whether an attribute agrees, and is asked an attribute. The first two are
+        above 0; all sum to 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is of the wrong type or out of range, or the domains differ.
+
+    Notes
+    -----
+    The model: an attribute's deviation from 1/k is its agreement beyond chance times the plurality's deviation. If
+    nobody is asked, the estimate is the model's, biased wherever the model is wrong, and `mean` and `variance` are
+    exact. If some are asked, their unbiased answers are shrunk towards the model's estimate
+    (`shrinkage.together`): then the error is at most about 1/(share asked) times that of asking everybody, and it
+    goes to zero as the users grow, whatever the data; it has no closed form. Chapter `plurality`.
+    """
+
+    k: tuple
+    epsilon: float
+    shares: tuple = (0.4, 0.1, 0.5)
+
+    def __post_init__(self):
+        if not isinstance(self.k, Iterable) or not self.serves(tuple(self.k)):
+            raise ValueError(f"k must be one size of at least 2 for all attributes, such as (4, 4, 4); got {self.k!r}")
+        object.__setattr__(self, "k", tuple(map(int, self.k)))
+        inputs.require(epsilon=self.epsilon)
+        object.__setattr__(self, "shares", _check_shares(self.shares))
+
+    @classmethod
+    def serves(cls, k):
+        """Return whether the domain sizes `k` are a tuple of equal sizes of at least 2."""
+        whole = isinstance(k, tuple) and all(
+            isinstance(v, numbers.Integral) and not isinstance(v, (bool, np.bool_)) for v in k
+        )
+        return whole and len(set(k)) == 1 and k[0] >= 2
+
+    @property
+    def has_exact_moments(self):
+        """Whether `mean` and `variance` are exact: if nobody is asked."""
+        return self.shares[2] == 0
+
+    @cached_property
+    def probabilities(self):
+        """(p, q) of the votes and answers, and (p, q) of the agreements."""
+        e = math.exp(self.epsilon)
+        return grr.probabilities(e, self.k[0]), grr.probabilities(e, 2)
+
+    @cached_property
+    def _cells(self):
+        """Chances of the 1 + 2d kinds of report."""
+        d, (vote, agree, ask) = len(self.k), self.shares
+        return np.array([vote] + [agree / d] * d + [ask / d] * d)
+
+    def channel(self):
+        """Return the channel from records to reports as floats; for at most 4,096 records."""
+        k, d = self.k[0], len(self.k)
+        if k**d > 4096:
+            raise ValueError(f"k must have at most 4096 records for a channel; got {k**d}")
+        return channel(math.exp(self.epsilon), k, d, self.shares).astype(float)
+
+    def perturb(self, x, *, rng):
+        """Return one report a user, shape (n,): below k a vote, then d times no, yes, then d times k answers."""
+        inputs.require(rng=rng)
+        x = inputs.check_records(x, self.k)
+        k, d, n = self.k[0], len(self.k), len(x)
+        kind = np.searchsorted(np.cumsum(self._cells)[:-1], rng.random(n), side="right")
+        votes = np.stack([(x == v).sum(axis=1) for v in range(k)], axis=1)
+        plurality = (votes + rng.random((n, k))).argmax(axis=1)
+        asked = x[np.arange(n), np.maximum(kind - 1, 0) % d]
+        value = np.where(kind == 0, plurality, np.where(kind <= d, plurality == asked, asked))
+        y = np.empty(n, inputs.small_dtype(k + 2 * d + d * k))
+        for size, chosen in ((k, (kind == 0) | (kind > d)), (2, (kind > 0) & (kind <= d))):
+            if chosen.any():
+                sent = grr.GRR(k=size, epsilon=self.epsilon).perturb(value[chosen], rng=rng)
+                y[chosen] = self._starts[kind[chosen]] + sent
+        return y
+
+    @cached_property
+    def _starts(self):
+        k, d = self.k[0], len(self.k)
+        return np.concatenate([[0], k + 2 * np.arange(d), k + 2 * d + k * np.arange(d)])
+
+    def estimate(self, y):
+        """Return the estimates, one array (k,) for each attribute; raw, and biased."""
+        y = inputs.check_values(y, self._starts[-1] + self.k[0], "y")
+        return [found[0] for found in self._estimate(np.bincount(y, minlength=self._starts[-1] + self.k[0])[None])]
+
+    def simulate(self, population, *, rng, runs):
+        """Return one array (runs, k) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
+
+        The cost depends on the number of distinct records and on `runs`, not on n.
+        """
+        inputs.require(rng=rng, runs=runs)
+        inputs.check_population(population, self.k)
+        k, d, e = self.k[0], len(self.k), math.exp(self.epsilon)
+        chances = law(population.records, k)
+        rest, reports = np.broadcast_to(population.counts, (runs, len(population.counts))), []
+        for kind, cell in enumerate(self._cells):
+            chosen = rng.binomial(rest, cell / max(self._cells[kind:].sum(), cell)) if cell else 0 * rest
+            rest = rest - chosen
+            if kind == 0:
+                reports.append(grr_counts(_draw(chosen, chances, rng), e, rng))
+            elif kind <= d:
+                agrees = chances[np.arange(len(chances)), population.records[:, kind - 1]]
+                pair = _draw(chosen, np.stack([1 - agrees, agrees], axis=1), rng)
+                reports.append(grr_counts(pair, e, rng))
+            else:
+                held = (chosen @ np.eye(k)[population.records[:, kind - 1 - d]]).astype(np.int64)
+                reports.append(grr_counts(held, e, rng))
+        return self._estimate(np.concatenate(reports, axis=1))
+
+    def mean(self, population):
+        """Return the exact expectation of the estimate, one array (k,) for each attribute, if nobody is asked."""
+        users, m10, m01, _, _ = self._moments(population)
+        first, second = users @ m10, users @ m01
+        return list(1 / self.k[0] + second[:, None] * first - np.einsum("r,rj,rv->jv", users, m01, m10))
+
+    def variance(self, population):
+        """Return the exact variance, one array (k,) for each attribute, the data held fixed, if nobody is asked."""
+        users, a, b, a2, b2 = self._moments(population)
+        a, a2, b, b2 = a[:, None, :], a2[:, None, :], b[:, :, None], b2[:, :, None]
+        # Joint cumulants of one user's two parts, whose product is 0; cumulants of independent users add up.
+        one = [a, b, a2 - a**2, -a * b, b2 - b**2, 2 * a**2 * b - a2 * b, 2 * a * b**2 - a * b2]
+        one.append(2 * a2 * b**2 + 2 * a**2 * b2 - a2 * b2 - 6 * a**2 * b**2)
+        k10, k01, k20, k11, k02, k21, k12, k22 = (np.tensordot(users, term, 1) for term in one)
+        square = k22 + 2 * k21 * k01 + 2 * k12 * k10 + k20 * k02 + 2 * k11**2
+        square += k20 * k01**2 + k02 * k10**2 + 4 * k11 * k10 * k01 + (k10 * k01) ** 2
+        return list(square - (k11 + k10 * k01) ** 2)
+
+    def model(self, population):
+        """Return what the model makes of the data without noise: the estimate's limit if nobody is asked."""
+        inputs.check_population(population, self.k)
+        chances, weights, k = law(population.records, self.k[0]), population.counts / population.n, self.k[0]
+        agreement = [weights @ chances[np.arange(len(chances)), column] for column in population.records.T]
+        return [1 / k + (k * a - 1) / (k - 1) * (weights @ chances - 1 / k) for a in agreement]
+
+    def _moments(self, population):
+        """Return the counts and each record's first and second moments of its terms in vote and agreement."""
+        if not self.has_exact_moments:
+            raise ValueError(f"Plurality has no closed form with shares = {self.shares}; use simulate")
+        inputs.check_population(population, self.k)
+        (p, q), (p2, q2) = self.probabilities
+        k, n, (vote, agree, _) = self.k[0], population.n, self.shares
+        agree, chances = agree / len(self.k), law(population.records, self.k[0])
+        share = q + (p - q) * chances
+        second = (share * (1 - 2 / k) + 1 / k**2) / (vote * (n * (p - q)) ** 2)
+        right = np.stack([chances[np.arange(len(chances)), column] for column in population.records.T], axis=1)
+        yes = q2 + (p2 - q2) * right
+        no_term, yes_term = ((k * (bit - q2) / (p2 - q2) - 1) / ((k - 1) * n) for bit in (0, 1))
+        squares = (yes * yes_term**2 + (1 - yes) * no_term**2) / agree
+        return population.counts, (chances - 1 / k) / n, (k * right - 1) / (k - 1) / n, second, squares
+
+    def _estimate(self, counts):
+        """Return the estimates, d arrays (runs, k), from counts of reports, (runs, reports)."""
+        k, d, (vote, agree, ask) = self.k[0], len(self.k), self.shares
+        (p, q), (p2, q2) = self.probabilities
+        n = counts[0].sum()
+        votes, bits, answers = np.split(counts, [k, k + 2 * d], axis=1)
+        votes = (votes - votes.sum(axis=1, keepdims=True) / k) / (n * vote * (p - q))
+        bits = bits.reshape(-1, d, 2)
+        yes = (bits[..., 1] - q2 * bits.sum(axis=-1)) / (p2 - q2)
+        beyond = (k * yes - bits.sum(axis=-1)) * d / ((k - 1) * n * agree)
+        model = [1 / k + beyond[:, [j]] * votes for j in range(d)]
+        if not ask:
+            return model
+        answers = answers.reshape(-1, d, k)
+        answers = (answers - answers.sum(axis=-1, keepdims=True) / k) * d / (n * ask * (p - q))
+        noise = [d * (1 - 1 / k) / (n * ask * (p - q) ** 2)] * d
+        return shrinkage.together(list(np.moveaxis(1 / k + answers, 1, 0)), noise, model).estimates
+
+
+def _draw(counts, chances, rng):
+    """Return counts of values (runs, k) if each of counts (runs, m) users draws one by its row of chances (m, k)."""
+    total = 0
+    for row in np.unique(chances, axis=0):
+        users = counts[:, (chances == row).all(axis=1)].sum(axis=1)
+        total = total + (np.outer(users, row.astype(int)) if row.max() == 1 else rng.multinomial(users, row))
+    return total
+
+
+def _check_shares(shares):
+    allowed = "shares must be three numbers from 0 to 1 that sum to 1, the first two above 0"
+    values = tuple(shares) if isinstance(shares, Iterable) else (shares,)
+    if not all(isinstance(v, numbers.Real) and not isinstance(v, (bool, np.bool_)) for v in values):
+        raise TypeError(f"{allowed}; got {shares!r}")
+    if len(values) != 3 or not (min(values) >= 0 < min(values[:2]) and abs(sum(values) - 1) <= 1e-9):
+        raise ValueError(f"{allowed}; got {shares!r}")
+    return tuple(map(float, values))

@@ -1,0 +1,129 @@
+"""Shrinkage: Stein's estimate of the error is right on average, and the error is bounded where it is said to be."""
+
+import numpy as np
+import pytest
+
+from ldp_lib import check, shrinkage
+from ldp_lib.shrinkage import WAYS, choose, common, pooled, separately, together
+
+SKEW = np.array([0.4, 0.3, 0.2, 0.1])
+TRUTHS = {
+    "uniform": np.full((4, 4), 0.25),
+    "equal": np.tile(SKEW, (4, 1)),
+    "one pattern": 0.25 + np.outer([1, -0.5, 0.5, 0.2], SKEW - 0.25),
+    "unlike": np.array([SKEW, SKEW[[1, 0, 3, 2]], SKEW[[2, 3, 1, 0]], SKEW[::-1]]),
+}
+NOISE = 0.03
+each_truth = pytest.mark.parametrize("truth", TRUTHS.values(), ids=TRUTHS)
+
+
+def noisy(truth, noise, rng, runs):
+    """Normal noise of total variance `noise` an attribute, alike in all directions of sum 0."""
+    parts = []
+    for f, s in zip(truth, noise, strict=True):
+        z = rng.normal(size=(runs, len(f))) * np.sqrt(s / (len(f) - 1))
+        parts.append(f + z - z.mean(axis=1, keepdims=True))
+    return parts
+
+
+def errors(estimates, truth):
+    return sum(((a - b) ** 2).sum(axis=1) for a, b in zip(estimates, truth, strict=True))
+
+
+@each_truth
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_the_estimated_risk_is_right_on_average(way, truth):
+    found = way(noisy(truth, [NOISE] * 4, np.random.default_rng(1), 40_000), [NOISE] * 4)
+    gap = found.risk - errors(found.estimates, truth)
+    assert check.mean_z(gap, 0) < 5 < check.mean_z(gap, 0.05 * 4 * NOISE)
+
+
+@pytest.mark.parametrize("way", [together, separately])
+def test_the_risk_is_right_for_unequal_domains_and_noise_too(way):
+    truth, noise = [np.array([0.5, 0.3, 0.2]), SKEW, np.full(6, 1 / 6)], [0.05, 0.02, 0.1]
+    found = way(noisy(truth, noise, np.random.default_rng(2), 40_000), noise)
+    gap = found.risk - errors(found.estimates, truth)
+    assert check.mean_z(gap, 0) < 5 < check.mean_z(gap, 0.05 * sum(noise))
+
+
+@each_truth
+@pytest.mark.parametrize("way", [together, separately, common])
+def test_on_average_the_error_is_never_larger_than_the_raw_one(way, truth):
+    parts = noisy(truth, [NOISE] * 4, np.random.default_rng(3), 20_000)
+    lost = errors(way(parts, [NOISE] * 4).estimates, truth) - errors(parts, truth)
+    assert lost.mean() < 5 * lost.std() / np.sqrt(20_000)
+
+
+def test_pooling_can_lose():
+    rng, lost = np.random.default_rng(4), []
+    truth = np.array([[0.9, 0.1, 0, 0, 0], [0, 0, 0, 0.1, 0.9]])
+    parts = noisy(truth, [0.05] * 2, rng, 20_000)
+    lost = errors(pooled(parts, [0.05] * 2).estimates, truth) - errors(parts, truth)
+    assert lost.mean() > 5 * lost.std() / np.sqrt(20_000)
+
+
+def test_binary_attributes_on_their_own_are_left_alone():
+    parts = noisy([np.array([0.5, 0.5])] * 2, [0.1] * 2, np.random.default_rng(5), 10)
+    for way in (together, separately):
+        assert np.allclose(way(parts, [0.1] * 2).estimates, parts, rtol=1e-14)
+
+
+def test_each_way_gains_where_it_should():
+    rng, gains = np.random.default_rng(6), {}
+    for name, truth in TRUTHS.items():
+        parts = noisy(truth, [NOISE] * 4, rng, 4_000)
+        for way in (*WAYS, choose):
+            gains[name, way.__name__] = errors(way(parts, [NOISE] * 4).estimates, truth).mean()
+    assert gains["uniform", "together"] < gains["uniform", "raw"] / 3
+    assert gains["equal", "common"] < min(
+        gains["equal", "together"], gains["equal", "pooled"], gains["equal", "raw"] / 2
+    )
+    assert gains["one pattern", "pooled"] < gains["one pattern", "raw"] / 1.3
+    for name in TRUTHS:
+        ways = [gains[name, way.__name__] for way in WAYS]
+        assert gains[name, "choose"] < (min(ways) + max(ways)) / 2
+
+
+def test_choose_takes_the_least_risk_run_by_run():
+    parts = noisy(TRUTHS["equal"], [NOISE] * 4, np.random.default_rng(7), 50)
+    found, risks = choose(parts, [NOISE] * 4), [way(parts, [NOISE] * 4).risk for way in WAYS]
+    assert (found.risk == np.min(risks, axis=0)).all()
+    one = choose([g[3] for g in parts], [NOISE] * 4)
+    assert all((a == b[3]).all() for a, b in zip(one.estimates, found.estimates, strict=True))
+
+
+def test_unequal_domains_can_be_chosen_for_but_not_pooled():
+    parts = [np.full((5, 3), 1 / 3), np.full((5, 4), 1 / 4)]
+    assert [g.shape for g in choose(parts, [0.1, 0.2]).estimates] == [(5, 3), (5, 4)]
+    for way in (pooled, common):
+        with pytest.raises(ValueError, match="equal size k"):
+            way(parts, [0.1, 0.2])
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_rows_keep_their_sum(way):
+    parts = noisy(TRUTHS["unlike"], [NOISE] * 4, np.random.default_rng(8), 20)
+    for g in way(parts, [NOISE] * 4).estimates:
+        assert np.allclose(g.sum(axis=1), 1)
+
+
+@pytest.mark.parametrize(
+    ("estimates", "noise", "message"),
+    [
+        ([], [], "estimates must be arrays"),
+        ([np.ones((2, 3)), np.ones((3, 3))], [1, 1], "estimates must be arrays"),
+        ([np.ones((2, 3))], [1, 1], "noise must be one number"),
+        ([np.ones((2, 3))], [-1], "noise must be one number"),
+        ([np.ones((2, 3))], [np.nan], "noise must be one number"),
+    ],
+)
+def test_bad_arguments_are_named(estimates, noise, message):
+    with pytest.raises(ValueError, match=message):
+        together(estimates, noise)
+
+
+def test_a_centre_of_another_shape_is_named():
+    with pytest.raises(ValueError, match="centre must have the shapes"):
+        together([np.ones((2, 3))], [1], [np.ones(4)])
+    with pytest.raises(ValueError, match="ways must hold"):
+        choose([np.ones(3)], [1], ways=(shrinkage.pooled,))
