@@ -26,8 +26,9 @@ class TwoPhaseRSRFD:
         Domain sizes, each at least 2, for at least two attributes.
     epsilon : float
         Privacy budget of one user's whole report, in either phase.
-    n1 : int
-        Number of users in the first phase, chosen at random; at least 1, and fewer than there are users.
+    n1 : int or float
+        Users in the first phase, chosen at random: their number, at least 1 and below that of all users, or a share of
+        all users, above 0 and below 1, rounded.
 
     Notes
     -----
@@ -39,12 +40,12 @@ class TwoPhaseRSRFD:
 
     k: tuple
     epsilon: float
-    n1: int
+    n1: int | float = 0.1
 
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k))
         inputs.require(epsilon=self.epsilon)
-        check_n1(self.n1)
+        check_first(self.n1)
 
     @cached_property
     def _first(self):
@@ -66,7 +67,7 @@ class TwoPhaseRSRFD:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from the reports of both phases."""
         first, second = check_phases(y, self.n1)
         parts = self._first.estimate(first), self.second_phase(first).estimate(second)
-        return combine(*parts, self.n1, len(second))
+        return combine(*parts, len(first), len(second))
 
     def simulate(self, population, *, rng, runs):
         """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
@@ -74,7 +75,8 @@ class TwoPhaseRSRFD:
         The first phase's users are drawn without replacement. The cost is free of n; n must be below 10**9.
         """
         phases = self.simulate_phases(population, rng=rng, runs=runs)
-        return combine(*phases, self.n1, population.n - self.n1)
+        n1 = first_users(self.n1, population.n)
+        return combine(*phases, n1, population.n - n1)
 
     def simulate_phases(self, population, *, rng, runs):
         """Return the two phases' estimates on their own, from their exact joint law: two lists of d (runs, k_j)."""
@@ -82,19 +84,19 @@ class TwoPhaseRSRFD:
         inputs.check_population(population, self.k)
         chosen, rest = draw_phases(population, self.n1, rng=rng, runs=runs)
         first = simulate_spl(population.records, chosen, self.k, self.epsilon, rng)
-        second = []
+        n2, second = population.n - first_users(self.n1, population.n), []
         for j, sampled in enumerate(draw_pivots(population.records, rest, self.k, rng)):
             prior, e = postprocess.clip_normalize(first[j]), math.exp(self.epsilon)
-            fakes = rng.multinomial(population.n - self.n1 - sampled.sum(axis=1), prior)
+            fakes = rng.multinomial(n2 - sampled.sum(axis=1), prior)
             counts = grr_counts(sampled, e, rng) + fakes
             support = probabilities(e, self.k[j], len(self.k), prior)
-            second.append(pure.estimate(counts, population.n - self.n1, *support))
+            second.append(pure.estimate(counts, n2, *support))
         return first, second
 
     def mean(self, population):
         """Return the exact expectation of the estimate, the true frequencies: one array (k_j,) for each attribute."""
         inputs.check_population(population, self.k)
-        check_n1(self.n1, population.n)
+        first_users(self.n1, population.n)
         return marginal_frequencies(population)
 
 
@@ -106,21 +108,42 @@ def check_n1(n1, n=None, name="n1"):
         raise ValueError(f"n1 must be below the number of users, {n}; got {n1}")
 
 
+def check_first(n1):
+    """Raise unless n1 is a number of users, at least 1, or a share of them, a float above 0 and below 1."""
+    number = isinstance(n1, Integral) and not isinstance(n1, (bool, np.bool_)) and n1 >= 1
+    if not number and not (isinstance(n1, (float, np.floating)) and 0 < n1 < 1):
+        raise ValueError(f"n1 must be an integer of at least 1, or a share of the users from 0 to 1; got {n1!r}")
+
+
+def first_users(n1, n):
+    """Return how many of n users are in the first phase: n1, or the share n1 of them, rounded; each phase has some."""
+    if n < 2:
+        raise ValueError(f"x and y must have at least two users, one for each phase; got {n}")
+    if isinstance(n1, (float, np.floating)):
+        return min(max(1, round(n1 * n)), n - 1)
+    check_n1(n1, n)
+    return int(n1)
+
+
 def check_phases(y, n1):
-    """Return the two phases' reports after checking that the first has n1 rows and the second at least one."""
-    first, second = y
-    if len(first) != n1 or len(second) == 0:
+    """Return the two phases' reports after checking that their numbers of users are those that n1 says."""
+    try:
+        first, second = y
+        n = len(first) + len(second)
+    except (TypeError, ValueError):
+        raise ValueError(f"y must be two arrays, the reports of either phase; got {y!r}") from None
+    wanted = int(n1) if isinstance(n1, Integral) else first_users(n1, n)
+    if len(first) != wanted or len(second) == 0:
         raise ValueError(
-            f"y must start with the reports of n1 = {n1} users, and have others; got {len(first)} and {len(second)}"
+            f"y must start with the reports of n1 = {wanted} users, and have others; got {len(first)} and {len(second)}"
         )
     return first, second
 
 
 def split_users(x, n1, rng):
-    """Return the records of n1 users chosen at random, and those of the others."""
-    check_n1(n1, len(x))
+    """Return the records of the first phase's users, chosen at random, and those of the others."""
     chosen = np.zeros(len(x), dtype=bool)
-    chosen[rng.choice(len(x), size=n1, replace=False, shuffle=False)] = True
+    chosen[rng.choice(len(x), size=first_users(n1, len(x)), replace=False, shuffle=False)] = True
     return x[chosen], x[~chosen]
 
 
@@ -131,7 +154,9 @@ def combine(first, second, n1, n2):
 
 def draw_phases(population, n1, *, rng, runs):
     """Return how many users with each record are in the first and in the second phase: two arrays (runs, m)."""
-    check_n1(n1, population.n)
+    if population.n >= 10**9:
+        raise ValueError(f"population must have fewer than 10**9 users to simulate two phases; got {population.n}")
+    n1 = first_users(n1, population.n)
     chosen = rng.multivariate_hypergeometric(population.counts, n1, size=runs, method="marginals")
     return chosen, population.counts - chosen
 

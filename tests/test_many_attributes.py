@@ -243,9 +243,24 @@ def test_priors_that_are_no_probabilities_are_refused(priors, message):
         RSRFD(k=(2, 3), epsilon=1.0, priors=priors)
 
 
+def test_a_share_of_the_users_in_the_first_phase_is_their_rounded_number():
+    population = Population.from_counts([[9, 0, 4], [2, 5, 6]])  # 26 users
+    for share, n1 in ((0.1, 3), (0.5, 13), (0.001, 1), (0.999, 25)):
+        by_share, by_number = (TwoPhaseRSRFD(k=(2, 3), epsilon=1.0, n1=first) for first in (share, n1))
+        for act in ("perturb", "simulate"):
+            data, how = (population.users(), {}) if act == "perturb" else (population, {"runs": 4})
+            results = [getattr(m, act)(data, rng=np.random.default_rng(1), **how) for m in (by_share, by_number)]
+            assert all(np.array_equal(a, b) for a, b in zip(*results, strict=True))
+        reports = by_share.perturb(population.users(), rng=np.random.default_rng(1))
+        assert np.array_equal(np.hstack(by_share.estimate(reports)), np.hstack(by_number.estimate(reports)))
+    assert TwoPhaseRSRFD(k=(2, 3), epsilon=1.0) == TwoPhaseRSRFD(k=(2, 3), epsilon=1.0, n1=0.1)
+    with pytest.raises(ValueError, match=r"fewer than 10\*\*9 users"):
+        by_share.simulate(Population.from_counts([[10**9, 1, 1]] * 2), rng=np.random.default_rng(1), runs=2)
+
+
 def test_a_first_phase_of_no_user_or_of_all_users_is_refused():
     for n1 in (0, -1, 2.0, True, None):
-        with pytest.raises(ValueError, match="n1 must be an integer of at least 1; got"):
+        with pytest.raises(ValueError, match="n1 must be an integer of at least 1"):
             TwoPhaseRSRFD(k=(2, 3), epsilon=1.0, n1=n1)
     mechanism = TwoPhaseRSRFD(k=(2, 3), epsilon=1.0, n1=2)
     with pytest.raises(ValueError, match="n1 must be below the number of users, 2; got 2"):
