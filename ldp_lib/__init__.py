@@ -3,3 +3,39 @@
 For research and teaching. Coins come from NumPy's generators, which are fast and reproducible but not cryptographically
 secure: somebody who sees enough of their output can predict the rest. Do not protect real people's data with them.
 """
+
+from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase
+from ldp_lib.fake_data import RSFD, RSRFD
+from ldp_lib.grr import GRR, RR
+from ldp_lib.hashing import OLH
+from ldp_lib.inputs import NoExactMoments
+from ldp_lib.mechanism import Mechanism, check_mechanism
+from ldp_lib.population import Population
+from ldp_lib.splitting import SPL
+from ldp_lib.two_phase import TwoPhaseRSRFD
+from ldp_lib.unary import OUE, SUE, UnaryEncoding
+
+__version__ = "0.1.0"
+MECHANISMS = [RR, GRR, SUE, OUE, UnaryEncoding, OLH]
+"""Every mechanism: those of one attribute, then those of several."""
+
+__all__ = [
+    "GRR",
+    "MECHANISMS",
+    "OLH",
+    "OUE",
+    "RR",
+    "RSFD",
+    "RSRFD",
+    "SPL",
+    "SUE",
+    "CondRR",
+    "CorrRR",
+    "Mechanism",
+    "NoExactMoments",
+    "Population",
+    "SecondPhase",
+    "TwoPhaseRSRFD",
+    "UnaryEncoding",
+    "check_mechanism",
+]

@@ -3,10 +3,12 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from ldp_lib import inputs, pure, sampling
+from ldp_lib.population import Population
 
 
 def probabilities(e, k):
@@ -93,15 +95,31 @@ class GRR:
 
     k: int
     epsilon: float
+    has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
         inputs.require(k=self.k, epsilon=self.epsilon)
 
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is one attribute's domain size."""
+        return inputs.is_size(k)
+
     @cached_property
-    def _pq(self):
+    def probabilities(self) -> tuple[float, float]:
+        """Probabilities p and q of the true and of any other value."""
         return probabilities(math.exp(self.epsilon), self.k)
 
-    def perturb(self, x, *, rng):
+    def channel(self) -> np.ndarray:
+        """Return Pr[y | x], shape (k, k)."""
+        inputs.check_cells(self.k, self.k)
+        return channel(math.exp(self.epsilon), self.k)
+
+    def reports(self) -> np.ndarray:
+        """Return all reports of one user, in the order of the channel's columns."""
+        return np.arange(self.k, dtype=inputs.small_dtype(self.k))
+
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user.
 
         Parameters
@@ -119,37 +137,49 @@ class GRR:
         inputs.require(rng=rng)
         x = inputs.check_values(x, self.k)
         # With probability k q the report is uniform over all k values, the truth among them; else it is the truth.
-        noisy, dtype = sampling.bernoulli(self.k * self._pq[1], x.size, rng), inputs.small_dtype(self.k)
+        noisy, dtype = sampling.bernoulli(self.k * self.probabilities[1], x.size, rng), inputs.small_dtype(self.k)
         y = x.astype(dtype)
         y += noisy * (rng.integers(self.k, size=x.size, dtype=dtype) - y)  # unsigned: wraps around, and back
         return y
 
-    def estimate(self, y):
+    def estimate(self, y) -> np.ndarray:
         """Return unbiased frequencies, shape (k,), from reports of shape (n,); they sum to 1 but may be negative."""
         y = inputs.check_values(y, self.k, "y")
-        return pure.estimate(np.bincount(y, minlength=self.k), y.size, *self._pq)
+        return pure.estimate(np.bincount(y, minlength=self.k), y.size, *self.probabilities)
 
-    def simulate(self, population, *, rng, runs):
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k), drawn from the exact joint law of ``estimate(perturb(x))``.
 
         The cost depends on k and `runs`, not on the number of users.
         """
         inputs.require(rng=rng, runs=runs)
         histogram = inputs.check_histogram(population, self.k)
-        p, q = self._pq
+        p, q = self.probabilities
         truths = np.column_stack([rng.binomial(count, p - q, runs) for count in histogram])
         noise = rng.multinomial(population.n - truths.sum(axis=1), np.full(self.k, 1 / self.k))
         return pure.estimate(truths + noise, population.n, p, q)
 
-    def mean(self, population):
+    def mean(self, population: Population) -> np.ndarray:
         """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
         return inputs.check_histogram(population, self.k) / population.n
 
-    def variance(self, population):
+    def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
-        return pure.variance(self.mean(population), population.n, *self._pq)
+        return pure.variance(self.mean(population), population.n, *self.probabilities)
 
 
-def RR(*, epsilon):
-    """Return Warner's (1965) randomized response on {0, 1}: ``GRR(k=2, epsilon=epsilon)``."""
-    return GRR(k=2, epsilon=epsilon)
+@dataclass(frozen=True, kw_only=True)
+class RR(GRR):
+    """Warner's (1965) randomized response on {0, 1}: GRR with k = 2, which may be left out."""
+
+    k: int = 2
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.k != 2:
+            raise ValueError(f"k must be 2 for randomized response; got {self.k!r}")
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is 2."""
+        return inputs.is_size(k) and k == 2

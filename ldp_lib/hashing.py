@@ -1,12 +1,15 @@
 """Optimized local hashing (OLH): hash the value to one of g buckets, then randomize the bucket."""
 
+import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from ldp_lib import grr, inputs, pure, sampling
+from ldp_lib.population import Population
 
 
 def probabilities(e, g):
@@ -95,6 +98,7 @@ class OLH:
     k: int
     epsilon: float
     g: int | None = None
+    has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
         inputs.require(k=self.k, epsilon=self.epsilon)
@@ -102,15 +106,30 @@ class OLH:
             object.__setattr__(self, "g", min(optimal_g(math.exp(self.epsilon)), 2**32))
         inputs.require(g=self.g)
 
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is one attribute's domain size."""
+        return inputs.is_size(k)
+
     @cached_property
-    def _pq(self):
+    def probabilities(self) -> tuple[float, float]:
+        """Probabilities p and q that a user supports the user's own value, and any other."""
         return probabilities(math.exp(self.epsilon), self.g)
+
+    def channel(self) -> np.ndarray:
+        """Return Pr[function, bucket | x], shape (k, g**k * g), the function uniform over all from values to buckets.
+
+        Columns go by function, whose buckets of the values 0, ..., k-1 are in lexicographic order, then by bucket.
+        """
+        inputs.check_cells(self.k, self.g ** min(self.k + 1, 64))
+        buckets = np.array(list(itertools.product(range(self.g), repeat=self.k)))
+        return np.concatenate(grr.channel(math.exp(self.epsilon), self.g)[buckets], axis=1) / len(buckets)
 
     @property
     def _dtype(self):
         return np.dtype([("a", np.uint64), ("b", np.uint64), ("y", inputs.small_dtype(self.g))])
 
-    def perturb(self, x, *, rng):
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user.
 
         Parameters
@@ -134,7 +153,7 @@ class OLH:
         y["y"] = grr.GRR(k=self.g, epsilon=self.epsilon).perturb(bucket, rng=rng)
         return y
 
-    def estimate(self, y):
+    def estimate(self, y) -> np.ndarray:
         """Return unbiased frequencies, shape (k,), from the reports of `perturb`; they need not sum to 1."""
         y = np.asarray(y)
         if y.dtype != self._dtype:
@@ -142,23 +161,22 @@ class OLH:
         bucket = inputs.check_values(y["y"], self.g, "y['y']")
         a, b = np.ascontiguousarray(y["a"]), np.ascontiguousarray(y["b"])
         count = [np.count_nonzero(hash_values(a, b, v, self.g) == bucket) for v in range(self.k)]
-        return pure.estimate(np.array(count), y.size, *self._pq)
+        return pure.estimate(np.array(count), y.size, *self.probabilities)
 
-    def simulate(self, population, *, rng, runs):
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k); each value's column has the exact law of ``estimate(perturb(x))``.
 
         The columns are drawn independently. The user-level estimates of different values are not quite independent,
         and their joint law has no short form. The cost is free of n.
         """
         histogram = inputs.check_histogram(population, self.k)
-        return pure.estimate(
-            sampling.simulate_counts(histogram, *self._pq, rng=rng, runs=runs), population.n, *self._pq
-        )
+        counts = sampling.simulate_counts(histogram, *self.probabilities, rng=rng, runs=runs)
+        return pure.estimate(counts, population.n, *self.probabilities)
 
-    def mean(self, population):
+    def mean(self, population: Population) -> np.ndarray:
         """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
         return inputs.check_histogram(population, self.k) / population.n
 
-    def variance(self, population):
+    def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
-        return pure.variance(self.mean(population), population.n, *self._pq)
+        return pure.variance(self.mean(population), population.n, *self.probabilities)

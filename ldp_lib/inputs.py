@@ -16,6 +16,32 @@ _RULES = {
 }
 
 
+class NoExactMoments(ValueError):
+    """A mechanism's mean and variance have no closed form here."""
+
+    def __init__(self, mechanism):
+        super().__init__(f"{type(mechanism).__name__}: mean and variance have no closed form here; use simulate")
+
+
+def is_size(k):
+    """Return whether `k` is the size of one attribute's domain: an integer of at least 2."""
+    return isinstance(k, Integral) and not isinstance(k, (bool, np.bool_)) and bool(k >= 2)
+
+
+def are_sizes(k, least=1):
+    """Return whether `k` is a tuple of at least `least` attributes' domain sizes."""
+    return isinstance(k, tuple) and len(k) >= least and all(map(is_size, k))
+
+
+def check_cells(records, reports):
+    """Raise ValueError if a channel with so many records and reports is too large to be built."""
+    if records * reports > 2**22:
+        raise ValueError(
+            f"k must be small for a channel: it would have {records} rows and {reports} columns; "
+            f"at most {2**22} entries are built"
+        )
+
+
 def require(**arguments):
     """Check named arguments, each of k, g, runs, q, epsilon or rng.
 

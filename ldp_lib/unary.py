@@ -1,12 +1,14 @@
 """Unary encoding: one bit a value, each bit randomized on its own (SUE, OUE, and any q between)."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from ldp_lib import inputs, pure, sampling
+from ldp_lib.population import Population
 
 
 def probabilities(e, q):
@@ -67,8 +69,9 @@ class UnaryEncoding:
         Domain size, at least 2.
     epsilon : float
         Privacy budget of one whole report, finite and above 0.
-    q : float
-        Probability that a 0 is reported as 1, in (0, 1). A 1 stays 1 with the p that `probabilities` gives.
+    q : float, optional
+        Probability that a 0 is reported as 1, in (0, 1). A 1 stays 1 with the p that `probabilities` gives. If not
+        given, that of `OUE`.
 
     Raises
     ------
@@ -82,16 +85,39 @@ class UnaryEncoding:
 
     k: int
     epsilon: float
-    q: float
+    q: float | None = None
+    has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
-        inputs.require(k=self.k, epsilon=self.epsilon, q=self.q)
+        inputs.require(k=self.k, epsilon=self.epsilon)
+        if self.q is None:
+            object.__setattr__(self, "q", self._usual_q())
+        inputs.require(q=self.q)
+
+    def _usual_q(self):
+        return oue_probabilities(math.exp(self.epsilon))[1]
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is one attribute's domain size."""
+        return inputs.is_size(k)
 
     @cached_property
-    def _pq(self):
+    def probabilities(self) -> tuple[float, float]:
+        """Probabilities p and q that the own bit, and any other, is reported as 1."""
         return probabilities(math.exp(self.epsilon), self.q)
 
-    def perturb(self, x, *, rng):
+    def channel(self) -> np.ndarray:
+        """Return Pr[y | x], shape (k, 2**k); column y has value v's bit at position v, least first."""
+        inputs.check_cells(self.k, 2**self.k)
+        return channel(*self.probabilities, self.k)
+
+    def reports(self) -> np.ndarray:
+        """Return all reports of one user, shape (2**k, k), in the order of the channel's columns."""
+        inputs.check_cells(self.k, 2**self.k)
+        return (np.arange(2**self.k)[:, None] >> np.arange(self.k) & 1).astype(np.uint8)
+
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one row of k bits a user.
 
         Parameters
@@ -108,12 +134,12 @@ class UnaryEncoding:
         """
         inputs.require(rng=rng)
         x = inputs.check_values(x, self.k)
-        p, q = self._pq
+        p, q = self.probabilities
         y = sampling.bernoulli(q, (x.size, self.k), rng).view(np.uint8)
         y[np.arange(x.size), x] = sampling.bernoulli(p, x.size, rng)
         return y
 
-    def estimate(self, y):
+    def estimate(self, y) -> np.ndarray:
         """Return unbiased frequencies, shape (k,), from reports of shape (n, k); they need not sum to 1."""
         y = np.asarray(y)
         allowed = f"y must be an integer array of 0 and 1 with at least one row and {self.k} columns"
@@ -123,37 +149,49 @@ class UnaryEncoding:
             raise TypeError(f"{allowed}; got type {y.dtype}")
         if y.max() > 1 or (y.dtype.kind == "i" and y.min() < 0):
             raise ValueError(f"{allowed}; got values from {y.min()} to {y.max()}")
-        return pure.estimate(count_ones(y), len(y), *self._pq)
+        return pure.estimate(count_ones(y), len(y), *self.probabilities)
 
-    def simulate(self, population, *, rng, runs):
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k), drawn from the exact joint law of ``estimate(perturb(x))``.
 
         The bits are independent given the users' values, so the k counts are too. The cost is free of n.
         """
         histogram = inputs.check_histogram(population, self.k)
-        return pure.estimate(
-            sampling.simulate_counts(histogram, *self._pq, rng=rng, runs=runs), population.n, *self._pq
-        )
+        counts = sampling.simulate_counts(histogram, *self.probabilities, rng=rng, runs=runs)
+        return pure.estimate(counts, population.n, *self.probabilities)
 
-    def mean(self, population):
+    def mean(self, population: Population) -> np.ndarray:
         """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
         return inputs.check_histogram(population, self.k) / population.n
 
-    def variance(self, population):
+    def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
-        return pure.variance(self.mean(population), population.n, *self._pq)
+        return pure.variance(self.mean(population), population.n, *self.probabilities)
 
 
-def SUE(*, k, epsilon):
-    """Return symmetric unary encoding, `UnaryEncoding` with q = 1 / (exp(epsilon/2) + 1)."""
-    inputs.require(epsilon=epsilon)
-    return UnaryEncoding(k=k, epsilon=epsilon, q=sue_probabilities(math.exp(epsilon / 2))[1])
+@dataclass(frozen=True, kw_only=True)
+class SUE(UnaryEncoding):
+    """Symmetric unary encoding: q = 1 / (exp(epsilon/2) + 1), so that p = 1 - q."""
+
+    q: float = field(init=False, repr=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "q", None)
+        super().__post_init__()
+
+    def _usual_q(self):
+        return sue_probabilities(math.exp(self.epsilon / 2))[1]
 
 
-def OUE(*, k, epsilon):
-    """Return optimized unary encoding, `UnaryEncoding` with q = 1 / (exp(epsilon) + 1)."""
-    inputs.require(epsilon=epsilon)
-    return UnaryEncoding(k=k, epsilon=epsilon, q=oue_probabilities(math.exp(epsilon))[1])
+@dataclass(frozen=True, kw_only=True)
+class OUE(UnaryEncoding):
+    """Optimized unary encoding: q = 1 / (exp(epsilon) + 1), so that p = 1/2."""
+
+    q: float = field(init=False, repr=False)
+
+    def __post_init__(self):
+        object.__setattr__(self, "q", None)
+        super().__post_init__()
 
 
 def count_ones(y):

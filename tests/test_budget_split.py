@@ -249,7 +249,7 @@ def test_the_whole_report_spends_the_budget():
     whole = channel.tensor(*(unary.channel(*unary.sue_probabilities(x), k) for k in (2, 3)))
     assert channel.privacy_ratio(whole) == x**4
     mechanism = OBRR(k=(2, 3), epsilon=1.7)
-    whole = channel.tensor(*(unary.channel(*o._pq, o.k) for o in mechanism.oracles))
+    whole = channel.tensor(*(unary.channel(*o.probabilities, o.k) for o in mechanism.oracles))
     assert math.log(channel.privacy_ratio(whole)) == pytest.approx(1.7, rel=1e-12)
     mechanism = OMRR(k=(2, 3), epsilon=1.7)
     whole = channel.tensor(*(grr.channel(math.exp(o.epsilon), o.k) for o in mechanism.oracles))

@@ -116,7 +116,7 @@ def test_simulate_follows_the_exact_law():
         ),
     ]
     for mechanism, matrix, supports in cases:
-        p, q = mechanism._pq
+        p, q = mechanism.probabilities
 
         def statistic(reports, supports=supports, p=p, q=q):
             counts = [sum(bool(supports(v, y)) for y in reports) for v in range(3)]
@@ -168,14 +168,16 @@ def test_optimal_g_beats_every_other_number_of_buckets(epsilon):
 def test_the_float_mechanisms_spend_their_budget():
     for mechanism, matrix in [
         (grr.GRR(k=4, epsilon=1.3), grr.channel(np.exp(1.3), 4)),
-        (unary.SUE(k=3, epsilon=1.3), unary.channel(*unary.SUE(k=3, epsilon=1.3)._pq, 3)),
-        (unary.OUE(k=3, epsilon=1.3), unary.channel(*unary.OUE(k=3, epsilon=1.3)._pq, 3)),
+        (unary.SUE(k=3, epsilon=1.3), unary.channel(*unary.SUE(k=3, epsilon=1.3).probabilities, 3)),
+        (unary.OUE(k=3, epsilon=1.3), unary.channel(*unary.OUE(k=3, epsilon=1.3).probabilities, 3)),
     ]:
         assert np.log(channel.privacy_ratio(matrix)) == pytest.approx(mechanism.epsilon, rel=1e-12)
 
 
 def test_symmetric_and_optimized_unary_encoding_are_the_ones_of_the_literature():
     epsilon = 1.3
-    assert unary.SUE(k=3, epsilon=epsilon)._pq == pytest.approx(unary.sue_probabilities(np.exp(epsilon / 2)), rel=1e-12)
-    assert sum(unary.SUE(k=3, epsilon=epsilon)._pq) == pytest.approx(1, rel=1e-12)
-    assert unary.OUE(k=3, epsilon=epsilon)._pq == pytest.approx((0.5, 1 / (np.exp(epsilon) + 1)), rel=1e-12)
+    assert unary.SUE(k=3, epsilon=epsilon).probabilities == pytest.approx(
+        unary.sue_probabilities(np.exp(epsilon / 2)), rel=1e-12
+    )
+    assert sum(unary.SUE(k=3, epsilon=epsilon).probabilities) == pytest.approx(1, rel=1e-12)
+    assert unary.OUE(k=3, epsilon=epsilon).probabilities == pytest.approx((0.5, 1 / (np.exp(epsilon) + 1)), rel=1e-12)

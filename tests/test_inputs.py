@@ -151,7 +151,7 @@ def test_a_number_of_runs_below_one_is_refused(family, runs):
         family(k=2, epsilon=1.0).simulate(Population.from_counts([1, 1]), rng=np.random.default_rng(1), runs=runs)
 
 
-@pytest.mark.parametrize("q", [0, 1, -0.1, float("nan"), "0.5", None])
+@pytest.mark.parametrize("q", [0, 1, -0.1, float("nan"), "0.5"])
 def test_a_bit_probability_outside_the_open_unit_interval_is_refused(q):
     with pytest.raises((TypeError, ValueError), match="q must be a number above 0 and below 1; got"):
         UnaryEncoding(k=3, epsilon=1.0, q=q)
