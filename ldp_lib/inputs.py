@@ -143,3 +143,11 @@ def check_population(population, k):
     """Raise ValueError unless the population has the domain sizes `k`."""
     if population.k != k:
         raise ValueError(f"population must have domain sizes k = {k}; got k = {population.k}")
+
+
+def require_share(name, value):
+    """Raise unless `value` is a number above 0 and below 1."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number above 0 and below 1; got {value!r}")
+    if not 0 < value < 1:
+        raise ValueError(f"{name} must be a number above 0 and below 1; got {value!r}")
