@@ -1,7 +1,8 @@
-"""Splitting one privacy budget over several attributes: equal and optimal splits, and mechanisms that spend them.
+"""Splitting one privacy budget over several attributes: equal shares, and those of least error.
 
 Two ways to report an attribute: symmetric unary encoding (binary randomized response, BRR) and generalized randomized
 response (multivariate, MRR). Equal shares make BRR and MRR; the shares of least total squared error, OBRR and OMRR.
+The mechanisms that spend them are in `ldp_lib.splitting`.
 """
 
 import math
@@ -10,6 +11,8 @@ import numpy as np
 
 from ldp_lib import inputs
 from ldp_lib.inputs import check_domain
+
+LEAST = 1e-9  # the least budget of a report
 
 
 def brr_error(z, k):
@@ -62,7 +65,8 @@ def brr(k, epsilon):
     Raises
     ------
     TypeError, ValueError
-        If a domain size is no integer of at least 2, there is no attribute, or `epsilon` is out of range.
+        If a domain size is no integer of at least 2, there is no attribute, or `epsilon` is out of range or less than
+        `LEAST` an attribute.
     """
     return _equal(_sizes(k, epsilon).size, epsilon)
 
@@ -85,14 +89,14 @@ def obrr(k, epsilon):
     Returns
     -------
     array of shape (d,)
-        What each attribute's report spends: twice the paper's value, which is per bit. Larger domains get more. The
-        sum, in floating point and in whatever order, is never above `epsilon`, and below it by less than
-        (d + 4) * 2**-52 of it.
+        What each attribute's report spends: twice the paper's value, which is per bit. Larger domains get more, and
+        none less than `LEAST`, below which no mechanism reports. The sum, in floating point and in whatever order, is
+        never above `epsilon`, and below it by less than (d + 4) * 2**-52 of it.
 
     Raises
     ------
     TypeError, ValueError
-        If a domain size is no integer of at least 2, there is no attribute, or `epsilon` is out of range.
+        As in `brr`.
 
     Notes
     -----
@@ -122,15 +126,31 @@ def _mrr_at(u, k):
 
 
 def _optimal(k, epsilon, start, at):
+    sizes = _sizes(k, epsilon)
+    if (sizes == sizes[0]).all():
+        return _equal(sizes.size, epsilon)
+    # A floating-point sum of d positive numbers, in any order, exceeds the true sum by at most (d-1) 2**-53 of it.
+    total, free = epsilon * (1 - (sizes.size + 5) * 2.0**-53), np.ones(sizes.size, dtype=bool)
+    while free.any():  # the problem is convex: who would get less than the least gets the least
+        rest, budgets = total - LEAST * np.count_nonzero(~free), np.full(sizes.size, LEAST)
+        found = _least_error(sizes[free], rest, start, at)
+        budgets[free] = found * (rest / math.fsum(found))
+        if budgets.min() >= LEAST:
+            return budgets
+        free &= budgets >= LEAST
+    return _equal(sizes.size, epsilon)
+
+
+def _least_error(k, epsilon, start, at):
     """Solve sum of budgets = epsilon for mu, the log of the common marginal error -d error / d budget.
 
     ``at(u, k)`` gives the budget, the log marginal and their slopes in log u. The log marginal is convex and rising in
     log u; the total budget is convex and falling in mu. So both Newton iterations close in from one side.
     """
-    sizes, inverse, counts = np.unique(_sizes(k, epsilon), return_inverse=True, return_counts=True)
+    sizes, inverse, counts = np.unique(k, return_inverse=True, return_counts=True)
     if sizes.size == 1:
-        return _equal(inverse.size, epsilon)
-    u = start(np.full(sizes.size, epsilon / inverse.size))
+        return np.full(k.size, epsilon / k.size)
+    u = start(np.full(sizes.size, epsilon / k.size))
     mu = at(u, sizes)[2].min()  # at which everyone would spend at least the equal share
     while True:
         while True:
@@ -142,11 +162,10 @@ def _optimal(k, epsilon, start, at):
         budget = budget - step * slope
         over = counts @ budget - epsilon
         if over <= 1e-13 * epsilon:
-            break
+            return budget[inverse.ravel()]
         change = over / -(counts @ (slope / steepness))
         mu += change
         u *= np.exp(change / steepness - step)
-    return _within(budget[inverse.ravel()], epsilon)
 
 
 def _equal(d, epsilon):
@@ -154,13 +173,15 @@ def _equal(d, epsilon):
     return np.full(d, int(epsilon / grid) // d * grid)
 
 
-def _within(budgets, epsilon):
-    # A floating-point sum of d positive numbers, in any order, exceeds the true sum by at most (d-1) 2**-53 of it.
-    return budgets * (epsilon / math.fsum(budgets) * (1 - (budgets.size + 5) * 2.0**-53))
-
-
 def _sizes(k, epsilon):
     inputs.require(epsilon=epsilon)
     if isinstance(k, np.ndarray) and k.ndim == 1 and k.dtype.kind in "iu" and k.size and k.min() >= 2:
-        return k.astype(float)
-    return np.array(check_domain(k), dtype=float)
+        sizes = k.astype(float)
+    else:
+        sizes = check_domain(k)
+        if max(sizes) > 2**63:
+            raise ValueError(f"k must be integers of at most 2**63; got {max(sizes)}")
+        sizes = np.array(sizes, dtype=float)
+    if _equal(sizes.size, epsilon)[0] < LEAST:
+        raise ValueError(f"epsilon must be at least {LEAST:g} for each of {sizes.size} attributes; got {epsilon!r}")
+    return sizes

@@ -131,12 +131,26 @@ def check_records(x, k, name="x"):
     return x
 
 
-def check_attributes(k):
-    """Return the domain sizes of at least two attributes as a tuple, or raise an error that names `k`."""
+def check_attributes(k, least=2):
+    """Return the domain sizes of at least `least` attributes as a tuple, or raise an error that names `k`.
+
+    A bare integer is refused: it is the domain of a mechanism for one attribute, which takes and gives plain arrays.
+    """
+    allowed = f"k must give the domain sizes of at least {'two attributes' if least == 2 else 'one attribute'}"
+    if not isinstance(k, Iterable):
+        raise TypeError(f"{allowed}, as a tuple of integers of at least 2; got {k!r}")
     sizes = check_domain(k)
-    if len(sizes) < 2:
-        raise ValueError(f"k must give the domain sizes of at least two attributes; got {k!r}")
+    if len(sizes) < least:
+        raise ValueError(f"{allowed}; got {k!r}")
     return sizes
+
+
+def are_attributes(k, least=1):
+    """Return whether `check_attributes` accepts the domain."""
+    try:
+        return bool(check_attributes(k, least))
+    except (TypeError, ValueError):
+        return False
 
 
 def check_population(population, k):

@@ -1,19 +1,26 @@
-"""Splitting the budget (SPL): every attribute goes through randomized response of its own, at an equal share."""
+"""Splitting the budget: every attribute is reported on its own, at a share of it, with coins of its own.
 
+`SPL` is the usual name for equal shares and randomized response. `BRR`, `MRR`, `OBRR` and `OMRR` are those of the OBRR
+paper: bits (B) or values (M), equal shares or the shares of least error (O). `brr`, `mrr`, `obrr` and `omrr` give these
+shares.
+"""
+
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from ldp_lib import channel as channels
-from ldp_lib import grr, inputs, pure
+from ldp_lib import grr, inputs, unary
 from ldp_lib.allocation import brr, mrr, obrr, omrr
-from ldp_lib.grr import GRR
-from ldp_lib.inputs import check_domain, check_records
-from ldp_lib.population import marginal_frequencies, marginal_populations
-from ldp_lib.unary import SUE
+from ldp_lib.inputs import check_records
+from ldp_lib.population import Population, marginal_frequencies, marginal_populations
+
+__all__ = ["BRR", "MRR", "OBRR", "OMRR", "SPL", "brr", "channel", "mrr", "obrr", "omrr"]
 
 
 def channel(root, k):
@@ -35,13 +42,162 @@ def channel(root, k):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SPL:
-    """Report every attribute through randomized response (GRR) with the budget epsilon / d.
+class _Split:
+    """Report each attribute through an oracle of its own: what the five mechanisms of this module share."""
+
+    k: tuple[int, ...]
+    epsilon: float
+
+    shares: ClassVar[Callable]
+    has_exact_moments: ClassVar[bool] = True
+
+    def __post_init__(self):
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
+        self.budgets  # noqa: B018  (refuses a budget that is out of range)
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether the class can serve this domain: a tuple of at least one size of at least 2."""
+        return inputs.are_attributes(k)
+
+    @cached_property
+    def budgets(self) -> tuple[float, ...]:
+        """What each attribute's report spends; never more than `epsilon` together."""
+        return tuple(type(self).shares(self.k, self.epsilon).tolist())
+
+    @cached_property
+    def oracles(self) -> tuple:
+        """The d mechanisms for one attribute."""
+        return tuple(self.oracle(k=size, epsilon=b) for size, b in zip(self.k, self.budgets, strict=True))
+
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+        """Return one row a user: the attributes' reports side by side.
+
+        Parameters
+        ----------
+        x : array_like of int, shape (n, d)
+            The users' records; column j holds values 0 to k_j - 1.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        array of shape (n, d), or (n, sum of all k_j) if values are reported as bits
+            Reports, in the smallest unsigned integer type that holds them.
+        """
+        inputs.require(rng=rng)
+        x = check_records(x, self.k)
+        y = np.empty((len(x), self._edges[-1]), inputs.small_dtype(max(self._sizes)), order="F")
+        for column, oracle, (start, stop) in zip(x.T, self.oracles, itertools.pairwise(self._edges), strict=True):
+            y[:, start:stop] = oracle.perturb(column, rng=rng).reshape(len(x), -1)
+        return y
+
+    def estimate(self, y) -> list[np.ndarray]:
+        """Return unbiased frequencies, one array (k_j,) for each attribute, from the users' reports, one row each."""
+        y = check_records(y, self._sizes, "y")
+        parts = [y[:, start:stop] for start, stop in itertools.pairwise(self._edges)]
+        return [oracle.estimate(self._own(part)) for oracle, part in zip(self.oracles, parts, strict=True)]
+
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
+        """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
+
+        The users' data are fixed and each attribute has coins of its own, so the attributes' estimates are
+        independent, whatever the correlation in the data. The cost is free of n.
+        """
+        inputs.require(rng=rng, runs=runs)
+        return [oracle.simulate(alone, rng=rng, runs=runs) for oracle, alone in self._alone(population)]
+
+    def mean(self, population: Population) -> list[np.ndarray]:
+        """Return the exact expectation of the estimate, the true frequencies: one array (k_j,) for each attribute."""
+        inputs.check_population(population, self.k)
+        return marginal_frequencies(population)
+
+    def variance(self, population: Population) -> list[np.ndarray]:
+        """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
+        return [oracle.variance(alone) for oracle, alone in self._alone(population)]
+
+    def channel(self) -> np.ndarray:
+        """Return the channel from records, in lexicographic order, to reports, in the order of `reports`."""
+        channels.require_small(math.prod(self.k), math.prod(self._sizes))
+        return channels.tensor(*(self._part(size, b) for size, b in zip(self.k, self.budgets, strict=True)))
+
+    def _alone(self, population):
+        inputs.check_population(population, self.k)
+        return zip(self.oracles, marginal_populations(population), strict=True)
+
+
+class _Values(_Split):
+    """Report values, through generalized randomized response."""
+
+    oracle: ClassVar[Callable] = staticmethod(grr.GRR)
+
+    @property
+    def probabilities(self) -> list[tuple[float, float]]:
+        """For each attribute p and q, with which a report is the user's own value, and any other one."""
+        return [grr.probabilities(math.exp(b), size) for size, b in zip(self.k, self.budgets, strict=True)]
+
+    def reports(self) -> np.ndarray:
+        """Return all reports, one a row, in lexicographic order."""
+        channels.require_small(1, math.prod(self.k))
+        return np.array(list(np.ndindex(*self.k)), inputs.small_dtype(max(self.k)))
+
+    @property
+    def _sizes(self):
+        return self.k
+
+    @property
+    def _edges(self):
+        return range(len(self.k) + 1)
+
+    @staticmethod
+    def _own(part):
+        return part[:, 0]
+
+    @staticmethod
+    def _part(size, budget):
+        return grr.channel(math.exp(budget), size)
+
+
+class _Bits(_Split):
+    """Report bits, through symmetric unary encoding."""
+
+    oracle: ClassVar[Callable] = staticmethod(unary.SUE)
+
+    @property
+    def probabilities(self) -> list[tuple[float, float]]:
+        """For each attribute p and q, with which the bit of the user's value, and any other bit, is reported as 1."""
+        return [unary.sue_probabilities(math.exp(b / 2)) for b in self.budgets]
+
+    def reports(self) -> np.ndarray:
+        """Return all reports, one a row: the last attribute's bits change fastest, and of these the first."""
+        channels.require_small(1, math.prod(self._sizes))
+        bits = [(np.arange(2**size)[:, None] >> np.arange(size) & 1).astype(np.uint8) for size in self.k]
+        return np.array([np.concatenate(parts) for parts in itertools.product(*bits)])
+
+    @cached_property
+    def _sizes(self):
+        return (2,) * sum(self.k)
+
+    @cached_property
+    def _edges(self):
+        return (0, *itertools.accumulate(self.k))
+
+    @staticmethod
+    def _own(part):
+        return part
+
+    @staticmethod
+    def _part(size, budget):
+        return unary.channel(*unary.sue_probabilities(math.exp(budget / 2)), size)
+
+
+class SPL(_Values):
+    """Report every attribute through randomized response (GRR) at an equal share of the budget.
 
     Parameters
     ----------
     k : sequence of d ints
-        Domain sizes, each at least 2, for at least two attributes.
+        Domain sizes, each at least 2.
     epsilon : float
         Privacy budget of one user's whole report, finite and above 0.
 
@@ -55,159 +211,37 @@ class SPL:
     Splitting is sequential composition (Dwork et al., 2006). Chapter `composition_spl`.
     """
 
-    k: tuple
-    epsilon: float
-
-    def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k))
-        inputs.require(epsilon=self.epsilon)
-        inputs.require(epsilon=self.epsilon / len(self.k))
-
-    @cached_property
-    def _parts(self):
-        return [grr.GRR(k=size, epsilon=self.epsilon / len(self.k)) for size in self.k]
-
-    def perturb(self, x, *, rng):
-        """Return one row of d reported values a user.
-
-        Parameters
-        ----------
-        x : array_like of int, shape (n, d)
-            The users' records; column j holds values 0 to k_j - 1.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        array of shape (n, d)
-            Reports, in the smallest unsigned integer type that holds them.
-        """
-        inputs.require(rng=rng)
-        x = check_records(x, self.k)
-        y = np.empty(x.shape, inputs.small_dtype(max(self.k)), order="F")
-        for j, part in enumerate(self._parts):
-            y[:, j] = part.perturb(x[:, j], rng=rng)
-        return y
-
-    def estimate(self, y):
-        """Return unbiased frequencies, one array (k_j,) for each attribute, from reports of shape (n, d)."""
-        y = check_records(y, self.k, "y")
-        return [part.estimate(y[:, j]) for j, part in enumerate(self._parts)]
-
-    def simulate(self, population, *, rng, runs):
-        """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
-
-        The users' data are fixed and each attribute has coins of its own, so the attributes' estimates are
-        independent, whatever the correlation in the data. The cost is free of n.
-        """
-        inputs.require(rng=rng, runs=runs)
-        inputs.check_population(population, self.k)
-        pairs = zip(self._parts, marginal_populations(population), strict=True)
-        return [part.simulate(marginal, rng=rng, runs=runs) for part, marginal in pairs]
-
-    def mean(self, population):
-        """Return the exact expectation of the estimate, the true frequencies: one array (k_j,) for each attribute."""
-        inputs.check_population(population, self.k)
-        return marginal_frequencies(population)
-
-    def variance(self, population):
-        """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
-        root, n = math.exp(self.epsilon / len(self.k)), population.n
-        shares = zip(self.mean(population), self.k, strict=True)
-        return [pure.variance(f, n, *grr.probabilities(root, size)) for f, size in shares]
+    shares = staticmethod(mrr)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Split:
-    """Report each attribute through an oracle of its own, with independent coins.
+class MRR(_Values):
+    """Report every attribute through GRR at an equal share of the budget: `SPL` under the OBRR paper's name."""
 
-    Parameters
-    ----------
-    oracles : tuple of d mechanisms
-        One-attribute mechanisms, such as `GRR` or `SUE`, each with its share of the budget.
-    epsilon : float
-        Budget of one user's whole report; the oracles' budgets must not add up to more.
+    shares = staticmethod(mrr)
 
-    Raises
-    ------
-    TypeError, ValueError
-        If there is no oracle, or `epsilon` is out of range or below the oracles' sum.
 
-    Notes
-    -----
-    `BRR`, `MRR`, `OBRR` and `OMRR` make the OBRR paper's four. Chapter `allocation_evaluation`.
+class OMRR(_Values):
+    """Report every attribute through GRR at the shares of least total squared error; parameters as `SPL`.
+
+    The OBRR paper (2020). Chapters `omrr_cubic` and `allocation_evaluation`.
     """
 
-    oracles: tuple
-    epsilon: float
-
-    def __post_init__(self):
-        inputs.require(epsilon=self.epsilon)
-        object.__setattr__(self, "oracles", tuple(self.oracles))
-        if not self.oracles:
-            raise ValueError("oracles must hold at least one mechanism; got none")
-        spent = math.fsum(oracle.epsilon for oracle in self.oracles)
-        if spent > self.epsilon:
-            raise ValueError(f"oracles must spend at most epsilon = {self.epsilon} together; got {spent}")
-
-    @property
-    def k(self):
-        """Domain sizes, a tuple of d ints."""
-        return tuple(oracle.k for oracle in self.oracles)
-
-    def perturb(self, x, *, rng):
-        """Return a list of d arrays, each oracle's reports; `x` has shape (n, d)."""
-        inputs.require(rng=rng)
-        x = check_records(x, self.k)
-        return [oracle.perturb(column, rng=rng) for oracle, column in zip(self.oracles, x.T, strict=True)]
-
-    def estimate(self, y):
-        """Return a list of d arrays of unbiased frequencies, (k_j,), from the list of reports."""
-        if not isinstance(y, list | tuple) or len(y) != len(self.oracles):
-            raise ValueError(f"y must be a list of {len(self.oracles)} arrays of reports; got {type(y).__name__}")
-        if len({len(reports) for reports in y}) != 1:
-            raise ValueError(f"y must hold as many reports for each attribute; got {[len(r) for r in y]}")
-        return [oracle.estimate(reports) for oracle, reports in zip(self.oracles, y, strict=True)]
-
-    def simulate(self, population, *, rng, runs):
-        """Return d arrays (runs, k_j) from the exact joint law: given the data, attributes are independent."""
-        return [o.simulate(alone, rng=rng, runs=runs) for o, alone in self._alone(population)]
-
-    def mean(self, population):
-        """Return the exact expectations, a list of d arrays (k_j,): the true frequencies."""
-        return [oracle.mean(alone) for oracle, alone in self._alone(population)]
-
-    def variance(self, population):
-        """Return the exact variances, a list of d arrays (k_j,), the users' data held fixed."""
-        return [oracle.variance(alone) for oracle, alone in self._alone(population)]
-
-    def _alone(self, population):
-        if population.k != self.k:
-            raise ValueError(f"population must have domain sizes k = {self.k}; got k = {population.k}")
-        return [(oracle, population.select(j)) for j, oracle in enumerate(self.oracles)]
+    shares = staticmethod(omrr)
 
 
-def _make(family: Callable, split: Callable, k, epsilon):
-    budgets = split(k, epsilon)
-    oracles = [family(k=size, epsilon=float(b)) for size, b in zip(check_domain(k), budgets, strict=True)]
-    return Split(oracles=tuple(oracles), epsilon=epsilon)
+class BRR(_Bits):
+    """Report every attribute's bits (SUE) at an equal share of the budget; parameters as `SPL`.
+
+    The OBRR paper (2020). Chapters `obrr_cubic` and `allocation_evaluation`.
+    """
+
+    shares = staticmethod(brr)
 
 
-def BRR(*, k, epsilon):
-    """Return `Split` into `SUE` reports of equal budgets."""
-    return _make(SUE, brr, k, epsilon)
+class OBRR(_Bits):
+    """Report every attribute's bits (SUE) at the shares of least total squared error; parameters as `SPL`.
 
+    The OBRR paper (2020). Chapters `obrr_cubic` and `allocation_evaluation`.
+    """
 
-def MRR(*, k, epsilon):
-    """Return `Split` into `GRR` reports of equal budgets."""
-    return _make(GRR, mrr, k, epsilon)
-
-
-def OBRR(*, k, epsilon):
-    """Return `Split` into `SUE` reports of the budgets that `obrr` gives."""
-    return _make(SUE, obrr, k, epsilon)
-
-
-def OMRR(*, k, epsilon):
-    """Return `Split` into `GRR` reports of the budgets that `omrr` gives."""
-    return _make(GRR, omrr, k, epsilon)
+    shares = staticmethod(obrr)

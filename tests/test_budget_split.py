@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 from fractions import Fraction
 
 import mpmath
@@ -10,11 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_lib import allocation, channel, check, grr, printed, unary
-from ldp_lib.grr import GRR
+from ldp_lib import allocation, channel, check, grr, printed, splitting, unary
 from ldp_lib.population import Population
-from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, Split
-from ldp_lib.unary import OUE, SUE
+from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, SPL
 
 SPLITS = [allocation.brr, allocation.mrr, allocation.obrr, allocation.omrr]
 each_split = pytest.mark.parametrize("split", SPLITS, ids=lambda split: split.__name__)
@@ -48,7 +47,7 @@ def reference(k, epsilon, multivariate):
 
 
 @pytest.mark.parametrize("k", [(2, 10**6), (5, 6, 150), (2, 3, 3)], ids=str)
-@pytest.mark.parametrize("epsilon", [1e-6, 0.37, 8.0, 100.0])
+@pytest.mark.parametrize("epsilon", [2e-5, 0.37, 8.0, 100.0])
 @pytest.mark.parametrize("multivariate", [False, True])
 def test_optimal_budgets_agree_with_fifty_digits(k, epsilon, multivariate):
     split = allocation.omrr if multivariate else allocation.obrr
@@ -74,7 +73,11 @@ def test_marginal_errors_are_equal_at_the_optimum(multivariate, k, epsilon):
     found = (allocation.omrr if multivariate else allocation.obrr)(k, epsilon)
     marginal = conditions(k, map(float, found), multivariate)
     # d log marginal / d log b is at most 3 + 3 b in size, so this bounds the relative error of b by about 1e-12.
-    assert max(marginal) / min(marginal) - 1 < 1e-12 * (3 + 3 * max(found))
+    free = found > allocation.LEAST
+    # Who has the least budget would have less, were it allowed; all others' errors fall equally fast.
+    equal = [m for m, f in zip(marginal, free, strict=True) if f]
+    assert max(equal) / min(equal) - 1 < 1e-12 * (3 + 3 * max(found)) + (not free.all()) * 1e-9
+    assert max(marginal) <= max(equal) * (1 + 1e-9)
     assert (found > 0).all()
     order = np.argsort(k, kind="stable")
     assert (np.diff(found[order]) >= 0).all()
@@ -83,10 +86,11 @@ def test_marginal_errors_are_equal_at_the_optimum(multivariate, k, epsilon):
 
 @each_split
 @settings(max_examples=200)
-@given(k=domains, epsilon=st.one_of(budgets, st.floats(1e-9, 690)), seed=st.integers(0, 2**32))
+@given(k=domains, epsilon=st.one_of(budgets, st.floats(1e-7, 690)), seed=st.integers(0, 2**32))
 def test_no_order_of_summation_exceeds_the_budget(split, k, epsilon, seed):
     b = split(k, epsilon)
     assert b.shape == (len(k),)
+    assert b.min() >= allocation.LEAST
     rng = np.random.default_rng(seed)
     assert sum(map(Fraction, b.tolist())) <= Fraction(epsilon)
     for order in (b, np.sort(b), np.sort(b)[::-1], rng.permutation(b), rng.permutation(b)):
@@ -101,11 +105,23 @@ def test_no_order_of_summation_exceeds_the_budget(split, k, epsilon, seed):
 @each_split
 def test_a_hundred_thousand_attributes_do_not_exceed_the_budget(split):
     k = np.random.default_rng(1).integers(2, 10**6, 100_000)
-    for epsilon in (1e-6, 0.1, 1.0, 100.0):
+    for epsilon in (2e-4, 0.1, 1.0, 100.0):
         b = split(k, epsilon)
         for order in (b, np.sort(b), np.sort(b)[::-1]):
             assert max(sum(order.tolist()), math.fsum(order), order.sum(), np.cumsum(order)[-1]) <= epsilon
         assert math.fsum(b) >= epsilon * (1 - 2e-10)
+
+
+@each_split
+def test_the_least_budget_of_a_report_is_never_undercut(split):
+    for k, epsilon in (((2, 10**6), 1e-6), ((2, 2**63), 1e-6), ((2, 10**9, 5), 1e-8), ((2, 3), 2.0000001e-9)):
+        b = split(k, epsilon)
+        assert b.min() >= allocation.LEAST
+        assert epsilon * (1 - 1e-14) <= math.fsum(b) <= epsilon
+    with pytest.raises(ValueError, match=r"epsilon must be at least 1e-09 for each of 2 attributes; got 1\.9e-09"):
+        split((2, 3), 1.9e-9)
+    with pytest.raises(ValueError, match=r"k must be integers of at most 2\*\*63; got 10+$"):
+        split((2, 10**155), 1.0)
 
 
 @each_split
@@ -184,9 +200,9 @@ def test_bad_budgets_are_refused(split, epsilon):
 # The mechanisms.
 
 K = (3, 2, 4)
-MECHANISMS = [make(k=K, epsilon=3.0) for make in (BRR, MRR, OBRR, OMRR)]
-MECHANISMS.append(Split(oracles=(GRR(k=3, epsilon=1.0), SUE(k=2, epsilon=0.5), OUE(k=4, epsilon=1.5)), epsilon=3.0))
-each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=["BRR", "MRR", "OBRR", "OMRR", "mixed"])
+FAMILIES = [SPL, BRR, MRR, OBRR, OMRR]
+MECHANISMS = [make(k=K, epsilon=3.0) for make in FAMILIES]
+each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 TABLE = np.arange(24).reshape(K) % 3
 POPULATION = Population.from_counts(TABLE)
 
@@ -220,15 +236,56 @@ def test_simulate_and_perturb_have_the_stated_law(mechanism):
 def test_shapes_and_types(mechanism):
     rng = np.random.default_rng(3)
     reports = mechanism.perturb(POPULATION.users(), rng=rng)
-    assert [len(y) for y in reports] == [POPULATION.n] * 3
+    assert reports.shape == (POPULATION.n, 9 if isinstance(mechanism, (BRR, OBRR)) else 3)
+    assert reports.dtype == np.uint8
     assert [e.shape for e in mechanism.estimate(reports)] == [(k,) for k in K]
     assert [s.shape for s in mechanism.simulate(POPULATION, rng=rng, runs=4)] == [(4, k) for k in K]
     again = mechanism.perturb(POPULATION.users(), rng=np.random.default_rng(4))
-    same = mechanism.perturb(POPULATION.users(), rng=np.random.default_rng(4))
-    assert all(np.array_equal(a, b) for a, b in zip(again, same, strict=True))
+    assert np.array_equal(again, mechanism.perturb(POPULATION.users(), rng=np.random.default_rng(4)))
     assert math.fsum(o.epsilon for o in mechanism.oracles) <= mechanism.epsilon
     with pytest.raises(AttributeError):
         mechanism.epsilon = 1.0
+
+
+@each_mechanism
+def test_a_mechanism_is_its_parameters(mechanism):
+    assert eval(repr(mechanism)) == mechanism
+    assert pickle.loads(pickle.dumps(mechanism)) == mechanism
+    assert hash(mechanism) == hash(type(mechanism)(k=list(K), epsilon=3.0))
+    assert mechanism != type(mechanism)(k=K, epsilon=2.0)
+    assert (mechanism == SPL(k=K, epsilon=3.0)) == isinstance(mechanism, SPL)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_domains_that_are_served(family):
+    for k in ((2,), (3, 2), [5, 5, 5]):
+        assert family.serves(k)
+        assert family(k=k, epsilon=1.0).k == tuple(k)
+    for k in (2, (), (1,), (2, 1), "ab", None, 2.5):
+        assert not family.serves(k)
+        with pytest.raises((TypeError, ValueError), match="k must"):
+            family(k=k, epsilon=1.0)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+@given(d=st.integers(1, 60), epsilon=st.floats(1e-6, 700))
+def test_no_split_is_refused_by_its_own_oracles(family, d, epsilon):
+    mechanism = family(k=tuple(range(2, d + 2)), epsilon=epsilon)
+    assert len(mechanism.oracles) == d
+    assert sum(map(Fraction, mechanism.budgets)) <= Fraction(epsilon)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
+def test_the_channel_has_the_law_of_the_reports(family):
+    mechanism = family(k=(3, 2), epsilon=2.0)
+    matrix, reports = mechanism.channel(), mechanism.reports()
+    assert math.log(channel.privacy_ratio(matrix)) == pytest.approx(2.0, rel=1e-12)
+    for row, record in zip(matrix, np.ndindex(3, 2), strict=True):
+        y = mechanism.perturb(np.tile(record, (4_000, 1)), rng=np.random.default_rng(1))
+        assert check.law_z(y, dict(zip(map(tuple, reports), row, strict=True))) < 5
+    assert check.law_z(y, dict(zip(map(tuple, reports), matrix[0], strict=True))) > 5
+    with pytest.raises(ValueError, match="channel must have at most"):
+        family(k=(3000, 3000), epsilon=2.0).channel()
 
 
 @pytest.mark.parametrize(("make", "error", "scale"), [
@@ -248,32 +305,27 @@ def test_the_whole_report_spends_the_budget():
     x = Fraction(2)  # exp of each per-bit budget: two attributes of two bits' change each
     whole = channel.tensor(*(unary.channel(*unary.sue_probabilities(x), k) for k in (2, 3)))
     assert channel.privacy_ratio(whole) == x**4
-    mechanism = OBRR(k=(2, 3), epsilon=1.7)
-    whole = channel.tensor(*(unary.channel(*o.probabilities, o.k) for o in mechanism.oracles))
-    assert math.log(channel.privacy_ratio(whole)) == pytest.approx(1.7, rel=1e-12)
-    mechanism = OMRR(k=(2, 3), epsilon=1.7)
-    whole = channel.tensor(*(grr.channel(math.exp(o.epsilon), o.k) for o in mechanism.oracles))
-    assert math.log(channel.privacy_ratio(whole)) == pytest.approx(1.7, rel=1e-12)
 
 
 def test_bad_mechanism_input_is_refused():
-    with pytest.raises(ValueError, match="oracles must hold at least one"):
-        Split(oracles=(), epsilon=1.0)
-    with pytest.raises(ValueError, match=r"oracles must spend at most epsilon = 1\.0 together; got 1\.5"):
-        Split(oracles=(GRR(k=2, epsilon=0.5), GRR(k=2, epsilon=1.0)), epsilon=1.0)
     mechanism = OMRR(k=(2, 3), epsilon=1.0)
     with pytest.raises(ValueError, match="x must be from 0 to 1 in column 0; got 2 in row 0"):
         mechanism.perturb([[2, 2]], rng=np.random.default_rng(1))
     with pytest.raises(ValueError, match="population must have domain sizes"):
         mechanism.variance(Population.from_counts([1, 1]))
-    with pytest.raises(ValueError, match="y must be a list of 2 arrays"):
-        mechanism.estimate(np.array([0, 1, 1]))
-    with pytest.raises(ValueError, match="y must hold as many reports"):
-        mechanism.estimate([np.array([0, 1]), np.array([0])])
+    with pytest.raises(ValueError, match="y must have at least one row and 2 columns"):
+        mechanism.estimate([np.array([0, 1, 1])])
+    with pytest.raises(ValueError, match="y must be from 0 to 1 in column 4; got 2 in row 0"):
+        OBRR(k=(2, 3), epsilon=1.0).estimate([[0, 0, 0, 1, 2]])
     with pytest.raises(TypeError, match="rng must be"):
         mechanism.perturb([[0, 0]], rng=1)
     with pytest.raises(TypeError):
         OMRR((2, 3), 1.0)
+
+
+def test_the_splits_are_reachable_beside_the_mechanisms():
+    for name in ("brr", "mrr", "obrr", "omrr"):
+        assert getattr(splitting, name) is getattr(allocation, name)
 
 
 # The paper's own route.

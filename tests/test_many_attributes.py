@@ -188,8 +188,8 @@ each_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: fam
 
 
 @each_family
-@pytest.mark.parametrize("k", [3, (3,), (3, 1), (3, 2.0), (), None, "ab", (True, 2)])
-def test_domains_that_are_not_two_or_more_sizes_are_refused(family, k):
+@pytest.mark.parametrize("k", [3, (1,), (3, 1), (3, 2.0), (), None, "ab", (True, 2)])
+def test_domains_that_are_not_sizes_of_at_least_two_are_refused(family, k):
     with pytest.raises((TypeError, ValueError), match=r"k must .*; got"):
         family(k=k, epsilon=1.0)
 
