@@ -20,8 +20,6 @@ from ldp_lib.allocation import brr, mrr, obrr, omrr
 from ldp_lib.inputs import check_records
 from ldp_lib.population import Population, marginal_frequencies, marginal_populations
 
-__all__ = ["BRR", "MRR", "OBRR", "OMRR", "SPL", "brr", "channel", "mrr", "obrr", "omrr"]
-
 
 def channel(root, k):
     """Return the channel from whole records to whole reports, both in lexicographic order.
