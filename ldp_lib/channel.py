@@ -33,12 +33,6 @@ def check_channel(channel):
     return matrix
 
 
-def require_small(inputs, reports):
-    """Raise ValueError unless a channel with so many inputs and reports can be written out: at most 2**22 entries."""
-    if inputs * reports > 2**22:
-        raise ValueError(f"channel must have at most 2**22 entries to be written out; got {inputs} by {reports}")
-
-
 def privacy_ratio(channel):
     """Return the largest Pr[y | x] / Pr[y | x'] over all inputs x, x' and reports y: exp(epsilon), exactly.
 

@@ -145,14 +145,6 @@ def check_attributes(k, least=2):
     return sizes
 
 
-def are_attributes(k, least=1):
-    """Return whether `check_attributes` accepts the domain."""
-    try:
-        return bool(check_attributes(k, least))
-    except (TypeError, ValueError):
-        return False
-
-
 def check_population(population, k):
     """Raise ValueError unless the population has the domain sizes `k`."""
     if population.k != k:

@@ -103,7 +103,7 @@ def _population(k):
     if isinstance(k, tuple) and math.prod(k) > 1_000:
         steps = np.arange(40)[:, None] * np.array([1, *k[:-1]])
         return Population.from_records(np.vstack([steps % np.array(k), np.zeros((20, len(k)), int)]), k=k)
-    if isinstance(k, tuple):
+    if isinstance(k, tuple) and len(k) > 1:
         counts = np.resize([1, 0, 3, 2, 20], k)
         counts[-1] *= np.arange(k[-1]) != 1
         return Population.from_counts(counts)

@@ -56,7 +56,7 @@ class _Split:
     @classmethod
     def serves(cls, k) -> bool:
         """Return whether the class can serve this domain: a tuple of at least one size of at least 2."""
-        return inputs.are_attributes(k)
+        return inputs.are_sizes(k)
 
     @cached_property
     def budgets(self) -> tuple[float, ...]:
@@ -67,6 +67,11 @@ class _Split:
     def oracles(self) -> tuple:
         """The d mechanisms for one attribute."""
         return tuple(self.oracle(k=size, epsilon=b) for size, b in zip(self.k, self.budgets, strict=True))
+
+    @property
+    def probabilities(self) -> list[tuple[float, float]]:
+        """For each attribute p and q, with which a report supports the user's own value, and any other one."""
+        return [oracle.probabilities for oracle in self.oracles]
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one row a user: the attributes' reports side by side.
@@ -116,8 +121,14 @@ class _Split:
 
     def channel(self) -> np.ndarray:
         """Return the channel from records, in lexicographic order, to reports, in the order of `reports`."""
-        channels.require_small(math.prod(self.k), math.prod(self._sizes))
-        return channels.tensor(*(self._part(size, b) for size, b in zip(self.k, self.budgets, strict=True)))
+        inputs.check_cells(math.prod(self.k), math.prod(self._sizes))
+        return channels.tensor(*(oracle.channel() for oracle in self.oracles))
+
+    def reports(self) -> np.ndarray:
+        """Return all reports, one a row; the last attribute's changes fastest."""
+        inputs.check_cells(math.prod(self.k), math.prod(self._sizes))
+        parts = itertools.product(*(oracle.reports() for oracle in self.oracles))
+        return np.array([np.hstack(row) for row in parts], inputs.small_dtype(max(self._sizes)))
 
     def _alone(self, population):
         inputs.check_population(population, self.k)
@@ -127,17 +138,7 @@ class _Split:
 class _Values(_Split):
     """Report values, through generalized randomized response."""
 
-    oracle: ClassVar[Callable] = staticmethod(grr.GRR)
-
-    @property
-    def probabilities(self) -> list[tuple[float, float]]:
-        """For each attribute p and q, with which a report is the user's own value, and any other one."""
-        return [grr.probabilities(math.exp(b), size) for size, b in zip(self.k, self.budgets, strict=True)]
-
-    def reports(self) -> np.ndarray:
-        """Return all reports, one a row, in lexicographic order."""
-        channels.require_small(1, math.prod(self.k))
-        return np.array(list(np.ndindex(*self.k)), inputs.small_dtype(max(self.k)))
+    oracle: ClassVar[type] = grr.GRR
 
     @property
     def _sizes(self):
@@ -151,26 +152,11 @@ class _Values(_Split):
     def _own(part):
         return part[:, 0]
 
-    @staticmethod
-    def _part(size, budget):
-        return grr.channel(math.exp(budget), size)
-
 
 class _Bits(_Split):
     """Report bits, through symmetric unary encoding."""
 
-    oracle: ClassVar[Callable] = staticmethod(unary.SUE)
-
-    @property
-    def probabilities(self) -> list[tuple[float, float]]:
-        """For each attribute p and q, with which the bit of the user's value, and any other bit, is reported as 1."""
-        return [unary.sue_probabilities(math.exp(b / 2)) for b in self.budgets]
-
-    def reports(self) -> np.ndarray:
-        """Return all reports, one a row: the last attribute's bits change fastest, and of these the first."""
-        channels.require_small(1, math.prod(self._sizes))
-        bits = [(np.arange(2**size)[:, None] >> np.arange(size) & 1).astype(np.uint8) for size in self.k]
-        return np.array([np.concatenate(parts) for parts in itertools.product(*bits)])
+    oracle: ClassVar[type] = unary.SUE
 
     @cached_property
     def _sizes(self):
@@ -183,10 +169,6 @@ class _Bits(_Split):
     @staticmethod
     def _own(part):
         return part
-
-    @staticmethod
-    def _part(size, budget):
-        return unary.channel(*unary.sue_probabilities(math.exp(budget / 2)), size)
 
 
 class SPL(_Values):

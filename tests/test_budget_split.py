@@ -258,9 +258,9 @@ def test_a_mechanism_is_its_parameters(mechanism):
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 def test_domains_that_are_served(family):
-    for k in ((2,), (3, 2), [5, 5, 5]):
+    for k in ((2,), (3, 2), (5, 5, 5)):
         assert family.serves(k)
-        assert family(k=k, epsilon=1.0).k == tuple(k)
+        assert family(k=list(k), epsilon=1.0).k == k
     for k in (2, (), (1,), (2, 1), "ab", None, 2.5):
         assert not family.serves(k)
         with pytest.raises((TypeError, ValueError), match="k must"):
@@ -284,7 +284,7 @@ def test_the_channel_has_the_law_of_the_reports(family):
         y = mechanism.perturb(np.tile(record, (4_000, 1)), rng=np.random.default_rng(1))
         assert check.law_z(y, dict(zip(map(tuple, reports), row, strict=True))) < 5
     assert check.law_z(y, dict(zip(map(tuple, reports), matrix[0], strict=True))) > 5
-    with pytest.raises(ValueError, match="channel must have at most"):
+    with pytest.raises(ValueError, match="k must be small for a channel"):
         family(k=(3000, 3000), epsilon=2.0).channel()
 
 

@@ -18,7 +18,7 @@ from ldp_lib.jrr.protocols import ServerProtocol, ShuffleProtocol
 from ldp_lib.jrr.signed import SignedRR
 from ldp_lib.population import Population
 from ldp_lib.product import RRIndependent, RRJoint
-from ldp_lib.splitting import SPL
+from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, SPL
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
 MECHANISMS = [
@@ -29,9 +29,13 @@ MECHANISMS = [
     OUE(k=4, epsilon=1.0),
     UnaryEncoding(k=3, epsilon=2.0, q=0.4),
     OLH(k=6, epsilon=1.0),
+    SPL(k=(2, 3, 4), epsilon=2.0),
+    BRR(k=(3, 2), epsilon=2.0),
+    MRR(k=(4,), epsilon=1.0),
+    OBRR(k=(2, 3), epsilon=3.0),
+    OMRR(k=(2, 5), epsilon=1.5),
 ]
 UNDER_THE_OLD_CONTRACT = [
-    SPL(k=(2, 3, 4), epsilon=2.0),
     RSFD(k=(2, 3, 4), epsilon=1.0),
     RSRFD(k=(3, 2), epsilon=2.0, priors=((0.7, 0.0, 0.3), (0.4, 0.6))),
     RRIndependent(k=(2, 3, 4), channels=(0.5, 2.0, 1.0)),
