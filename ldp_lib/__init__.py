@@ -11,12 +11,14 @@ from ldp_lib.hashing import OLH
 from ldp_lib.inputs import NoExactMoments
 from ldp_lib.mechanism import Mechanism, check_mechanism
 from ldp_lib.population import Population
+from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, SPL
+from ldp_lib.subset import SubsetSelection
 from ldp_lib.two_phase import TwoPhaseRSRFD
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
 __version__ = "0.1.0"
-MECHANISMS = [RR, GRR, SUE, OUE, UnaryEncoding, OLH, SPL, BRR, MRR, OBRR, OMRR]
+MECHANISMS = [RR, GRR, SUE, OUE, UnaryEncoding, OLH, SubsetSelection, OneQuestion, AskSome, SPL, BRR, MRR, OBRR, OMRR]
 """Every mechanism: those of one attribute, then those of several."""
 
 __all__ = [
@@ -33,12 +35,15 @@ __all__ = [
     "RSRFD",
     "SPL",
     "SUE",
+    "AskSome",
     "CondRR",
     "CorrRR",
     "Mechanism",
     "NoExactMoments",
+    "OneQuestion",
     "Population",
     "SecondPhase",
+    "SubsetSelection",
     "TwoPhaseRSRFD",
     "UnaryEncoding",
     "check_mechanism",

@@ -18,7 +18,9 @@ from ldp_lib.jrr.protocols import ServerProtocol, ShuffleProtocol
 from ldp_lib.jrr.signed import SignedRR
 from ldp_lib.population import Population
 from ldp_lib.product import RRIndependent, RRJoint
+from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, SPL
+from ldp_lib.subset import SubsetSelection
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
 MECHANISMS = [
@@ -29,6 +31,14 @@ MECHANISMS = [
     OUE(k=4, epsilon=1.0),
     UnaryEncoding(k=3, epsilon=2.0, q=0.4),
     OLH(k=6, epsilon=1.0),
+    SubsetSelection(k=5, epsilon=0.7),
+    SubsetSelection(k=4, epsilon=2.0, size=3),
+    OneQuestion(k=(2, 4, 3), epsilon=0.6),
+    OneQuestion(k=(5,), epsilon=1.0, groups=False),
+    OneQuestion(k=(2, 3), epsilon=1.0, oracle=OUE, weights=(1, 3), groups=False),
+    AskSome(k=(2, 3, 4), epsilon=1.0, m=2),
+    AskSome(k=(3, 4), epsilon=0.5),
+    AskSome(k=(2, 3), epsilon=2.0, m=2, sizes=(1, 2), groups=False),
     SPL(k=(2, 3, 4), epsilon=2.0),
     BRR(k=(3, 2), epsilon=2.0),
     MRR(k=(4,), epsilon=1.0),

@@ -1,0 +1,229 @@
+"""Several questions a user, answered together: one product of sets, which holds the answers with better odds."""
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from ldp_lib import inputs, pure, subset
+from ldp_lib.population import Population, marginal_frequencies
+from ldp_lib.sampled import dealing, formulas
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskSome:
+    """Ask each user about m attributes, at the whole budget for all answers together; the report says which.
+
+    The report is a set of values for each of the m attributes. If the sets hold all of the user's values, the report is
+    e times as likely as if they do not. One attribute is subset selection, `OneQuestion`; all attributes with sizes 1
+    is randomized response on the whole record, `RRJoint`.
+
+    Parameters
+    ----------
+    k : sequence of d ints
+        Domain sizes, each at least 2.
+    epsilon : float
+        Privacy budget of one user's whole report, finite and above 0.
+    m : int, optional
+        Number of attributes that each user is asked, 1 to d.
+    sizes : sequence of d ints, optional
+        Number of values in each attribute's set, 1 to k_j - 1.
+    weights : sequence of numbers, optional
+        How often each choice of m attributes is asked, in lexicographic order (`questions`); divided by their sum. Some
+        may be 0, but each attribute must be asked.
+    groups : bool
+        True: users are dealt at random into groups of the planned sizes, and the users who were asked are counted.
+        False: each user draws the question alone, and the expected numbers stand in.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is of the wrong type or out of range.
+
+    Notes
+    -----
+    What is not given is chosen by the exact error, `formulas.best_design`: the largest total variance over all
+    populations. Chapter `one_question`. An attribute's estimate adds up all its reports, each weighted by the square of
+    its question's `keep`, which is best at given sizes.
+    """
+
+    k: tuple
+    epsilon: float
+    m: int | None = None
+    sizes: tuple | None = None
+    weights: tuple | None = None
+    groups: bool = True
+    has_exact_moments: ClassVar[bool] = True
+
+    def __post_init__(self):
+        object.__setattr__(self, "k", dealing.check_several(self.k))
+        inputs.require(epsilon=self.epsilon)
+        d, sizes = len(self.k), self.sizes
+        if self.m is not None and (isinstance(self.m, bool) or not isinstance(self.m, (int, np.integer))):
+            raise TypeError(f"m must be an integer from 1 to d = {d}; got {self.m!r}")
+        if self.m is not None and not 1 <= self.m <= d:
+            raise ValueError(f"m must be an integer from 1 to d = {d}; got {self.m!r}")
+        if sizes is not None:
+            if np.shape(sizes) != (d,):
+                raise ValueError(f"sizes must have one entry for each of {d} attributes; got {sizes!r}")
+            for size, values in zip(sizes, self.k, strict=True):
+                subset.check_size(size, values)
+            sizes = tuple(map(int, sizes))
+        if self.weights is not None and self.m is None:
+            raise ValueError(f"weights must come with m, which says what they weigh; got weights {self.weights!r}")
+        m, sizes, weights = formulas.best_design(math.exp(self.epsilon), self.k, self.m, sizes)
+        weights = dealing.check_weights(weights if self.weights is None else self.weights, math.comb(d, m))
+        for name, value in (("m", m), ("sizes", sizes), ("weights", weights)):
+            object.__setattr__(self, name, value)
+        if (np.array(weights) @ formulas.concerns(d, m) == 0).any():
+            raise ValueError(f"weights must be above 0 for at least one question about each attribute; got {weights}")
+        dealing.check_bool(groups=self.groups)
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is a tuple of domain sizes of one attribute or more."""
+        return inputs.are_sizes(k)
+
+    @property
+    def questions(self) -> np.ndarray:
+        """All choices of m attributes in lexicographic order, shape (Q, m)."""
+        return formulas.questions(len(self.k), self.m)
+
+    @cached_property
+    def keep(self) -> np.ndarray:
+        """For each question the chance that its sets are drawn to hold the truth, not among all; shape (Q,)."""
+        return formulas.keep_probabilities(math.exp(self.epsilon), self.k, self.sizes, self.m)
+
+    def probabilities(self, j) -> tuple:
+        """Return p and q of attribute j, and the questions that concern it: three arrays of shape (Q_j,)."""
+        concern = np.flatnonzero(formulas.concerns(len(self.k), self.m)[:, j])
+        return *formulas.support_probabilities(self.keep[concern], self.k[j], self.sizes[j]), concern
+
+    @cached_property
+    def _dtype(self):
+        sets = (inputs.small_dtype(max(self.k)), (self.m, max(self.sizes)))
+        return np.dtype([("asked", inputs.small_dtype(len(self.weights))), ("sets", *sets)])
+
+    def channel(self) -> np.ndarray:
+        """Return the channel from records in lexicographic order to `outcomes`, as floats."""
+        columns = sum(math.prod(math.comb(self.k[j], self.sizes[j]) for j in asked) for asked in self.questions)
+        inputs.check_cells(math.prod(self.k), columns)
+        sets = [subset.all_sets(k, size) for k, size in zip(self.k, self.sizes, strict=True)]
+        records, blocks, e = np.indices(self.k).reshape(len(self.k), -1), [], math.exp(self.epsilon)
+        for asked, weight in zip(self.questions, self.weights, strict=True):
+            inside = np.ones((records.shape[1], 1), bool)
+            for j in asked:
+                holds = (sets[j] == records[j][:, None, None]).any(axis=2)
+                inside = (inside[:, :, None] & holds[:, None, :]).reshape(len(inside), -1)
+            odds = np.where(inside, e, 1)
+            blocks.append(weight * odds / odds[0].sum())
+        return np.hstack(blocks)
+
+    def outcomes(self) -> np.ndarray:
+        """Return all reports of one user, in the order of the channel's columns."""
+        sets, parts = [subset.all_sets(k, size) for k, size in zip(self.k, self.sizes, strict=True)], []
+        for number, asked in enumerate(self.questions):
+            choices = list(itertools.product(*(sets[j] for j in asked)))
+            parts.append(np.zeros(len(choices), self._dtype))
+            parts[-1]["asked"] = number
+            for place, j in enumerate(asked):
+                parts[-1]["sets"][:, place, : self.sizes[j]] = [choice[place] for choice in choices]
+        return np.concatenate(parts)
+
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+        """Return one report a user.
+
+        Parameters
+        ----------
+        x : array_like of int, shape (n, d)
+            The users' records; column j holds values 0 to k_j - 1.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        structured array, shape (n,)
+            Fields `asked`, the row of `questions`, and `sets`, shape (m, largest size): one set of ascending values for
+            each attribute asked, filled up with zeros.
+        """
+        inputs.require(rng=rng)
+        x = inputs.check_records(x, self.k)
+        y = np.zeros(len(x), self._dtype)
+        y["asked"] = dealing.deal(len(x), self.weights, self.groups, rng)
+        told = rng.random(len(x)) < self.keep[y["asked"]]
+        for j, (k, size) in enumerate(zip(self.k, self.sizes, strict=True)):
+            who, place = self._asked(y["asked"], j)
+            if who.size:
+                y["sets"][who, place, :size] = subset.draw_sets(x[who, j], told[who], k, size, rng)
+        return y
+
+    def _asked(self, asked, j):
+        """The users who were asked attribute j, and the place of its set in their reports."""
+        places = (self.questions == j) @ np.arange(1, self.m + 1) - 1
+        who = np.flatnonzero(places[asked] >= 0)
+        return who, places[asked[who]]
+
+    def estimate(self, y) -> list:
+        """Return unbiased frequencies, one array (k_j,) for each attribute, from the reports of `perturb`.
+
+        An attribute that nobody was asked gets 1/k for each value.
+        """
+        y = dealing.check_reports(y, self._dtype, len(self.weights))
+        dealt, counts = np.bincount(y["asked"], minlength=len(self.weights)), []
+        for j, (k, size) in enumerate(zip(self.k, self.sizes, strict=True)):
+            who, place = self._asked(y["asked"], j)
+            sets = subset.check_sets(y["sets"][who, place, :size], k, size) if who.size else np.zeros((0, size), int)
+            cells = y["asked"][who, None].astype(np.int64) * k + sets
+            counts.append(np.bincount(cells.ravel(), minlength=len(self.weights) * k).reshape(-1, k))
+        return self._estimates(counts, dealt, len(y))
+
+    def _estimates(self, counts, dealt, n):
+        """Estimates from how many sets hold each value, shape (..., Q, k_j), by question, and how many were asked."""
+        estimates = []
+        for j, count in enumerate(counts):
+            p, q, concern = self.probabilities(j)
+            pull, size = self.keep[concern] ** 2, dealt[..., concern]
+            total = (pull / (p - q)) @ (count[..., concern, :] - (size * q)[..., None])
+            expected = n * np.array(self.weights)[concern]
+            estimates.append(dealing.centred_estimate(total, size, expected, pull, self.groups))
+        return estimates
+
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
+        """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
+
+        The cost grows with distinct records times questions, not with the users.
+        """
+        inputs.require(rng=rng, runs=runs)
+        inputs.check_population(population, self.k)
+        told = [np.zeros((runs, len(self.weights), k), np.int64) for k in self.k]
+        sizes = np.zeros((runs, len(self.weights)), np.int64)
+        for record, dealt in dealing.deal_records(population, self.weights, self.groups, rng=rng, runs=runs):
+            kept = rng.binomial(dealt, self.keep)
+            sizes += dealt
+            for j, value in enumerate(record):
+                told[j][:, :, value] += kept
+        free = sizes - told[0].sum(axis=2)
+        counts = [np.zeros_like(part) for part in told]
+        for question, asked in enumerate(self.questions):
+            for j in asked:
+                drawn = subset.simulate_counts(told[j][:, question], free[:, question], self.sizes[j], rng)
+                counts[j][:, question] = drawn
+        return self._estimates(counts, sizes, population.n)
+
+    def mean(self, population: Population) -> list:
+        """Return the exact expectation of the estimate, the true frequencies: one array (k_j,) for each attribute."""
+        inputs.check_population(population, self.k)
+        return marginal_frequencies(population)
+
+    def variance(self, population: Population) -> list:
+        """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
+        variances = []
+        for j, f in enumerate(self.mean(population)):
+            p, q, concern = self.probabilities(j)
+            noise, pull = pure.variance(f, 1, p[:, None], q[:, None]), self.keep[concern] ** 2
+            how = (population.n, self.weights, concern, pull, self.groups)
+            variances.append(dealing.centred_variance(f, noise, *how))
+        return variances

@@ -1,0 +1,359 @@
+"""One question and several: dealing, exact laws by enumeration, the best weights and sizes, bad input."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ldp_lib import channel, check, grr, pure, subset
+from ldp_lib.datasets import load_adult
+from ldp_lib.grr import GRR
+from ldp_lib.hashing import OLH
+from ldp_lib.population import Population
+from ldp_lib.product import RRJoint
+from ldp_lib.sampled import AskSome, OneQuestion, dealing, formulas
+from ldp_lib.subset import SubsetSelection
+from ldp_lib.unary import OUE
+
+
+def flat(estimate):
+    return np.concatenate(estimate, axis=-1)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 1000])
+@pytest.mark.parametrize("weights", [(1.0,), (0.5, 0.5), (0.2, 0.3, 0.5), (0.01, 0.01, 0.98), (0.35, 0.0, 0.65)])
+def test_group_sizes_are_the_expected_ones_rounded(n, weights):
+    expected = n * np.array(weights)
+    chances, sizes = dealing.group_sizes(expected)
+    assert abs(chances.sum() - 1) < 1e-12
+    assert chances.min() > 0
+    assert (sizes.sum(axis=1) == n).all()
+    assert (np.abs(sizes - expected) < 1 + 1e-9).all()
+    assert np.allclose(chances @ sizes, expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("groups", [True, False])
+def test_records_are_dealt_as_users_are(groups):
+    """Three users, two of one record: how many of each record get each question, users against records."""
+    weights, rng = (0.3, 0.2, 0.5), np.random.default_rng(1)
+    population = Population.from_counts([[2, 0], [0, 1]])
+    asked = np.array([dealing.deal(3, weights, groups, rng) for _ in range(40_000)])
+    by_user = np.stack([[(part == q).sum(axis=1) for q in range(3)] for part in (asked[:, :2], asked[:, 2:])])
+    dealt = dealing.deal_records(population, weights, groups, rng=rng, runs=40_000)
+    by_record = np.stack([part.T for _, part in dealt])
+    codes = [(part.reshape(6, -1).T @ 4 ** np.arange(6))[:, None] for part in (by_user, by_record)]
+    law = exact_dealing(weights, groups)
+    assert all(check.law_z(code, law) < 5 for code in codes)
+    foil = exact_dealing((0.33, 0.2, 0.47), groups)
+    assert all(check.law_z(code, foil) > 5 for code in codes)
+
+
+def exact_dealing(weights, groups):
+    law = {}
+    chances, sizes = dealing.group_sizes(3 * np.array(weights))
+    for asked in itertools.product(range(3), repeat=3):
+        numbers = tuple(asked.count(q) for q in range(3))
+        if groups:
+            ways = math.factorial(3) / math.prod(map(math.factorial, numbers))
+            chance = sum(c for c, size in zip(chances, sizes, strict=True) if tuple(size) == numbers) / ways
+        else:
+            chance = math.prod(weights[q] for q in asked)
+        cell = [asked[:2].count(q) for q in range(3)] + [asked[2:].count(q) for q in range(3)]
+        code = (sum(c * 4**i for i, c in enumerate(cell)),)
+        law[code] = law.get(code, 0) + chance
+    return law
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_a_groups_variance_by_enumeration(size):
+    """All groups of the given size out of four users, all reports of each: exact fractions, no tolerance."""
+    e, k, x = Fraction(2), 3, [0, 0, 1, 2]
+    p, q = subset.probabilities(e, k, 2)
+    sets, matrix = list(itertools.combinations(range(k), 2)), subset.channel(e, k, 2)
+    first = second = Fraction(0)
+    groups = list(itertools.combinations(x, size))
+    for group in groups:
+        for reports in itertools.product(range(3), repeat=size):
+            chance = math.prod(matrix[u, y] for u, y in zip(group, reports, strict=True)) / len(groups)
+            estimate = pure.estimate(Fraction(sum(0 in sets[y] for y in reports)), size, p, q)
+            first, second = first + chance * estimate, second + chance * estimate**2
+    f = Fraction(1, 2)
+    assert first == f
+    assert second - first**2 == formulas.group_variance(f, 4, size, p, q)
+
+
+ONE_USER = [
+    OneQuestion(k=(2, 3), epsilon=1.0),
+    OneQuestion(k=(2, 3), epsilon=1.0, groups=False, weights=(1, 4)),
+    OneQuestion(k=(4, 2), epsilon=0.5, oracle=(SubsetSelection(k=4, epsilon=0.5, size=2), OUE(k=2, epsilon=0.5))),
+    AskSome(k=(2, 3), epsilon=1.5, m=2),
+    AskSome(k=(2, 3, 3), epsilon=1.5, m=2, sizes=(1, 2, 1), weights=(1, 0, 2)),
+    AskSome(k=(2, 3), epsilon=1.5, m=1, groups=False),
+]
+
+
+@pytest.mark.parametrize("mechanism", ONE_USER, ids=repr)
+def test_the_channel_spends_exactly_epsilon_and_gives_the_stated_moments(mechanism):
+    matrix = mechanism.channel()
+    assert abs(math.log(channel.privacy_ratio(matrix)) - mechanism.epsilon) < 1e-9
+    records = list(itertools.product(*map(range, mechanism.k)))
+    outcomes = mechanism.outcomes()
+    assert matrix.shape == (len(records), len(outcomes))
+    values = np.array([flat(mechanism.estimate(outcomes[[y]])) for y in range(len(outcomes))])
+    for record, row in zip(records, matrix, strict=True):
+        alone = Population.from_records(np.array([record]), k=mechanism.k)
+        mean = row @ values
+        assert np.allclose(mean, flat(mechanism.mean(alone)), rtol=0, atol=1e-9)
+        assert np.allclose(row @ (values - mean) ** 2, flat(mechanism.variance(alone)), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("mechanism", ONE_USER, ids=repr)
+def test_reports_follow_the_channel(mechanism):
+    records = np.array(list(itertools.product(*map(range, mechanism.k))))
+    codes = {y.tobytes(): i for i, y in enumerate(mechanism.outcomes())}
+    rng, matrix = np.random.default_rng(5), mechanism.channel()
+    for u in (0, len(records) - 1):
+        drawn = [mechanism.perturb(records[[u]], rng=rng)[0].tobytes() for _ in range(3_000)]
+        seen = np.array([codes[y] for y in drawn])[:, None]
+        law = {(y,): r for y, r in enumerate(matrix[u]) if r > 0}
+        assert check.law_z(seen, law) < 5
+
+
+def enumerated(mechanism, users):
+    """Mean and variance of the estimate of a few users in groups: all deals, all reports, one after the other."""
+    outcomes, matrix = mechanism.outcomes(), mechanism.channel()
+    records = list(itertools.product(*map(range, mechanism.k)))
+    rows, asked = [matrix[records.index(x)] for x in users], outcomes["asked"]
+    weights = np.array(mechanism.weights)
+    chances, sizes = dealing.group_sizes(len(users) * weights)
+    first = second = total = 0
+    for deal in itertools.product(range(len(weights)), repeat=len(users)):
+        numbers = np.bincount(deal, minlength=len(weights))
+        ways = math.factorial(len(users)) / math.prod(map(math.factorial, numbers.tolist()))
+        chance = chances[(sizes == numbers).all(axis=1)].sum() / ways
+        if chance == 0:
+            continue
+        options = [np.flatnonzero(asked == q) for q in deal]
+        for reports in itertools.product(*options):
+            r = chance * math.prod(row[y] / weights[q] for row, y, q in zip(rows, reports, deal, strict=True))
+            estimate = flat(mechanism.estimate(outcomes[list(reports)]))
+            first, second, total = first + r * estimate, second + r * estimate**2, total + r
+    assert abs(total - 1) < 1e-9
+    return first, second - first**2
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "users"),
+    [
+        (OneQuestion(k=(2, 3), epsilon=1.0), [(0, 0), (0, 2), (1, 2)]),
+        (OneQuestion(k=(2, 2), epsilon=1.0, weights=(0.1, 0.9)), [(0, 0), (0, 1), (1, 1)]),
+        (OneQuestion(k=(2, 3, 2), epsilon=2.0, weights=(1, 1, 2)), [(0, 2, 1), (1, 2, 1)]),
+        (AskSome(k=(2, 2, 2), epsilon=1.0, m=2), [(0, 1, 1), (1, 1, 1)]),
+        (AskSome(k=(2, 3, 2), epsilon=1.0, m=2, weights=(1, 2, 1)), [(0, 2, 1), (1, 2, 0)]),
+        (AskSome(k=(2, 2, 3), epsilon=1.0, m=2, weights=(2, 3, 1)), [(0, 1, 1), (1, 1, 0), (1, 0, 1)]),
+    ],
+    ids=repr,
+)
+def test_groups_by_enumeration(mechanism, users):
+    population = Population.from_records(np.array(users), k=mechanism.k)
+    mean, variance = enumerated(mechanism, users)
+    assert np.allclose(mean, flat(mechanism.mean(population)), rtol=0, atol=1e-9)
+    assert np.allclose(variance, flat(mechanism.variance(population)), rtol=1e-9, atol=1e-9)
+
+
+def test_one_question_is_asking_one_of_several_and_the_joint_answer_asking_all():
+    population = Population.from_counts(np.arange(24).reshape(2, 3, 4) % 5)
+    one = OneQuestion(k=population.k, epsilon=0.4)
+    some = AskSome(k=population.k, epsilon=0.4, m=1, sizes=[part.size for part in one.oracle], weights=one.weights)
+    assert np.allclose(flat(one.variance(population)), flat(some.variance(population)), rtol=1e-12)
+    joint = RRJoint(k=population.k, channel=2.0)
+    everything = AskSome(k=population.k, epsilon=2.0, m=3, sizes=(1, 1, 1))
+    assert np.allclose(flat(joint.variance(population)), flat(everything.variance(population)), rtol=1e-9)
+
+
+def test_the_default_weights_are_best_against_the_worst_population():
+    k, rng = (2, 5, 16), np.random.default_rng(6)
+    mechanism = OneQuestion(k=k, epsilon=1.0)
+    errors = np.array([subset.error(math.e, size, subset.optimal_size(math.e, size)) for size in k])
+    assert np.allclose(mechanism.weights, np.sqrt(errors) / np.sqrt(errors).sum())
+    least = (errors / mechanism.weights).sum()
+    assert abs(least - np.sqrt(errors).sum() ** 2) < 1e-9
+    for _ in range(100):
+        assert (errors / rng.dirichlet(np.ones(3))).sum() >= least
+    n = 10**6
+    even = Population.from_records(np.stack([np.arange(80) % size for size in k], axis=1), k=k)
+    even = Population(records=even.records, counts=even.counts * n // 80, k=k)
+    drawn = n * sum(v.sum() for v in mechanism.variance(even)) + sum(1 - 1 / size for size in k)
+    assert abs(drawn / least - 1) < 1e-5
+
+
+def test_adult_at_epsilon_one():
+    adult = load_adult()
+    held = sum(v.sum() for v in OneQuestion(k=adult.k, epsilon=1.0).variance(adult))
+    drawn = held + sum((1 - (adult.select(j).frequencies ** 2).sum()) / adult.n for j in range(adult.d))
+    assert held < drawn < 0.0355
+
+
+def test_what_not_asking_everybody_costs():
+    """At a budget of 8, equal weights: 33 in groups of fixed size, 44 by own coins, 56 where counts are not centred."""
+    adult, d, e = load_adult(), 8, math.exp(8)
+    total = {
+        groups: adult.n
+        * sum(v.sum() for v in OneQuestion(k=adult.k, epsilon=8.0, weights=[1] * d, groups=groups).variance(adult))
+        for groups in (True, False)
+    }
+    pairs = [subset.probabilities(e, k, subset.optimal_size(e, k)) for k in adult.k]
+    own = [(p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2 for k, (p, q) in zip(adult.k, pairs, strict=True)]
+    asked = d * (d - 1) + d * sum(own)  # divide each user's (support - q) / (p - q) by 1/d, 0 if not asked
+    assert [round(t) for t in (total[True], total[False], asked)] == [33, 44, 56]
+    squares = [(adult.select(j).frequencies ** 2).sum() for j in range(d)]
+    assert math.isclose(
+        total[True], sum(d * t + (d - 1) * (1 - s) for t, s in zip(own, squares, strict=True)), rel_tol=1e-3
+    )
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("m", [1, 2, 3])
+def test_the_best_design_is_the_best_of_all_sizes(epsilon, m):
+    k, e = (2, 4, 5), math.exp(epsilon)
+    _, sizes, weights = formulas.best_design(e, k, m)
+
+    def total(sizes, weights):
+        keep = formulas.keep_probabilities(e, k, sizes, m)
+        return formulas.attribute_errors(k, sizes, m, keep, np.array(weights)).sum()
+
+    found = total(sizes, weights)
+    for tried in itertools.product(*(range(1, size) for size in k)):
+        _, _, best = formulas.best_design(e, k, m, tried)
+        assert found <= total(tried, best) * (1 + 1e-6)
+    rng = np.random.default_rng(7)
+    for _ in range(200):
+        other = 0.9 * np.array(weights) + 0.1 * rng.dirichlet(np.ones(len(weights)))
+        assert found <= total(sizes, other) * (1 + 1e-6)
+
+
+def test_several_answers_beat_one_at_large_budgets():
+    small, large = (AskSome(k=(3, 3, 3, 3), epsilon=x) for x in (0.5, 6.0))
+    assert small.m == 1
+    assert large.m > 1
+    assert len(set(large.weights)) == 1
+
+
+def test_the_default_oracle_has_the_least_error():
+    for epsilon in (0.5, 1.0, 2.0, 4.0):
+        for k in (2, 3, 7, 40):
+            default = OneQuestion(k=(k,), epsilon=epsilon).oracle[0]
+            errors = [
+                formulas.attribute_error(k, *part.probabilities)
+                for part in (default, GRR(k=k, epsilon=epsilon), OUE(k=k, epsilon=epsilon), OLH(k=k, epsilon=epsilon))
+            ]
+            assert errors[0] <= min(errors) * (1 + 1e-12)
+
+
+def test_an_attribute_that_nobody_was_asked_gets_the_same_share_for_each_value():
+    rng = np.random.default_rng(8)
+    for mechanism in (OneQuestion(k=(4, 3), epsilon=1.0), AskSome(k=(4, 3), epsilon=1.0, m=1, groups=False)):
+        y = mechanism.perturb(np.array([[3, 1]]), rng=rng)
+        estimate = mechanism.estimate(y)
+        silent = 1 - int(y["asked"][0])
+        assert np.array_equal(estimate[silent], np.full(mechanism.k[silent], 1 / mechanism.k[silent]))
+    alike = OneQuestion(k=(4, 3), epsilon=1.0)
+    y = alike.perturb(np.array([[3, 1]] * 9), rng=rng)
+    estimate = alike.estimate(y[y["asked"] == 0])
+    assert np.array_equal(estimate[1], np.full(3, 1 / 3))
+
+
+def test_reports_can_be_joined():
+    mechanism, rng = OneQuestion(k=(4, 9), epsilon=0.3), np.random.default_rng(9)
+    x = np.stack([rng.integers(4, size=400), rng.integers(9, size=400)], axis=1)
+    y = np.concatenate([mechanism.perturb(part, rng=rng) for part in np.split(x, 4)])
+    assert np.isfinite(flat(mechanism.estimate(y))).all()
+    assert y.dtype.itemsize == 1 + max(part.size for part in mechanism.oracle)
+
+
+def test_a_place_in_the_report_tells_nothing_about_the_truth():
+    """The own value is as often first as the law of sets says, whether it was drawn on purpose or not."""
+    mechanism = AskSome(k=(5, 5), epsilon=2.0, m=2, sizes=(2, 2))
+    y = mechanism.perturb(np.full((20_000, 2), 2), rng=np.random.default_rng(10))
+    sets = y["sets"][:, 0]
+    holds = sets[(sets == 2).any(axis=1)]
+    share = (holds[:, 0] == 2).mean()  # of the four sets with 2, two have it first
+    assert abs(share - 0.5) < 5 * math.sqrt(0.25 / len(holds))
+
+
+BAD = [
+    (OneQuestion, {"k": 5}, TypeError, "k must be a sequence"),
+    (OneQuestion, {"k": (5, 1)}, ValueError, "k must be"),
+    (OneQuestion, {"weights": (1, -1)}, ValueError, r"weights must be 2 finite numbers .* got \(1, -1\)"),
+    (OneQuestion, {"weights": (0, 0)}, ValueError, "weights must be 2 finite numbers"),
+    (OneQuestion, {"weights": (1, 0)}, ValueError, "weights must be above 0"),
+    (OneQuestion, {"weights": (1, 1, 1)}, ValueError, r"weights must be 2 .* got shape \(3,\)"),
+    (OneQuestion, {"weights": (1, math.nan)}, ValueError, "weights must be 2 finite numbers"),
+    (OneQuestion, {"weights": "ab"}, TypeError, "weights must be"),
+    (OneQuestion, {"oracle": 3}, TypeError, "oracle must be a class, or one oracle for each attribute; got 3"),
+    (OneQuestion, {"oracle": (GRR(k=3, epsilon=1.0),)}, ValueError, "oracle must have one entry for each of 2"),
+    (OneQuestion, {"oracle": (GRR(k=3, epsilon=1.0),) * 2}, ValueError, "for attribute 1; got GRR"),
+    (OneQuestion, {"oracle": (GRR(k=3, epsilon=2.0), GRR(k=4, epsilon=1.0))}, ValueError, "epsilon = 1.0 for attr"),
+    (OneQuestion, {"oracle": (3, 4)}, TypeError, "oracle must hold mechanisms out of GRR"),
+    (OneQuestion, {"groups": 1}, TypeError, "groups must be True or False; got 1"),
+    (OneQuestion, {"epsilon": -1.0}, ValueError, "epsilon must be"),
+    (AskSome, {"k": 5}, TypeError, "k must be a sequence"),
+    (AskSome, {"m": 0}, ValueError, "m must be an integer from 1 to d = 2; got 0"),
+    (AskSome, {"m": 3}, ValueError, "m must be an integer from 1 to d = 2; got 3"),
+    (AskSome, {"m": 1.0}, TypeError, "m must be an integer"),
+    (AskSome, {"sizes": (1, 4)}, ValueError, "size must be an integer from 1 to k-1 = 3; got 4"),
+    (AskSome, {"sizes": (0, 1)}, ValueError, "size must be an integer from 1 to k-1 = 2; got 0"),
+    (AskSome, {"sizes": (1,)}, ValueError, "sizes must have one entry for each of 2 attributes"),
+    (AskSome, {"weights": (1, 1)}, ValueError, "weights must come with m"),
+    (AskSome, {"m": 1, "weights": (1, 0)}, ValueError, "weights must be above 0 for at least one question"),
+    (AskSome, {"m": 2, "weights": (1, 1)}, ValueError, "weights must be 1 finite"),
+    (AskSome, {"k": (2,) * 40, "m": 20}, ValueError, "m must leave at most 5000 questions"),
+]
+
+
+@pytest.mark.parametrize(("make", "changes", "error", "message"), BAD)
+def test_bad_parameters_are_named(make, changes, error, message):
+    with pytest.raises(error, match=message):
+        make(**{"k": (3, 4), "epsilon": 1.0, **changes})
+
+
+@pytest.mark.parametrize("mechanism", [OneQuestion(k=(3, 4), epsilon=1.0), AskSome(k=(3, 4), epsilon=1.0)], ids=repr)
+def test_bad_data_and_reports_are_named(mechanism):
+    rng = np.random.default_rng(1)
+    with pytest.raises(ValueError, match="x must"):
+        mechanism.perturb([[0, 4]], rng=rng)
+    with pytest.raises(TypeError, match="rng must be"):
+        mechanism.perturb([[0, 0]], rng=1)
+    other = Population.from_counts(np.ones((3, 5), int))
+    for call in (mechanism.mean, mechanism.variance, lambda p: mechanism.simulate(p, rng=rng, runs=1)):
+        with pytest.raises(ValueError, match="population must have"):
+            call(other)
+    y = mechanism.perturb([[0, 0], [2, 3]], rng=rng)
+    for bad, error, message in (
+        (y["asked"], TypeError, "y must be reports of type"),
+        (y[:0], ValueError, "at least one report"),
+        (y[None], ValueError, "one-dimensional"),
+    ):
+        with pytest.raises(error, match=message):
+            mechanism.estimate(bad)
+    y["asked"][1] = 2
+    with pytest.raises(ValueError, match=r"y\['asked'\] must be from 0 to 1; got 2"):
+        mechanism.estimate(y)
+
+
+def test_too_many_users_in_groups_is_a_clear_error():
+    population = Population.from_counts([[10**9, 1], [1, 1]])
+    with pytest.raises(ValueError, match=r"at most 10\*\*9 users to deal groups"):
+        OneQuestion(k=(2, 2), epsilon=1.0).simulate(population, rng=np.random.default_rng(1), runs=1)
+    alone = OneQuestion(k=(2, 2), epsilon=1.0, groups=False)
+    runs = alone.simulate(population, rng=np.random.default_rng(1), runs=2_000)
+    assert check.variance_z(flat(runs), flat(alone.variance(population))) < 5
+
+
+def test_formulas_take_fractions_and_symbols():
+    p, q = grr.probabilities(Fraction(3), 4)
+    assert formulas.attribute_error(4, p, q) == subset.error(Fraction(3), 4, 1)
+    keep = subset.keep_probability(Fraction(3), Fraction(1, 2))
+    assert formulas.support_probabilities(keep, 4, 2) == subset.probabilities(Fraction(3), 4, 2)
