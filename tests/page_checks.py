@@ -104,6 +104,37 @@ def sideways_scroll(page):
     return found
 
 
+def machine_fonts(page):
+    """Text that a reader sees in a font of the machine, not of the site: there the layout would differ elsewhere."""
+    page.evaluate(
+        """() => {
+            const skip = 'script, style, noscript, template, mjx-container, option', seen = new Map();
+            const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+            while (walker.nextNode()) {
+                const text = walker.currentNode.textContent, e = walker.currentNode.parentElement;
+                if (!text.trim() || e.closest(skip) || !e.checkVisibility()) continue;
+                const style = getComputedStyle(e);
+                const key = [style.fontFamily, style.fontStyle, style.fontWeight].join();
+                const known = seen.get(key) || seen.set(key, new Set()).get(key);
+                if ([...text].some(c => !known.has(c))) e.dataset.fonts = '';
+                for (const c of text) known.add(c);
+            }
+        }"""
+    )
+    client = page.context.new_cdp_session(page)
+    client.send("DOM.enable")
+    client.send("CSS.enable")
+    root = client.send("DOM.getDocument")["root"]["nodeId"]
+    found = []
+    for node in client.send("DOM.querySelectorAll", {"nodeId": root, "selector": "[data-fonts]"})["nodeIds"]:
+        for font in client.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"]:
+            if not font["isCustomFont"]:
+                html = client.send("DOM.getOuterHTML", {"nodeId": node})["outerHTML"]
+                found.append(f"{font['familyName']}, {font['glyphCount']:g} glyphs: {html[:80]}")
+    client.detach()
+    return found[:10]
+
+
 def bad_images(page):
     """Images without alternative text, or that did not load."""
     return page.evaluate(

@@ -1,5 +1,6 @@
 """The built site in a real browser: what a reader gets on every page. `make test` builds it first."""
 
+import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -9,6 +10,7 @@ import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
+FONTS = ROOT / "book" / "_static" / "fonts"
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
 PAGES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
@@ -44,6 +46,10 @@ def test_no_raw_markup_is_visible(visitor):
 
 def test_no_sideways_scroll_on_a_phone(visitor):
     assert checks.sideways_scroll(visitor.page) == []
+
+
+def test_text_is_in_the_fonts_that_the_site_ships(visitor):
+    assert checks.machine_fonts(visitor.page) == []
 
 
 def test_images_load_and_have_alternative_text(visitor):
@@ -94,7 +100,8 @@ PIXEL = (
     "data:image/png;base64,"
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )
-GOOD = f"""<style>a {{color:#06f}} [data-theme=dark] body {{background:#111; color:#eee}}
+GOOD = f"""<style>@font-face {{font-family:site; src:url(site.woff2)}} * {{font-family:site}}
+a {{color:#06f}} [data-theme=dark] body {{background:#111; color:#eee}}
 [data-theme=dark] img {{background:#fff}}
 .hidden p {{display:none}}</style></head>
 <body><main><input type="search"><p id="here">It costs $5, or $6 for two; <code>\\frac{{1}}{{2}}</code>.</p>
@@ -108,6 +115,7 @@ GOOD = f"""<style>a {{color:#06f}} [data-theme=dark] body {{background:#111; col
 def show(browser, serve, tmp_path_factory):
     """A function that loads a small page and returns the visitor on it, its folder and its address."""
     folder = tmp_path_factory.mktemp("pages")
+    shutil.copy(FONTS / "source-sans-3-latin-wght-normal.woff2", folder / "site.woff2")
     base = serve(folder)
     visitor = checks.Visitor(browser.new_context(), urlsplit(base).netloc)
 
@@ -129,6 +137,7 @@ def faults(loaded):
         "formulas": checks.untypeset_formulas(page),
         "raw": checks.raw_markup(page),
         "scroll": checks.sideways_scroll(page),
+        "fonts": checks.machine_fonts(page),
         "images": checks.bad_images(page),
         "links": checks.broken_links(page, folder, base),
         "dark": checks.unreadable_in_the_dark(page),
@@ -143,6 +152,9 @@ def test_a_good_page_passes(show):
 
 
 BAD = [
+    ("fonts", "* {font-family:site}", "main {font-family:serif}"),
+    ("fonts", "here</a>", "here \u2713</a>"),
+    ("fonts", "<p id", "<pre style='font-family:monospace'>x = 1</pre><p id"),
     ("errors", "<p id", "<script>console.error('oops')</script><p id"),
     ("errors", "<p id", "<script>nothing.there()</script><p id"),
     ("errors", "<p id", "<script src='missing.js'></script><p id"),
