@@ -123,11 +123,12 @@ def check_records(x, k, name="x"):
         )
     if x.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers; got type {x.dtype}, first row {x[0]!r}")
-    for j, size in enumerate(k):
-        bad = (x[:, j] < 0) | (x[:, j] >= size)
-        if bad.any():
-            row = int(np.argmax(bad))
-            raise ValueError(f"{name} must be from 0 to {size - 1} in column {j}; got {x[row, j]} in row {row}")
+    for start in range(0, len(x), 2**13):  # a block stays in the cache
+        for j, size in enumerate(k):
+            column = x[start : start + 2**13, j]
+            if column.max() >= size or column.min() < 0:
+                row = start + int(np.argmax((column < 0) | (column >= size)))
+                raise ValueError(f"{name} must be from 0 to {size - 1} in column {j}; got {x[row, j]} in row {row}")
     return x
 
 

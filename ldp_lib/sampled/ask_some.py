@@ -59,7 +59,7 @@ class AskSome:
     has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
-        object.__setattr__(self, "k", dealing.check_several(self.k))
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
         inputs.require(epsilon=self.epsilon)
         d, sizes = len(self.k), self.sizes
         if self.m is not None and (isinstance(self.m, bool) or not isinstance(self.m, (int, np.integer))):

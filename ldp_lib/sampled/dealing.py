@@ -160,13 +160,6 @@ def check_bool(**arguments):
             raise TypeError(f"{name} must be True or False; got {value!r}")
 
 
-def check_several(k):
-    """Return the domain sizes of one attribute or more as a tuple, or raise; a number alone is refused."""
-    if isinstance(k, (int, np.integer)):
-        raise TypeError(f"k must be a sequence of domain sizes, one for each attribute; got {k!r}")
-    return inputs.check_domain(k)
-
-
 def check_reports(y, dtype, questions):
     """Return reports after checking type, number and the questions' numbers, or raise."""
     y = np.asarray(y)

@@ -55,7 +55,7 @@ class OneQuestion:
     has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
-        object.__setattr__(self, "k", dealing.check_several(self.k))
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
         inputs.require(epsilon=self.epsilon)
         object.__setattr__(self, "oracle", self._checked_oracles())
         if self.weights is None:
