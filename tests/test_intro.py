@@ -6,14 +6,16 @@ import re
 from pathlib import Path
 
 import nbformat
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 INTRO = ROOT / "book" / "intro.md"
 
 
-def test_the_example_of_the_introduction_gives_what_it_shows():
-    (session,) = re.findall(r"```python\n(>>> .*?)```", INTRO.read_text(encoding="utf-8"), re.DOTALL)
-    example = doctest.DocTestParser().get_doctest(session, {}, "intro", str(INTRO), 0)
+@pytest.mark.parametrize("page", [INTRO, ROOT / "book" / "survey.md"], ids=lambda page: page.stem)
+def test_the_examples_of_a_page_give_what_they_show(page):
+    sessions = re.findall(r"```python\n(>>> .*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    example = doctest.DocTestParser().get_doctest("\n".join(sessions), {}, page.stem, str(page), 0)
     outcome = doctest.DocTestRunner(verbose=False).run(example)
     assert outcome.attempted >= 5
     assert outcome.failed == 0

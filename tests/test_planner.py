@@ -1,0 +1,100 @@
+"""Intervals cover as often as they say, and the planned number of users is enough and no more."""
+
+import numpy as np
+import pytest
+
+from ldp_lib import check, planner
+from ldp_lib.grr import GRR
+from ldp_lib.population import Population
+from ldp_lib.splitting import SPL
+from ldp_lib.unary import OUE
+
+MECHANISMS = [GRR(k=3, epsilon=1.0), OUE(k=5, epsilon=0.5), SPL(k=(2, 4), epsilon=2.0)]
+each = pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+
+
+def people(mechanism, n):
+    """Shares that halve from value to value."""
+    sizes = mechanism.k if isinstance(mechanism.k, tuple) else (mechanism.k,)
+    shares = [0.5 ** np.arange(size) / (0.5 ** np.arange(size)).sum() for size in sizes]
+    return planner.plug_in_population(shares, n)
+
+
+def flat(estimate):
+    return np.concatenate(estimate, axis=-1) if isinstance(estimate, list) else estimate
+
+
+@each
+def test_intervals_cover_as_often_as_they_say(mechanism):
+    population = people(mechanism, 5_000)
+    truth, runs = flat(mechanism.mean(population)), 400
+    drawn = mechanism.simulate(population, rng=np.random.default_rng(1), runs=runs)
+    for simultaneous in (False, True):
+        hits = []
+        for i in range(runs):
+            estimate = [part[i] for part in drawn] if isinstance(drawn, list) else drawn[i]
+            ends = planner.estimate_interval(mechanism, estimate, 5_000, confidence=0.8, simultaneous=simultaneous)
+            low, high = map(flat, ends)
+            hits.append((low <= truth) & (truth <= high))
+        hits = np.array(hits)
+        if simultaneous:  # Bonferroni: at least as often, whatever the dependence
+            assert hits.all(axis=1).mean() > 0.8 - 5 * 0.4 / np.sqrt(runs)
+            assert hits.mean() > 0.9
+        else:
+            assert check.mean_z(hits.mean(axis=1), 0.8) < 5 < check.mean_z(hits.mean(axis=1), 0.7)
+
+
+@each
+@pytest.mark.parametrize("n", [1, 2, 7, 1_000_003])
+def test_the_plug_in_population_has_the_rounded_frequencies(mechanism, n):
+    rng = np.random.default_rng(2)
+    sizes = mechanism.k if isinstance(mechanism.k, tuple) else (mechanism.k,)
+    raw = [rng.normal(1 / size, 0.3, size) for size in sizes]
+    population = planner.plug_in_population(raw, n)
+    assert population.n == n
+    assert population.k == sizes
+    for j, part in enumerate(raw):
+        counts = np.bincount(population.records[:, j], weights=population.counts, minlength=sizes[j])
+        assert abs(counts / n - planner.project_simplex(part)).max() <= 1 / n
+
+
+@each
+@pytest.mark.parametrize("margin", [0.01, 0.05])
+def test_the_planned_number_of_users_is_enough_in_the_worst_case_and_one_fewer_is_not(mechanism, margin):
+    n, z = planner.required_users(mechanism, margin), 1.959963984540054
+    sizes = mechanism.k if isinstance(mechanism.k, tuple) else (mechanism.k,)
+
+    def widest(n):
+        found = []
+        for value in range(max(sizes)):
+            counts = np.zeros(sizes, dtype=int)
+            counts[tuple(min(value, size - 1) for size in sizes)] = n
+            found.append(np.sqrt(flat(mechanism.variance(Population.from_counts(counts)))).max() * z)
+        return max(found)
+
+    assert widest(n) <= margin * (1 + 1e-12)
+    assert widest(n - 1) > margin
+    skewed = people(mechanism, n)
+    assert np.sqrt(flat(mechanism.variance(skewed))).max() * z <= margin
+
+
+def test_the_planned_margin_is_kept_as_often_as_promised():
+    mechanism = GRR(k=3, epsilon=1.0)
+    n = planner.required_users(mechanism, 0.02, confidence=0.9)
+    everyone = Population.from_counts([n, 0, 0])  # the worst case: here the promise is kept with equality
+    runs = mechanism.simulate(everyone, rng=np.random.default_rng(3), runs=20_000)
+    variances = mechanism.variance(everyone)
+    kept = (abs(runs - [1, 0, 0])[:, int(np.argmax(variances > variances.max() * (1 - 1e-9)))] <= 0.02).astype(float)
+    assert abs(kept.mean() - 0.9) < 5 * np.sqrt(0.09 / len(kept)) + 1 / np.sqrt(n)  # the lattice of counts
+    assert kept.mean() > 0.85
+
+
+def test_bad_plans_are_refused():
+    mechanism = GRR(k=3, epsilon=1.0)
+    for margin in (0, 1, -0.1, float("nan"), "1", True):
+        with pytest.raises((TypeError, ValueError), match="margin must be a number above 0 and below 1"):
+            planner.required_users(mechanism, margin)
+    with pytest.raises(ValueError, match="confidence must be"):
+        planner.required_users(mechanism, 0.1, confidence=1.0)
+    with pytest.raises(ValueError, match="margin must be reachable"):
+        planner.required_users(GRR(k=2, epsilon=1e-6), 1e-6)

@@ -1,0 +1,165 @@
+"""Draw the book's diagrams of mechanisms: python tools/diagrams.py writes book/_static/diagrams/*.svg.
+
+One visual language: a person's record is a row of squares, one an attribute; a coin is a circle; a report is a sheet
+with a folded corner; counts are grey bars; an estimate is bars with an interval. What stays on the device is left of
+the dashed line. Every drawing has its own light background, a title and a description for a screen reader.
+"""
+
+import sys
+from pathlib import Path
+
+import drawsvg as dw
+
+FOLDER = Path(__file__).resolve().parents[1] / "book" / "_static" / "diagrams"
+INK, SOFT, PAPER, DEVICE = "#1f2933", "#52606d", "#ffffff", "#eef2f6"
+# Okabe and Ito's colours, one a value.
+VALUES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7"]
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+WIDTH = 720
+
+
+class Diagram:
+    """A drawing to which the shapes of the visual language are added by their place."""
+
+    def __init__(self, title, words, height=200, device=None):
+        self.height = height
+        self.drawing = dw.Drawing(WIDTH, height, role="img")
+        self.drawing.append(dw.Title(title))
+        self.drawing.append(dw.Raw(f"<desc>{words}</desc>"))
+        self._rect(0, 0, WIDTH, height, PAPER, radius=10)
+        if device is not None:
+            self._rect(8, 8, device - 8, height - 16, DEVICE, radius=8)
+            self._line(device + 12, 12, device + 12, height - 12, SOFT, dash="5 5")
+            self.text(device / 2, height - 18, "on the person's device", size=12, colour=SOFT)
+            self.text((device + WIDTH) / 2 + 6, height - 18, "at the collector", size=12, colour=SOFT)
+
+    def _rect(self, x, y, w, h, fill, radius=3, stroke="none"):
+        self.drawing.append(dw.Rectangle(x, y, w, h, rx=radius, fill=fill, stroke=stroke, stroke_width=1.5))
+
+    def _line(self, x1, y1, x2, y2, colour=INK, width=1.5, dash=None):
+        extra = {"stroke_dasharray": dash} if dash else {}
+        self.drawing.append(dw.Line(x1, y1, x2, y2, stroke=colour, stroke_width=width, **extra))
+
+    def text(self, x, y, words, size=13, colour=INK, anchor="middle", weight="normal"):
+        """Write words around a point; a line break starts a new line."""
+        for row, line in enumerate(words.split("\n")):
+            self.drawing.append(
+                dw.Text(
+                    line,
+                    size,
+                    x,
+                    y + row * size * 1.25,
+                    fill=colour,
+                    font_family=FONT,
+                    font_weight=weight,
+                    text_anchor=anchor,
+                    dominant_baseline="middle",
+                )
+            )
+
+    def person(self, x, y):
+        """Draw a person, whose head is at (x, y)."""
+        self.drawing.append(dw.Circle(x, y, 9, fill=SOFT))
+        path = dw.Path(fill=SOFT)
+        path.M(x - 16, y + 32).C(x - 16, y + 12, x + 16, y + 12, x + 16, y + 32).Z()
+        self.drawing.append(path)
+
+    def record(self, x, y, values, labels=None, side=30, faded=()):
+        """Draw a record with its left upper corner at (x, y): `values` are numbers of colours, None is not shown."""
+        for j, value in enumerate(values):
+            fill = PAPER if value is None else VALUES[value % len(VALUES)]
+            left = x + j * (side + 5)
+            self._rect(left, y, side, side, fill, radius=4, stroke=INK)
+            if j in faded:
+                self._rect(left, y, side, side, "#ffffffc0", radius=4, stroke=SOFT)
+            if value is None:
+                self.text(left + side / 2, y + side / 2 + 1, "?", size=15, colour=SOFT)
+            if labels:
+                self.text(left + side / 2, y - 10, labels[j], size=12, colour=SOFT)
+
+    def coin(self, x, y, label, below=""):
+        """Draw a coin around (x, y) with its probability, and words below."""
+        self.drawing.append(dw.Circle(x, y, 22, fill="#fff4d6", stroke=INK, stroke_width=1.5))
+        self.text(x, y + 1, label, size=14)
+        if below:
+            self.text(x, y + 36, below, size=12, colour=SOFT)
+
+    def report(self, x, y, values=(), words="", width=None):
+        """Draw a report with its left upper corner at (x, y), holding values or words."""
+        w, h = width or max(58, 16 + 30 * len(values)), 46
+        path = dw.Path(fill=PAPER, stroke=INK, stroke_width=1.5)
+        path.M(x, y).L(x + w - 12, y).L(x + w, y + 12).L(x + w, y + h).L(x, y + h).Z()
+        self.drawing.append(path)
+        fold = dw.Path(fill="none", stroke=INK, stroke_width=1.2)
+        self.drawing.append(fold.M(x + w - 12, y).L(x + w - 12, y + 12).L(x + w, y + 12))
+        if words:
+            self.text(x + w / 2, y + h / 2 + 1 - 8 * words.count("\n"), words, size=13)
+        for j, value in enumerate(values):
+            left = x + (w - 30 * len(values) + 6) / 2 + 30 * j
+            self._rect(left, y + 13, 24, 24, PAPER if value is None else VALUES[value % 4], radius=3, stroke=INK)
+        return x + w
+
+    def counts(self, x, y, heights, label="counts"):
+        """Draw grey bars that stand on (x, y)."""
+        for j, height in enumerate(heights):
+            self._rect(x + 18 * j, y - height, 14, height, "#9aa5b1", radius=1)
+        self._line(x - 4, y, x + 18 * len(heights), y)
+        self.text(x + 9 * len(heights) - 2, y + 14, label, size=12, colour=SOFT)
+
+    def estimate(self, x, y, heights, label="estimate"):
+        """Draw coloured bars with an interval each, standing on (x, y)."""
+        for j, height in enumerate(heights):
+            self._rect(x + 22 * j, y - height, 16, height, VALUES[j % 4], radius=1)
+            self._line(x + 22 * j + 8, y - height - 9, x + 22 * j + 8, y - height + 9, INK, 2)
+        self._line(x - 4, y, x + 22 * len(heights), y)
+        self.text(x + 11 * len(heights) - 3, y + 14, label, size=12, colour=SOFT)
+
+    def arrow(self, x1, y1, x2, y2, label="", above=10, colour=INK):
+        """Draw an arrow with words above its middle."""
+        marker = dw.Marker(-0.1, -0.5, 0.9, 0.5, scale=7, orient="auto")
+        marker.append(dw.Lines(-0.1, -0.5, -0.1, 0.5, 0.9, 0, fill=colour, close=True))
+        self.drawing.append(dw.Line(x1, y1, x2, y2, stroke=colour, stroke_width=1.6, marker_end=marker))
+        if label:
+            self.text((x1 + x2) / 2, (y1 + y2) / 2 - above, label, size=12, colour=SOFT)
+
+    def svg(self):
+        """Return the SVG text, the same on every machine."""
+        return self.drawing.as_svg() + "\n"
+
+
+def randomized_response():
+    """One person, one coin: the truth, or any other answer."""
+    d = Diagram(
+        "Randomized response",
+        "A person with one answer tosses a coin on their own device. With probability p the report is the truth, else "
+        "another answer. The collector counts the reports and corrects the counts for the coin.",
+        device=400,
+    )
+    d.person(48, 62)
+    d.record(80, 70, [0], ["answer"])
+    d.arrow(120, 86, 168, 86)
+    d.coin(194, 86, "p")
+    d.arrow(218, 76, 292, 52, "truth", above=14)
+    d.arrow(218, 96, 292, 124, "other", above=-14)
+    d.report(300, 28, [0])
+    d.report(300, 104, [1])
+    d.arrow(372, 86, 446, 86)
+    d.counts(460, 120, [52, 36, 26])
+    d.arrow(526, 92, 586, 92, "correct")
+    d.estimate(606, 120, [64, 30, 12])
+    return d
+
+
+DIAGRAMS = {"randomized_response": randomized_response}
+
+
+def main(folder=FOLDER):
+    """Write every diagram into a folder."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, draw in DIAGRAMS.items():
+        (folder / f"{name}.svg").write_text(draw().svg(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
