@@ -4,16 +4,19 @@ For research and teaching. Coins come from NumPy's generators, which are fast an
 secure: somebody who sees enough of their output can predict the rest. Do not protect real people's data with them.
 """
 
+from ldp_lib.compare import total_error
 from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.inputs import NoExactMoments
 from ldp_lib.mechanism import Mechanism, check_mechanism
+from ldp_lib.planner import estimate_interval, required_users
 from ldp_lib.population import Population
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, SPL
 from ldp_lib.subset import SubsetSelection
+from ldp_lib.survey import Survey
 from ldp_lib.two_phase import TwoPhaseRSRFD
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
@@ -44,7 +47,11 @@ __all__ = [
     "Population",
     "SecondPhase",
     "SubsetSelection",
+    "Survey",
     "TwoPhaseRSRFD",
     "UnaryEncoding",
     "check_mechanism",
+    "estimate_interval",
+    "required_users",
+    "total_error",
 ]

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
-from ldp_lib.sampled import OneQuestion
 
 from ldp_lib import check, reports
 from ldp_lib.fake_data import RSFD
 from ldp_lib.grr import GRR
+from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import SPL
 from ldp_lib.survey import Survey
 from ldp_lib.two_phase import TwoPhaseRSRFD
