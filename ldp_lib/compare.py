@@ -63,7 +63,7 @@ def attribute_errors(mechanism, population, *, rng=None, runs=RUNS):
 def relative_error(mechanism, population, *, rng, runs=RUNS, at_least=0.001):
     """Return the averaged relative error of the estimated frequencies, and its standard error.
 
-    It is |estimate - f| / max(f, at_least), averaged over an attribute's values, then over attributes and runs: the
+    It is ``|estimate - f| / max(f, at_least)``, averaged over an attribute's values, then over attributes and runs: the
     measure of Wang et al. (2019) and others. It has no closed form, so it is simulated.
 
     Parameters

@@ -1,0 +1,218 @@
+"""A Learn chapter can be finished: minutes, cells, pictures, first screen and exercises are measured, not hoped for."""
+
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+import yaml
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+ROOT = Path(__file__).resolve().parents[1]
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
+LEARN = [
+    ROOT / f"{chapter['file']}.ipynb"
+    for part in TOC["parts"]
+    if part["caption"].startswith("Learn")
+    for chapter in part["chapters"]
+]
+WORDS_A_MINUTE, LINES_A_MINUTE, MOST_MINUTES = 200, 20, 15
+
+
+def tags(cell):
+    """Return the tags of a cell."""
+    return cell.metadata.get("tags", [])
+
+
+def prose(notebook):
+    """Return the text that a reader reads: no directives' options, no solutions, a formula counts as one word."""
+    text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    text = re.sub(r"^(:{3,}|`{3,})\{solution\}.*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r"^(:{3,}|`{3,}).*$|^:[a-z-]+:.*$", "", text, flags=re.MULTILINE)
+    return re.sub(r"\$\$.*?\$\$|\$[^$]+\$", "formula", text, flags=re.DOTALL)
+
+
+def minutes(notebook):
+    """Return the minutes that the text and the visible code take."""
+    visible = [c for c in notebook.cells if c.cell_type == "code" and not {"hide-input", "remove-input"} & set(tags(c))]
+    lines = sum(bool(line.strip()) for cell in visible for line in cell.source.splitlines())
+    return len(re.findall(r"\w[\w'-]*", prose(notebook))) / WORDS_A_MINUTE + lines / LINES_A_MINUTE
+
+
+def pictures(notebook):
+    """Return the number of the cell of each picture: a figure directive, or a drawn figure."""
+    found = []
+    for i, cell in enumerate(notebook.cells):
+        if cell.cell_type == "markdown":
+            found += [i] * len(re.findall(r"^(?::{3,}|`{3,})\{(?:figure|image)\}", cell.source, re.MULTILINE))
+        else:
+            found += [i for output in cell.outputs if "image/png" in output.get("data", {})]
+    return found
+
+
+def exercises(notebook):
+    """Return the text of each exercise."""
+    text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    return [match[0] for match in re.finditer(r"^:{3,}\{exercise\}.*?^:{3,}$", text, re.MULTILINE | re.DOTALL)]
+
+
+def takes_fifteen_minutes(notebook):
+    """At most 15 minutes, and the first cell says how many."""
+    found, said = minutes(notebook), re.search(r"\*\*Minutes:\*\* (\d+)", notebook.cells[0].source)
+    wrong = [f"{found:.1f} minutes"] if found > MOST_MINUTES else []
+    if not said or abs(int(said[1]) - found) > 1:
+        wrong.append(f"the first cell says {said and said[1]} minutes; it takes {found:.1f}")
+    return wrong
+
+
+def has_15_to_35_cells(notebook):
+    """Neither a stub nor a marathon."""
+    return [] if 15 <= len(notebook.cells) <= 35 else [f"{len(notebook.cells)} cells"]
+
+
+def opens_with_question_answer_and_picture(notebook):
+    """The first cell: a title, one question, an answer of two sentences, a picture, what to know before."""
+    first, wrong = notebook.cells[0].source, []
+    if not re.match(r"# [^\n]{3,50}\n\n\*[^*\n]+\?\*\n", first):
+        wrong.append("no short title with the question below it as *question?*")
+    answer = re.search(r"\*\*Answer\.\*\* (.+?)\n\n", first, re.DOTALL)
+    if not answer or len(re.findall(r"[.!](?=\s|$)", answer[1])) != 2:
+        wrong.append("no **Answer.** of two sentences")
+    if 0 not in pictures(notebook):
+        wrong.append("no picture on the first screen")
+    if "**You need:**" not in first:
+        wrong.append("no **You need:**")
+    return wrong
+
+
+def has_three_pictures(notebook):
+    """People look before they read."""
+    return [] if len(pictures(notebook)) >= 3 else [f"{len(pictures(notebook))} pictures"]
+
+
+def has_three_to_five_exercises(notebook):
+    """Each has its stars; one changes a check, one is coded, one is for paper."""
+    found = exercises(notebook)
+    wrong = [] if 3 <= len(found) <= 5 else [f"{len(found)} exercises"]
+    wrong += [f"no stars: {text[:60]!r}" for text in found if not re.search(r"\{exercise\} [^\n]*★", text)]
+    text = "\n".join(found).lower()
+    wrong += [
+        f"no exercise says {words!r}" for words in ("which check fails", "on paper", "with code") if words not in text
+    ]
+    return wrong
+
+
+def ends_with_what_it_changes(notebook):
+    """The last headings: what it changes for somebody who collects data, exercises, what next."""
+    text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    wanted = ("## What it changes", "## Exercises", "**Next:**")
+    return [f"no {heading}" for heading in wanted if heading not in text]
+
+
+def no_verdict_on_a_paper(notebook):
+    """Audits are for that."""
+    sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    return [f"verdict {m}" for s in sources for m in re.findall(r"claim\(\"(?!own/)[^\"]+\"\)", s)]
+
+
+def has_visible_checks(notebook):
+    """At least three checks ran, and a line says so."""
+    texts = [str(o.get("text", "")) + str(o.get("data", "")) for c in notebook.cells for o in c.get("outputs", [])]
+    count = sum(int(n) for text in texts for n in set(re.findall(r"✓ (\d+) check", text)))
+    return [] if count >= 3 else [f"{count} visible checks"]
+
+
+def code_fits_without_scrolling(notebook):
+    """Lines of at most 80 characters; what only draws or formats is folded."""
+    wrong = []
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            wrong += [f"long line {line!r}" for line in cell.source.splitlines() if len(line) > 80]
+            if "plt.show()" in cell.source and not {"hide-input", "remove-input"} & set(tags(cell)):
+                wrong.append(f"figure code is not folded: {cell.source[:40]!r}")
+    return wrong
+
+
+RULES = [
+    takes_fifteen_minutes,
+    has_15_to_35_cells,
+    opens_with_question_answer_and_picture,
+    has_three_pictures,
+    has_three_to_five_exercises,
+    ends_with_what_it_changes,
+    no_verdict_on_a_paper,
+    has_visible_checks,
+    code_fits_without_scrolling,
+]
+
+
+@pytest.mark.parametrize("path", LEARN, ids=lambda path: path.stem)
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_every_learn_chapter_keeps_every_rule(rule, path):
+    assert rule(nbformat.read(path, as_version=4)) == []
+
+
+def good():
+    """Return a small chapter that keeps every rule."""
+    first = (
+        "# Counting\n\n*How many?*\n\n**Answer.** Many. Not all.\n\n"
+        "```{figure} ../book/_static/diagrams/a.svg\n:alt: A.\n```\n\n"
+        "**You need:** nothing. **Minutes:** 1\n"
+    )
+    last = "## What it changes\n\nMuch.\n\n## Exercises\n\n" + "\n\n".join(
+        f":::{{exercise}} {stars}\n{text}\n:::"
+        for stars, text in (("★", "Which check fails?"), ("★★", "Do it on paper."), ("★★★", "Do it with code."))
+    )
+    picture = new_output("display_data", {"image/png": "iVBORw0KGgo="})
+    fold = {"tags": ["hide-input"]}
+    cells = [new_markdown_cell(first)]
+    cells += [new_code_cell("plt.show()", outputs=[picture], metadata=fold) for _ in range(2)]
+    cells += [new_code_cell("check.done()", outputs=[new_output("stream", text="✓ 3 checks")])]
+    cells += [new_code_cell(f"x = {i}") for i in range(12)]
+    return new_notebook(cells=[*cells, new_markdown_cell(last + "\n\n**Next:** more.")])
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_good_chapter_passes(rule):
+    assert rule(good()) == []
+
+
+def source(cell, old, new):
+    """Return a change of one cell's text."""
+
+    def change(notebook):
+        assert old in notebook.cells[cell].source
+        notebook.cells[cell].source = notebook.cells[cell].source.replace(old, new)
+
+    return change
+
+
+BAD = [
+    (takes_fifteen_minutes, source(0, "Many.", "Many " * 3_200)),
+    (takes_fifteen_minutes, source(0, "**Minutes:** 1", "**Minutes:** 9")),
+    (takes_fifteen_minutes, source(4, "x = 0", "x = 0\n" * 400)),
+    (has_15_to_35_cells, lambda notebook: notebook.cells.extend([new_code_cell("x")] * 30)),
+    (opens_with_question_answer_and_picture, source(0, "*How many?*", "How many.")),
+    (opens_with_question_answer_and_picture, source(0, "Many. Not all.", "Many. Not all. Or so.")),
+    (opens_with_question_answer_and_picture, source(0, "{figure}", "{note}")),
+    (has_three_pictures, lambda notebook: notebook.cells[1].update(outputs=[])),
+    (has_three_to_five_exercises, source(-1, "{exercise} ★★★", "{note} ★★★")),
+    (has_three_to_five_exercises, source(-1, "Which check fails?", "Why?")),
+    (has_three_to_five_exercises, source(-1, "{exercise} ★★★", "{exercise}")),
+    (ends_with_what_it_changes, source(-1, "**Next:**", "Then")),
+    (no_verdict_on_a_paper, source(5, "x = 1", 'claim("jrr/eq-2").holds(True)')),
+    (has_visible_checks, lambda notebook: notebook.cells[3].update(outputs=[])),
+    (code_fits_without_scrolling, source(6, "x = 2", "x = " + "2" * 80)),
+    (code_fits_without_scrolling, lambda notebook: notebook.cells[1].update(metadata={})),
+]
+
+
+@pytest.mark.parametrize(("rule", "change"), BAD, ids=lambda value: getattr(value, "__name__", ""))
+def test_a_bad_chapter_fails(rule, change):
+    notebook = good()
+    change(notebook)
+    assert rule(notebook) != []
+
+
+def test_every_rule_is_shown_to_fail():
+    assert {rule for rule, _ in BAD} == set(RULES)
