@@ -1,7 +1,10 @@
 """The distances have the size they claim: small for the right theory, large for a wrong one, at a known rate."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
+import sympy as sp
 
 from ldp_lib import check
 
@@ -63,3 +66,42 @@ def test_bad_runs_are_refused(runs):
     for call in (lambda: check.mean_z(runs, 0), lambda: check.variance_z(runs, 1)):
         with pytest.raises(ValueError, match="runs must"):
             call()
+
+
+def test_checks_count_and_show_one_line():
+    x = sp.symbols("x")
+    line = check.passed(check.same((x**2 - 1) / (x - 1), x + 1), check.equal([1, 2], [1, 2]), np.True_, sp.true)
+    assert repr(line) == "✓ 4 checks"
+    assert repr(check.passed(True)) == "✓ 1 check"
+
+
+def test_a_failed_check_says_how_far_off_it_is():
+    x = sp.symbols("x")
+    with pytest.raises(AssertionError, match=r"the difference is x\*\(x - 1\)"):
+        check.same(x**2, x)
+    with pytest.raises(AssertionError, match=r"the difference is 1"):
+        check.same(sp.Matrix([[1, x]]), sp.Matrix([[0, x]]))
+    with pytest.raises(AssertionError, match=r"at \(1,\): Fraction\(1, 2\), not Fraction\(1, 3\): off by 1/6"):
+        check.equal([Fraction(1), Fraction(1, 2)], [Fraction(1), Fraction(1, 3)])
+    with pytest.raises(AssertionError, match="at 'b': 2, not None"):
+        check.equal({"a": 1, "b": 2}, {"a": 1})
+    with pytest.raises(AssertionError, match=r"shapes differ: \(2,\) and \(3,\)"):
+        check.equal([1, 2], [1, 2, 3])
+    with pytest.raises(AssertionError, match="check 2 of 2 is false"):
+        check.passed(True, False)
+    with pytest.raises(TypeError, match="check 1 of 1 must be a check or a boolean; got 1"):
+        check.passed(1)
+    with pytest.raises(TypeError, match="at least one check"):
+        check.passed()
+
+
+def test_a_simulation_check_needs_a_foil_that_fails():
+    runs = np.random.default_rng(1).normal(2, 3, 20_000)
+    assert repr(check.close(runs, mean=2, foil=2.2)) == "✓ 1 check"
+    assert repr(check.close(runs, variance=9, foil=9.9)) == "✓ 1 check"
+    with pytest.raises(AssertionError, match=r"the theory is \d+\.\d standard errors off"):
+        check.close(runs, mean=2.2, foil=2)
+    with pytest.raises(AssertionError, match=r"the foil is only \d\.\d standard errors off"):
+        check.close(runs, mean=2, foil=2.01)
+    with pytest.raises(TypeError, match="exactly one of mean and variance"):
+        check.close(runs, foil=1)
