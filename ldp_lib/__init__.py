@@ -21,7 +21,25 @@ from ldp_lib.two_phase import TwoPhaseRSRFD
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
 __version__ = "0.1.0"
-MECHANISMS = [RR, GRR, SUE, OUE, UnaryEncoding, OLH, SubsetSelection, OneQuestion, AskSome, SPL, BRR, MRR, OBRR, OMRR]
+MECHANISMS = [
+    RR,
+    GRR,
+    SUE,
+    OUE,
+    UnaryEncoding,
+    OLH,
+    SubsetSelection,
+    OneQuestion,
+    AskSome,
+    SPL,
+    BRR,
+    MRR,
+    OBRR,
+    OMRR,
+    SecondPhase,
+    CorrRR,
+    CondRR,
+]
 """Every mechanism: those of one attribute, then those of several."""
 
 __all__ = [

@@ -45,7 +45,7 @@ class TwoPhaseRSRFD:
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k))
         inputs.require(epsilon=self.epsilon)
-        check_first(self.n1)
+        object.__setattr__(self, "n1", check_first(self.n1))
 
     @cached_property
     def _first(self):
@@ -82,10 +82,9 @@ class TwoPhaseRSRFD:
         """Return the two phases' estimates on their own, from their exact joint law: two lists of d (runs, k_j)."""
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)
-        chosen, rest = draw_phases(population, self.n1, rng=rng, runs=runs)
-        first = simulate_spl(population.records, chosen, self.k, self.epsilon, rng)
-        n2, second = population.n - first_users(self.n1, population.n), []
-        for j, sampled in enumerate(draw_pivots(population.records, rest, self.k, rng)):
+        first, held, n2 = draw_reports(population, self.k, self.epsilon, self.n1, rng=rng, runs=runs)
+        second = []
+        for j, sampled in enumerate(held):
             prior, e = postprocess.clip_normalize(first[j]), math.exp(self.epsilon)
             fakes = rng.multinomial(n2 - sampled.sum(axis=1), prior)
             counts = grr_counts(sampled, e, rng) + fakes
@@ -109,10 +108,11 @@ def check_n1(n1, n=None, name="n1"):
 
 
 def check_first(n1):
-    """Raise unless n1 is a number of users, at least 1, or a share of them, a float above 0 and below 1."""
+    """Return n1 as an int or a float; raise unless it is a number of users, at least 1, or a share from 0 to 1."""
     number = isinstance(n1, Integral) and not isinstance(n1, (bool, np.bool_)) and n1 >= 1
     if not number and not (isinstance(n1, (float, np.floating)) and 0 < n1 < 1):
         raise ValueError(f"n1 must be an integer of at least 1, or a share of the users from 0 to 1; got {n1!r}")
+    return int(n1) if number else float(n1)
 
 
 def first_users(n1, n):
@@ -159,6 +159,23 @@ def draw_phases(population, n1, *, rng, runs):
     n1 = first_users(n1, population.n)
     chosen = rng.multivariate_hypergeometric(population.counts, n1, size=runs, method="marginals")
     return chosen, population.counts - chosen
+
+
+def draw_reports(population, k, epsilon, n1, *, rng, runs):
+    """Draw what no user's report of the second phase depends on: the first phase, and the second one's pivots.
+
+    Returns
+    -------
+    first : list of d arrays (runs, k_j)
+        The first phase's estimates.
+    held : list of d arrays (runs, k_j)
+        How many users of the second phase picked each attribute and hold each value.
+    n2 : int
+        Number of users in the second phase.
+    """
+    chosen, rest = draw_phases(population, n1, rng=rng, runs=runs)
+    first = simulate_spl(population.records, chosen, k, epsilon, rng)
+    return first, draw_pivots(population.records, rest, k, rng), population.n - first_users(n1, population.n)
 
 
 def marginal_counts(records, counts, k):

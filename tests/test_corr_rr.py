@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from ldp_lib import channel as channels
 from ldp_lib import check, corr_rr, grr, splitting
-from ldp_lib.corr_rr import CorrRR, SecondPhase
-from ldp_lib.corr_rr.cond_rr import CondRR
-from ldp_lib.corr_rr.cond_rr import expectation as cond_expectation
+from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, printed
+from ldp_lib.corr_rr.formulas import cond_expectation
+from ldp_lib.corr_rr.printed import AppendixCorrRR
 from ldp_lib.corr_rr.synthetic import syn_a, syn_b, tree_law
+from ldp_lib.inputs import NoExactMoments
 from ldp_lib.population import Population
 from ldp_lib.two_phase import TwoPhaseRSRFD
 
@@ -133,12 +134,12 @@ def test_quadratic_is_the_error_of_the_enumerated_law(k):
 def test_the_first_versions_formulas_hold_for_two_values_up_to_a_factor():
     f = rational_frequencies(2, 2)
     exact = corr_rr.minimizer(f[0], f[1], 9)
-    assert corr_rr.minimizer(f[0], f[1], 9, e=E, formula="v1-appendix") == exact
-    assert corr_rr.minimizer(f[0], f[1], 9, formula="v1") == -2 * exact
-    assert corr_rr.quadratic(f[0], f[1], 9, formula="v1") == corr_rr.quadratic(f[0], f[1], 9)
+    assert printed.appendix_minimizer(f[0], f[1], 9, E) == exact
+    assert printed.proposition_1(f[0], f[1], 9) == -2 * exact
+    assert printed.theorem_4_quadratic(f[0], f[1], 9) == corr_rr.quadratic(f[0], f[1], 9)
     f = rational_frequencies(3, 2)
     exact = corr_rr.minimizer(f[0], f[1], 9)
-    assert corr_rr.minimizer(f[0], f[1], 9, e=E, formula="v1-appendix") != exact
+    assert printed.appendix_minimizer(f[0], f[1], 9, E) != exact
 
 
 def test_the_appendix_is_as_printed():
@@ -150,8 +151,8 @@ def test_the_appendix_is_as_printed():
         alpha, beta = (1 - delta) / k + delta / 2 * (d0 + 2 * a), delta / 2 * e
         linear += d0 * e / 2 + beta * (1 - 2 * alpha) / (n2 * delta**2)
         square += e**2 / 4 - beta**2 / (n2 * delta**2)
-    assert corr_rr.quadratic(fa, fb, n2, e=E, formula="v1-appendix") == (linear, square)
-    assert corr_rr.minimizer(fa, fb, n2, e=E, formula="v1-appendix") == -linear / (2 * square)
+    assert printed.appendix_quadratic(fa, fb, n2, E) == (linear, square)
+    assert printed.appendix_minimizer(fa, fb, n2, E) == -linear / (2 * square)
 
 
 finite = st.floats(-3, 3).map(lambda v: round(v, 3))
@@ -160,7 +161,7 @@ finite = st.floats(-3, 3).map(lambda v: round(v, 3))
 @given(st.lists(finite, min_size=4, max_size=4), st.lists(finite, min_size=4, max_size=4), st.integers(1, 10**6))
 def test_reuse_probability_is_the_best_from_0_to_1(a, b, n2):
     a, b = (np.array(v) - np.mean(v) + 0.25 for v in (a, b))
-    p_y = corr_rr.reuse_probability(a, b, epsilon=1.0, n2=n2)
+    p_y = corr_rr.reuse_probability(a, b, n2=n2)
     c1, c2 = corr_rr.quadratic(a, b, n2)
     grid = np.linspace(0, 1, 101)
     assert 0 <= p_y <= 1
@@ -170,27 +171,44 @@ def test_reuse_probability_is_the_best_from_0_to_1(a, b, n2):
 
 def test_a_uniform_pivot_leaves_the_choice_open_and_gets_one_over_k():
     uniform, other = np.full(4, 0.25), np.array([0.5, 0.25, 0.25, 0.0])
-    assert corr_rr.reuse_probability(other, uniform, epsilon=1.0, n2=10) == 0.25
-    assert corr_rr.reuse_probability([0.5, 0.5], [0.5, 0.5], epsilon=1.0, n2=10, formula="v1") == 0.5
+    assert corr_rr.reuse_probability(other, uniform, n2=10) == 0.25
+    assert printed.appendix_probability([0.5, 0.5], [0.5, 0.5], epsilon=1.0, n2=10) == 0.5
 
 
 def test_reuse_table_takes_runs_at_once_and_is_ordered():
     rng = np.random.default_rng(1)
     f = [rng.dirichlet(np.ones(3), size=5) for _ in range(3)]
-    table = corr_rr.reuse_table(f, epsilon=0.7, n2=50)
+    table = corr_rr.reuse_table(f, n2=50)
     assert table.shape == (5, 3, 3)
     for run, j, m in itertools.product(range(5), range(3), range(3)):
-        one = 1 if j == m else corr_rr.reuse_probability(f[m][run], f[j][run], epsilon=0.7, n2=50)
+        one = 1 if j == m else corr_rr.reuse_probability(f[m][run], f[j][run], n2=50)
         assert table[run, j, m] == one
 
 
-@pytest.mark.parametrize("formula", corr_rr.FORMULAS)
-def test_the_mechanism_uses_the_formula_that_it_names(formula):
+def test_the_mechanism_learns_by_its_own_rule():
     f = [np.array([0.6, 0.5, -0.1]), np.array([0.3, 0.4, 0.3]), np.array([0.2, 0.1, 0.7])]
-    table = CorrRR(k=(3, 3, 3), epsilon=0.5, n1=10, reuse=formula).table(f, 7)
-    assert np.array_equal(table, corr_rr.reuse_table(f, epsilon=0.5, n2=7, formula=formula))
-    others = [corr_rr.reuse_table(f, epsilon=0.5, n2=7, formula=other) for other in corr_rr.FORMULAS]
-    assert sum(np.array_equal(table, other) for other in others) == 1
+    one = {"k": (3, 3, 3), "epsilon": 0.5, "n1": 10}
+    appendix = printed.appendix_table(f, epsilon=0.5, n2=7)
+    makes = CorrRR(**one), AppendixCorrRR(**one), AppendixCorrRR(**one, exchanged=True)
+    tables = [corr_rr.reuse_table(f, n2=7), appendix, appendix.T]
+    for row, mechanism in enumerate(makes):
+        assert [np.array_equal(mechanism.table(f, 7), table) for table in tables] == [row == i for i in range(3)]
+        assert eval(repr(mechanism)) == mechanism
+
+
+def test_the_figures_formula_is_the_shared_optimum_for_two_values_and_many_users():
+    n2 = 10**9
+    for x, y in itertools.product((Fraction(1, 5), Fraction(3, 5), Fraction(9, 10)), repeat=2):
+        pair = [np.array([x, 1 - x]), np.array([y, 1 - y])]
+        (a1, a2), (b1, b2) = corr_rr.quadratic(*pair, n2), corr_rr.quadratic(*pair[::-1], n2)
+        shared = -(a1 + b1) / (2 * (a2 + b2))
+        gap = abs(printed.figure_2_probability(*pair, n2, E) - shared)
+        assert (gap == 0) == (x == y)
+        assert gap < Fraction(1, 10**8)
+    skew, other = np.array([HALF, THIRD, 1 - HALF - THIRD]), np.array([THIRD, THIRD, THIRD])
+    (a1, a2), (b1, b2) = corr_rr.quadratic(skew, other, n2), corr_rr.quadratic(other, skew, n2)
+    shared = -(a1 + b1) / (2 * (a2 + b2))
+    assert abs(printed.figure_2_probability(skew, other, n2, E) - shared) > Fraction(1, 10)  # not for three
 
 
 def total_error(f, table, n2, e):
@@ -207,9 +225,9 @@ def test_joint_reuse_has_the_least_total_error():
         step = best + rng.normal(scale=rng.choice([0.3, 0.03]), size=best.shape)
         other = np.where(np.eye(4, dtype=bool), 1, np.clip(step, 0, 1))
         assert total_error(f, other, n2, e) >= least * (1 - 1e-12)
-    assert total_error(f, corr_rr.reuse_table(f, epsilon=math.log(e), n2=n2), n2, e) > least
+    assert total_error(f, corr_rr.reuse_table(f, n2=n2), n2, e) > least
     pair = corr_rr.joint_reuse(f[:2], n2)
-    assert np.allclose(pair, corr_rr.reuse_table(f[:2], epsilon=math.log(e), n2=n2), rtol=0, atol=1e-9)
+    assert np.allclose(pair, corr_rr.reuse_table(f[:2], n2=n2), rtol=0, atol=1e-9)
 
 
 def reuse_cases():
@@ -254,20 +272,20 @@ def test_the_last_bits_of_the_frequencies_do_not_matter_to_a_reuse_table():
     for f in reuse_cases():
         shaken = f * (1 + rng.integers(-2, 3, size=f.shape) * 2.0**-52)
         assert np.allclose(corr_rr.joint_reuse(f, 50), corr_rr.joint_reuse(shaken, 50), rtol=0, atol=1e-9)
-        one, other = (corr_rr.reuse_table(v, epsilon=1.0, n2=50) for v in (f, shaken))
+        one, other = (corr_rr.reuse_table(v, n2=50) for v in (f, shaken))
         assert np.allclose(one, other, rtol=0, atol=1e-9)
 
 
 def test_zero_deviations_are_not_copied():
     even = np.where(np.eye(4) == 1, 1, 1 / 7)
     assert np.array_equal(corr_rr.joint_reuse(np.full((4, 7), 1 / 7), 50), even)
-    assert np.array_equal(corr_rr.reuse_table(np.full((4, 7), 1 / 7), epsilon=1.0, n2=50), even)
+    assert np.array_equal(corr_rr.reuse_table(np.full((4, 7), 1 / 7), n2=50), even)
     copier = np.arange(1, 14) / 91
     for k in range(2, 14):  # the sum of k times 1 / k is not always 1
         target = copier[:k] / copier[:k].sum()
-        assert corr_rr.reuse_probability(target, np.full(k, 1 / k), epsilon=1.0, n2=50) == 1 / k
+        assert corr_rr.reuse_probability(target, np.full(k, 1 / k), n2=50) == 1 / k
     across = 1 / 3 + np.array([[0.1, -0.1, 0], [0.07, 0.07, -0.14]])  # with one user the error is linear, here constant
-    assert corr_rr.reuse_probability(*across, epsilon=1.0, n2=1) == 1 / 3
+    assert corr_rr.reuse_probability(*across, n2=1) == 1 / 3
 
 
 def test_equal_binary_attributes_share_the_copying():
@@ -292,9 +310,9 @@ def test_joint_reuse_names_bad_frequencies():
     "mechanism",
     [
         CorrRR(k=(3, 3), epsilon=2.0, n1=30),
-        CorrRR(k=(3, 3), epsilon=2.0, n1=30, reuse="v1"),
-        CorrRR(k=(3, 3), epsilon=2.0, n1=30, reuse="v1-appendix"),
+        AppendixCorrRR(k=(3, 3), epsilon=2.0, n1=30, exchanged=True),
         CondRR(k=(3, 3), epsilon=2.0, n1=30),
+        CondRR(k=(3, 3), epsilon=2.0, n1=30, debias=False),
         TwoPhaseRSRFD(k=(3, 3), epsilon=2.0, n1=30),
     ],
     ids=repr,
@@ -329,7 +347,10 @@ def test_cond_rr_learns_the_true_conditionals_from_the_expected_reports():
     joint /= joint.sum()
     mechanism = CondRR(k=joint.shape, epsilon=1.5, n1=1_000)
     channel = splitting.channel(math.exp(0.5), joint.shape).astype(float)
-    laws = mechanism.conditionals(1_000 * (joint.ravel() @ channel).reshape(1, *joint.shape))
+    tables = 1_000 * (joint.ravel() @ channel).reshape(1, *joint.shape)
+    laws = mechanism.conditionals(
+        {pair: tables.sum(axis=4 - sum(pair)) for pair in itertools.combinations(range(3), 2)}
+    )
     for j, m in itertools.permutations(range(3), 2):
         pair = joint.sum(axis=({0, 1, 2} - {j, m}).pop())
         pair = pair if j < m else pair.T
@@ -339,7 +360,7 @@ def test_cond_rr_learns_the_true_conditionals_from_the_expected_reports():
 def test_a_value_without_estimated_mass_gets_the_uniform_conditional():
     tables = np.zeros((1, 2, 2), dtype=int)
     tables[0, 0] = 30, 20  # nobody reports value 1 of the first attribute, so its estimated mass is negative
-    laws = CondRR(k=(2, 2), epsilon=4.0, n1=50).conditionals(tables)[0, 1][0]
+    laws = CondRR(k=(2, 2), epsilon=4.0, n1=50).conditionals({(0, 1): tables})[0, 1][0]
     assert laws[1].tolist() == [0.5, 0.5] != laws[0].tolist()
 
 
@@ -366,6 +387,48 @@ def test_synthetic_populations_have_the_law_of_their_tree():
     draws = np.array([syn_b(500, d=3, rho=0.5, frequencies=f, rng=rng).histogram.ravel() for _ in range(4_000)])
     mixture = 500 * np.mean([tree_law(f, 0.5, tree).ravel() for tree in trees], axis=0)
     assert check.mean_z(draws, mixture) < 5 < check.mean_z(draws, 500 * tree_law(f, 0.5, trees[0]).ravel())
+
+
+@pytest.mark.parametrize("k", [129, 200, 256, 257])
+def test_copies_in_large_domains_take_every_other_value(k):
+    x = np.full((60 * k, 2), k - 1)
+    y = SecondPhase(k=(k, k), epsilon=60.0, reuse=0.0).perturb(x, rng=np.random.default_rng(1))
+    assert y.dtype == np.min_scalar_type(k - 1)
+    kept = y == k - 1  # by the pivot, at this budget always
+    assert (kept.sum(axis=1) == 1).all()
+    counts = np.bincount(y[~kept], minlength=k)[: k - 1]
+    assert counts.min() > 60 * k / (k - 1) - 6 * 60**0.5 > 0 < counts.max() < 60 * k / (k - 1) + 6 * 60**0.5
+
+
+def test_cond_rr_of_many_attributes_needs_little_memory():
+    records = np.random.default_rng(1).integers(9, size=(50, 12))
+    population = Population.from_records(records, k=(9,) * 12)  # 2.8e11 records: no table of them can be built
+    mechanism = CondRR(k=population.k, epsilon=8.0, n1=0.5)
+    simulated = np.hstack(mechanism.simulate(population, rng=np.random.default_rng(1), runs=4_000))
+    rng = np.random.default_rng(2)
+    users = np.array([np.hstack(mechanism.estimate(mechanism.perturb(records, rng=rng))) for _ in range(400)])
+    assert check.mean_z(users, simulated.mean(axis=0)) < 5
+    assert check.variance_z(users, simulated.var(axis=0)) < 5
+
+
+def test_cond_rr_draws_its_first_phase_in_two_ways_by_one_law():
+    population, mechanism = Population.from_counts([[9, 4, 0], [1, 3, 8]]), CondRR(k=(2, 3), epsilon=3.0, n1=5)
+    chosen = np.tile([2, 1, 0, 1, 1], (100_000, 1))
+    assert (population.records == [[0, 0], [0, 1], [1, 0], [1, 1], [1, 2]]).all()
+    by_user = mechanism._first_reports(population.records, chosen, np.random.default_rng(1))[1][0, 1]
+    by_table = mechanism._report_tables(population.records, chosen, np.random.default_rng(2))
+    flat, other = by_user.reshape(-1, 6), by_table.reshape(-1, 6)
+    assert check.mean_z(flat.astype(float) - other, 0) < 5
+    assert check.covariance_z(flat, np.cov(other.T)) < 5 < check.covariance_z(flat, 1.1 * np.cov(other.T))
+
+
+def test_cond_rr_undoes_its_copies_and_the_raw_estimate_does_not():
+    law = np.array([[25, 15, 10], [5, 10, 33], [2, 0, 0]])
+    population = Population.from_counts(10_000 * law)
+    truth, how = np.hstack([law.sum(axis=1), law.sum(axis=0)]) / 100, {"rng": np.random.default_rng(1), "runs": 400}
+    found = {d: np.hstack(CondRR(k=(3, 3), epsilon=1.1, debias=d).simulate(population, **how)) for d in (True, False)}
+    bias = {d: np.abs(runs.mean(axis=0) - truth).max() for d, runs in found.items()}
+    assert bias[True] < 0.02 < 0.1 < bias[False]
 
 
 @pytest.mark.parametrize("family", [CorrRR, CondRR, TwoPhaseRSRFD])
@@ -398,7 +461,7 @@ def test_domains_that_differ_or_are_too_few_are_refused(k):
 
 @pytest.mark.parametrize(
     "reuse",
-    [-0.1, 1.1, math.nan, "best", None, [[1, 0.5]], [[0.5, 0.5], [0.5, 1]], [[1, 2], [0.5, 1]], [[1, "a"], [0, 1]]],
+    [-0.1, 1.1, math.nan, "best", [[1, 0.5]], [[0.5, 0.5], [0.5, 1]], [[1, 2], [0.5, 1]], [[1, "a"], [0, 1]]],
     ids=str,
 )
 def test_reuse_probabilities_out_of_range_are_refused(reuse):
@@ -409,19 +472,17 @@ def test_reuse_probabilities_out_of_range_are_refused(reuse):
 def test_moments_without_a_short_form_are_refused():
     mechanism, population = CorrRR(k=(2, 2), epsilon=1.0, n1=1), Population.from_counts([[1, 1], [1, 0]])
     for act in (mechanism.mean, mechanism.variance):
-        with pytest.raises(ValueError, match=r"reuse must be fixed .*; got 'exact': use simulate"):
+        with pytest.raises(NoExactMoments, match="CorrRR: mean and variance have no closed form here; use simulate"):
             act(population)
 
 
-def test_formulas_and_frequencies_are_checked():
-    with pytest.raises(ValueError, match="formula must be one of"):
-        corr_rr.reuse_probability([0.5, 0.5], [0.5, 0.5], epsilon=1.0, n2=10, formula="v3")
+def test_frequencies_are_checked():
     for a, b in (([0.5, 0.5], [1, 0, 0]), ([0.5, math.nan], [0.5, 0.5]), (0.5, 0.5), ([1.0], [1.0])):
         with pytest.raises(ValueError, match="f_target and f_pivot must be finite and of one shape"):
-            corr_rr.reuse_probability(a, b, epsilon=1.0, n2=10)
+            corr_rr.reuse_probability(a, b, n2=10)
     for n2 in (0, 2.5, True, None):
         with pytest.raises(ValueError, match="n2 must be an integer of at least 1; got"):
-            corr_rr.reuse_probability([0.5, 0.5], [0.4, 0.6], epsilon=1.0, n2=n2)
+            corr_rr.reuse_probability([0.5, 0.5], [0.4, 0.6], n2=n2)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,12 @@
 """Correlated randomized response (Corr-RR): one attribute, the pivot, is randomized; the others copy its report."""
 
 from ldp_lib.corr_rr.cond_rr import CondRR
-from ldp_lib.corr_rr.mechanism import CorrRR, SecondPhase, channel, expectation, iid_variance, simulate_second
-from ldp_lib.corr_rr.reuse import FORMULAS, joint_reuse, minimizer, quadratic, reuse_probability, reuse_table, shrinkage
+from ldp_lib.corr_rr.formulas import channel, expectation, iid_variance, minimizer, quadratic, shrinkage
+from ldp_lib.corr_rr.mechanism import CorrRR, SecondPhase
+from ldp_lib.corr_rr.reuse import joint_reuse, reuse_probability, reuse_table
 from ldp_lib.corr_rr.synthetic import syn_a, syn_b, tree_law
 
 __all__ = [
-    "FORMULAS",
     "CondRR",
     "CorrRR",
     "SecondPhase",
@@ -19,7 +19,6 @@ __all__ = [
     "reuse_probability",
     "reuse_table",
     "shrinkage",
-    "simulate_second",
     "syn_a",
     "syn_b",
     "tree_law",

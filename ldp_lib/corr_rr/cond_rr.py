@@ -9,32 +9,9 @@ import numpy as np
 
 from ldp_lib import grr, inputs, postprocess, pure, splitting, two_phase
 from ldp_lib.inputs import check_records
+from ldp_lib.population import Population
 
-
-def expectation(frequencies, conditionals, e):
-    """Return the second phase's expected estimate, d arrays (k_j,), for fixed conditionals.
-
-    Parameters
-    ----------
-    frequencies : sequence of d arrays (k_j,)
-        True frequencies; numbers, Fractions or symbols.
-    conditionals : dict
-        For each ordered pair (j, m) a matrix (k_j, k_m): the law of attribute m's report in row v if the pivot's is v.
-    e : number or symbol
-        exp(epsilon).
-
-    Notes
-    -----
-    Derived in the chapter `corr_rr_extensions`. Even with the true conditionals it is not the true frequencies.
-    """
-    d, f = len(frequencies), [np.asarray(v) for v in frequencies]
-    pairs = [grr.probabilities(e, len(v)) for v in f]
-    means = []
-    for m in range(d):
-        pivots = [q + (p - q) * v for (p, q), v in zip(pairs, f, strict=True)]
-        total = pivots[m] + sum(pivots[j] @ np.asarray(conditionals[j, m]) for j in range(d) if j != m)
-        means.append((total / d - pairs[m][1]) / (pairs[m][0] - pairs[m][1]))
-    return means
+BLOCK = 2**22  # entries of working memory in `simulate`
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,39 +24,62 @@ class CondRR:
         Domain sizes; they may differ.
     epsilon : float
         Privacy budget of one user's whole report, in either phase.
-    n1 : int
-        Number of users in the first phase, chosen at random; at least 1, and fewer than there are users.
+    n1 : int or float
+        Users in the first phase, chosen at random: their number, at least 1 and below that of all users, or a share of
+        all users, above 0 and below 1, rounded.
+    debias : bool
+        Whether to undo the copies, as far as the conditionals allow. If not, the second phase's counts are debiased as
+        if all reports were randomized response, as Corr-RR does, and the estimate has a large bias.
 
     Notes
     -----
-    Seeam et al. (2025, Section 3.3.5; revised 2026, Section 3.3.6), who leave the estimators open. Here the first
-    phase's joint estimate of each pair is unbiased, then normalized by `postprocess.clip_normalize`; a value without
-    any mass gets the uniform conditional. The second phase's reports are debiased like those of randomized response,
-    as in Corr-RR, so the estimate is biased. Chapter `corr_rr_extensions`.
+    Seeam et al. (2025, Section 3.3.5; revised 2026, Section 3.3.6) describe the reports and leave all estimators open.
+    Here the first phase's joint estimate of each pair is unbiased, then normalized by `postprocess.clip_normalize`; a
+    value without any mass gets the uniform conditional. Given the conditionals, the second phase's expected shares are
+    a known linear function of the true frequencies; `debias` solves for these by least squares. Where no singular value
+    is too small the second phase's estimate is then unbiased. The two phases' estimates are averaged with their numbers
+    of users as weights. Chapter `corr_rr_extensions`.
     """
 
     k: tuple
     epsilon: float
-    n1: int
+    n1: int | float = 0.1
+    debias: bool = True
+    has_exact_moments = False
 
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k))
         inputs.require(epsilon=self.epsilon)
-        two_phase.check_n1(self.n1)
+        object.__setattr__(self, "n1", two_phase.check_first(self.n1))
+        if not isinstance(self.debias, bool):
+            raise TypeError(f"debias must be True or False; got {self.debias!r}")
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is a tuple of at least two domain sizes."""
+        return inputs.are_sizes(k, least=2)
+
+    @property
+    def least_users(self) -> int:
+        """The least number of users: one in the second phase."""
+        return 2 if isinstance(self.n1, float) else self.n1 + 1
 
     @cached_property
     def _first(self):
         return splitting.SPL(k=self.k, epsilon=self.epsilon)
 
-    def conditionals(self, tables):
+    def channel(self) -> np.ndarray:
+        """Raise ValueError: the channel depends on what the first phase learns."""
+        raise ValueError("a channel needs conditionals: Cond-RR learns them, so it has none before the first phase")
+
+    def conditionals(self, pairs):
         """Return the estimated conditionals of each ordered pair, a dict of arrays (runs, k_j, k_m).
 
-        `tables` counts the first phase's reports, shape (runs, k_1, ..., k_d).
+        `pairs` counts the first phase's reports of each pair j < m, a dict of arrays (runs, k_j, k_m).
         """
-        root, d, found = math.exp(self.epsilon / len(self.k)), len(self.k), {}
-        for j, m in itertools.combinations(range(d), 2):
-            others = tuple(axis + 1 for axis in range(d) if axis not in (j, m))
-            joint = tables.sum(axis=others) / self.n1
+        root, found = math.exp(self.epsilon / len(self.k)), {}
+        for (j, m), counts in pairs.items():
+            joint = counts / counts[0].sum()
             for axis in (-1, -2):  # invert randomized response along each axis
                 p, q = grr.probabilities(root, joint.shape[axis])
                 joint = (joint - q * joint.sum(axis=axis, keepdims=True)) / (p - q)
@@ -87,14 +87,12 @@ class CondRR:
             found[j, m], found[m, j] = _rows(joint), _rows(joint.swapaxes(1, 2))
         return found
 
-    def perturb(self, x, *, rng):
+    def perturb(self, x, *, rng: np.random.Generator) -> tuple:
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
         inputs.require(rng=rng)
         first, second = two_phase.split_users(check_records(x, self.k), self.n1, rng)
         first = self._first.perturb(first, rng=rng)
-        table = np.zeros((1, *self.k), dtype=np.int64)
-        np.add.at(table[0], tuple(first.T), 1)
-        laws = self.conditionals(table)
+        laws = self.conditionals(_count_pairs(first, self.k))
         pivot = rng.integers(len(self.k), size=len(second))
         y = np.empty(second.shape, inputs.small_dtype(max(self.k)))
         for j, size in enumerate(self.k):
@@ -107,44 +105,118 @@ class CondRR:
                     y[mine, m] = (rng.random(mine.size)[:, None] >= edges[y[mine, j]]).sum(axis=1)
         return first, y
 
-    def estimate(self, y):
-        """Return raw, biased estimates, one array (k_j,) for each attribute, from the reports of both phases."""
+    def estimate(self, y) -> list:
+        """Return raw estimates, one array (k_j,) for each attribute, from the reports of both phases."""
         first, second = two_phase.check_phases(y, self.n1)
-        second = check_records(second, self.k, "y")
-        e, parts = math.exp(self.epsilon), []
-        for j, size in enumerate(self.k):
-            count = np.bincount(second[:, j], minlength=size)
-            parts.append(pure.estimate(count, len(second), *grr.probabilities(e, size)))
-        return two_phase.combine(self._first.estimate(first), parts, self.n1, len(second))
+        first, second = check_records(first, self.k, "y"), check_records(second, self.k, "y")
+        counts = [np.bincount(second[:, j], minlength=size)[None] for j, size in enumerate(self.k)]
+        before = [v[None] for v in self._first.estimate(first)]
+        laws = self.conditionals(_count_pairs(first, self.k)) if self.debias else None
+        after = self._second_estimates(counts, laws)
+        return [v[0] for v in two_phase.combine(before, after, len(first), len(second))]
 
-    def simulate(self, population, *, rng, runs):
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
         """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
 
-        The cost is free of n, which must be below 10**9, but grows with the product of all k_j.
+        The first phase is drawn user by user, or as counts of reports where there are fewer reports than users; the
+        second phase as counts. n must be below 10**9.
         """
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)
         chosen, rest = two_phase.draw_phases(population, self.n1, rng=rng, runs=runs)
-        root, e = math.exp(self.epsilon / len(self.k)), math.exp(self.epsilon)
-        tables = np.zeros((runs, *self.k), dtype=np.int64)
-        tables[(slice(None), *population.records.T)] = chosen
-        for axis in range(1, len(self.k) + 1):  # each attribute's coins are its own
-            tables = np.moveaxis(two_phase.grr_counts(np.moveaxis(tables, axis, -1), root, rng), -1, axis)
-        laws, n2 = self.conditionals(tables), population.n - self.n1
-        totals = [0] * len(self.k)
+        root, e, n1 = math.exp(self.epsilon / len(self.k)), math.exp(self.epsilon), int(chosen[0].sum())
+        singles, pairs = self._first_reports(population.records, chosen, rng)
+        before = [pure.estimate(count, n1, *grr.probabilities(root, count.shape[1])) for count in singles]
+        laws, totals = self.conditionals(pairs), [0] * len(self.k)
         for j, held in enumerate(two_phase.draw_pivots(population.records, rest, self.k, rng)):
             report = two_phase.grr_counts(held, e, rng)
             for m in range(len(self.k)):
                 drawn = report if m == j else rng.multinomial(report, laws[j, m]).sum(axis=1)
                 totals[m] = totals[m] + drawn
-        first, second = [], []
-        for j, size in enumerate(self.k):
-            others = tuple(axis + 1 for axis in range(len(self.k)) if axis != j)
-            first.append(pure.estimate(tables.sum(axis=others), self.n1, *grr.probabilities(root, size)))
-            second.append(pure.estimate(totals[j], n2, *grr.probabilities(e, size)))
-        return two_phase.combine(first, second, self.n1, n2)
+        after = self._second_estimates(totals, laws)
+        return two_phase.combine(before, after, n1, population.n - n1)
+
+    def mean(self, population: Population) -> list:
+        """Raise NoExactMoments: the conditionals are learned, and clipped."""
+        raise inputs.NoExactMoments(self)
+
+    def variance(self, population: Population) -> list:
+        """Raise NoExactMoments: the conditionals are learned, and clipped."""
+        raise inputs.NoExactMoments(self)
+
+    def _first_reports(self, records, chosen, rng):
+        """Draw the first phase's reports; return their counts by value, and by pair of values."""
+        cells, n1 = math.prod(self.k), int(chosen[0].sum())
+        tabled = cells <= n1
+        step, blocks = max(1, BLOCK // min(cells, n1 * len(self.k))), []
+        for start in range(0, len(chosen), step):
+            part = chosen[start : start + step]
+            if tabled:
+                blocks.append(_pairs_of_tables(self._report_tables(records, part, rng)))
+            else:
+                users = np.repeat(np.tile(np.arange(len(records)), len(part)), part.ravel())
+                reports = self._first.perturb(records[users], rng=rng)
+                blocks.append(_count_pairs(reports, self.k, runs=len(part)))
+        pairs = {pair: np.concatenate([block[pair] for block in blocks]) for pair in blocks[0]}
+        last = len(self.k) - 1
+        return [pairs[j, last].sum(axis=2) for j in range(last)] + [pairs[0, last].sum(axis=1)], pairs
+
+    def _report_tables(self, records, chosen, rng):
+        root = math.exp(self.epsilon / len(self.k))
+        tables = np.zeros((len(chosen), *self.k), dtype=np.int64)
+        tables[(slice(None), *records.T)] = chosen
+        for axis in range(1, len(self.k) + 1):  # each attribute's coins are its own
+            tables = np.moveaxis(two_phase.grr_counts(np.moveaxis(tables, axis, -1), root, rng), -1, axis)
+        return tables
+
+    def _second_estimates(self, counts, laws):
+        """Return the second phase's estimates, d arrays (runs, k_j), from its counts of reports."""
+        pairs = [grr.probabilities(math.exp(self.epsilon), size) for size in self.k]
+        shares = [count / count.sum(axis=1, keepdims=True) for count in counts]
+        if self.debias:
+            shares = _undo_copies(shares, laws, self.k)
+        return [pure.estimate(share, 1, p, q) for share, (p, q) in zip(shares, pairs, strict=True)]
+
+
+def _undo_copies(shares, laws, k):
+    """Return what the pivots alone would have reported, d arrays (runs, k_j), from the shares of all reports.
+
+    The expected share of attribute m is the mean over the pivots j of the pivot's reports, passed on by the conditional
+    of m given j. This is a linear system, solved by least squares for the deviations from 1/k. They sum to 0. Singular
+    values below a tenth of the largest count as 0: in directions that the copies hide, the result stays at 1/k.
+    """
+    d, edges = len(k), np.cumsum([0, *k])
+    passed = np.empty((len(shares[0]), edges[-1], edges[-1]))
+    for m, j in itertools.product(range(d), repeat=2):
+        block = np.eye(k[m]) if m == j else laws[j, m].swapaxes(1, 2)
+        block = block - np.mean(block, axis=-1, keepdims=True)  # deviations of attribute j sum to 0
+        passed[:, edges[m] : edges[m + 1], edges[j] : edges[j + 1]] = block / d
+    flat = [np.full((1, size), 1 / size) for size in k]
+    level = [
+        (flat[m] + sum(flat[j] @ laws[j, m] for j in range(d) if j != m).reshape(shares[m].shape)) / d for m in range(d)
+    ]
+    rest = np.hstack(shares) - np.hstack(level)
+    moved = np.einsum("rij,rj->ri", np.linalg.pinv(passed, rcond=0.1), rest)
+    return [a + moved[:, edges[j] : edges[j + 1]] for j, a in enumerate(flat)]
 
 
 def _rows(joint):
     mass = joint.sum(axis=-1, keepdims=True)
     return np.where(mass > 0, joint / np.where(mass > 0, mass, 1), 1 / joint.shape[-1])
+
+
+def _count_pairs(reports, k, runs=1):
+    """Return counts of the pairs of values, a dict of arrays (runs, k_j, k_m); each run has as many reports."""
+    run, pairs = np.repeat(np.arange(runs), len(reports) // runs), {}
+    for j, m in itertools.combinations(range(len(k)), 2):
+        code = (run * k[j] + reports[:, j]) * k[m] + reports[:, m]
+        pairs[j, m] = np.bincount(code, minlength=runs * k[j] * k[m]).reshape(runs, k[j], k[m])
+    return pairs
+
+
+def _pairs_of_tables(tables):
+    axes = range(1, tables.ndim)
+    return {
+        (j, m): tables.sum(axis=tuple(axis for axis in axes if axis not in (j + 1, m + 1)))
+        for j, m in itertools.combinations(range(tables.ndim - 1), 2)
+    }

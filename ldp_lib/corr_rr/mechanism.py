@@ -4,10 +4,9 @@ Seeam, Zheng and Hu (2025; revised 2026). In the first phase n1 users split thei
 the reuse probabilities. In the second, each user sends a random pivot through randomized response (GRR) with the whole
 budget; any other attribute copies the pivot's report with probability p_y, else takes another value at random.
 
-`reuse` sets the reuse probabilities, and says what a reuse table is.
+`formulas` says what a reuse table is, and `reuse` how it is set.
 """
 
-import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,68 +14,15 @@ from functools import cached_property
 import numpy as np
 
 from ldp_lib import grr, inputs, pure, splitting, two_phase
-from ldp_lib.corr_rr.reuse import FORMULAS, check_reuse, reuse_table, shrinkage
+from ldp_lib.corr_rr.formulas import channel, expectation, shrinkage
+from ldp_lib.corr_rr.reuse import check_reuse, reuse_table
 from ldp_lib.inputs import check_records
-from ldp_lib.population import marginal_frequencies
+from ldp_lib.population import Population, marginal_frequencies
 
 
-def channel(e, k, reuse):
-    """Return the second phase's channel from records to reports, both in lexicographic order; exact on Fractions.
-
-    Parameters
-    ----------
-    e : number or symbol
-        exp(epsilon).
-    k : int
-        Domain size of every attribute.
-    reuse : sequence of d sequences
-        The reuse table.
-    """
-    d, truth = len(reuse), grr.channel(e, k)
-    words = list(itertools.product(range(k), repeat=d))
-
-    def report(x, y, j):
-        """Probability of the report y if j is the pivot."""
-        copies = [reuse[j][m] if y[m] == y[j] else (1 - reuse[j][m]) / (k - 1) for m in range(d) if m != j]
-        return truth[x[j], y[j]] * math.prod(copies)
-
-    return np.array([[sum(report(x, y, j) for j in range(d)) / d for y in words] for x in words])
-
-
-def expectation(frequencies, reuse):
-    """Return the second phase's expected estimate, shape (d, k); it does not depend on the budget.
-
-    Parameters
-    ----------
-    frequencies : array_like, shape (d, k)
-        The attributes' true frequencies; numbers, Fractions or symbols.
-    reuse : array_like, shape (d, d)
-        The reuse table.
-
-    Returns
-    -------
-    array, shape (d, k)
-        1/k + (1/d) sum over j of t_jm (f_j - 1/k), with t the `shrinkage` of the reuse table.
-
-    Notes
-    -----
-    Derived in the chapter `corr_rr_mse`.
-    """
-    f = np.asarray(frequencies)
-    d, k = f.shape
-    t = shrinkage(np.asarray(reuse) + 0 * f[0, 0], k)  # of the kind of f, so that Fractions stay exact
-    return (t.T @ f + (d - t.sum(axis=0))[:, None] / k) / d
-
-
-def iid_variance(frequencies, reuse, n2, e):
-    """Return the second phase's variance, shape (d, k), if its n2 users are drawn independently.
-
-    It is pi (1-pi) / (n2 (p-q)^2), with pi the probability that an attribute's report is v. Arguments as in
-    `expectation`; e is exp(epsilon). Derived in the chapter `corr_rr_mse`.
-    """
-    p, q = grr.probabilities(e, np.shape(frequencies)[1])
-    pi = q + (p - q) * expectation(frequencies, reuse)
-    return pi * (1 - pi) / (n2 * (p - q) ** 2)
+def serves(k) -> bool:
+    """Return whether `k` is a tuple of at least two domain sizes that are all equal."""
+    return inputs.are_sizes(k, least=2) and len(set(k)) == 1
 
 
 def check_equal(k):
@@ -85,6 +31,11 @@ def check_equal(k):
     if len(set(sizes)) > 1:
         raise ValueError(f"k must be the same for all attributes, since they copy each other's values; got {sizes}")
     return sizes
+
+
+def as_table(reuse, d):
+    """Return a checked reuse table as nested tuples."""
+    return tuple(map(tuple, check_reuse(reuse, d).tolist()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,8 +48,8 @@ class SecondPhase:
         Domain sizes, all equal.
     epsilon : float
         Privacy budget of one user's whole report.
-    reuse : float or array_like, shape (d, d)
-        The reuse table, or one p_y for all pairs.
+    reuse : float or array_like, shape (d, d), optional
+        The reuse table, or one p_y for all pairs. If not given, 1/k: copies are drawn regardless of the report.
 
     Notes
     -----
@@ -107,19 +58,28 @@ class SecondPhase:
 
     k: tuple
     epsilon: float
-    reuse: tuple
+    reuse: tuple | None = None
+    has_exact_moments = True
+    serves = staticmethod(serves)
 
     def __post_init__(self):
         object.__setattr__(self, "k", check_equal(self.k))
         inputs.require(epsilon=self.epsilon)
-        table = check_reuse(self.reuse, len(self.k))
-        object.__setattr__(self, "reuse", tuple(map(tuple, table.tolist())))
+        table = 1 / self.k[0] if self.reuse is None else self.reuse
+        object.__setattr__(self, "reuse", as_table(table, len(self.k)))
 
     @cached_property
-    def _pq(self):
+    def probabilities(self):
+        """p and q of the pivot's randomized response."""
         return grr.probabilities(math.exp(self.epsilon), self.k[0])
 
-    def perturb(self, x, *, rng):
+    def channel(self) -> np.ndarray:
+        """Return Pr[report | record], both in lexicographic order; ValueError if it is too large."""
+        size = math.prod(self.k)
+        inputs.check_cells(size, size)
+        return channel(math.exp(self.epsilon), self.k[0], self.reuse)
+
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one row of d reported values a user, in the smallest unsigned integer type that holds them."""
         inputs.require(rng=rng)
         x = check_records(x, self.k)
@@ -133,28 +93,29 @@ class SecondPhase:
             y[:, m] = (report + shift) % k
         return y
 
-    def estimate(self, y):
+    def estimate(self, y) -> list:
         """Return the estimates of randomized response, one array (k,) for each attribute; raw and biased."""
         y = check_records(y, self.k, "y")
         counts = [np.bincount(y[:, j], minlength=size) for j, size in enumerate(self.k)]
-        return [pure.estimate(count, len(y), *self._pq) for count in counts]
+        return [pure.estimate(count, len(y), *self.probabilities) for count in counts]
 
-    def simulate(self, population, *, rng, runs):
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
         """Return one array (runs, k) for each attribute, from the exact joint law of ``estimate(perturb(x))``."""
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)
         counts = np.broadcast_to(population.counts, (runs, len(population.counts)))
-        return simulate_second(population.records, counts, self.epsilon, np.array(self.reuse), self.k, rng)
+        held = two_phase.draw_pivots(population.records, counts, self.k, rng)
+        return draw_estimates(held, np.array(self.reuse), population.n, self.epsilon, rng)
 
-    def mean(self, population):
+    def mean(self, population: Population) -> list:
         """Return the exact expectation of the estimate, one array (k,) for each attribute: not the true frequencies."""
         inputs.check_population(population, self.k)
         return list(expectation(marginal_frequencies(population), self.reuse))
 
-    def variance(self, population):
+    def variance(self, population: Population) -> list:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k,) for each attribute."""
         inputs.check_population(population, self.k)
-        p, q = self._pq
+        p, q = self.probabilities
         pi = q + (p - q) * record_means(population.records, self.reuse, self.k[0])
         return list(population.counts @ (pi * (1 - pi)) / (population.n * (p - q)) ** 2)
 
@@ -169,11 +130,12 @@ class CorrRR:
         Domain sizes, all equal.
     epsilon : float
         Privacy budget of one user's whole report, in either phase.
-    n1 : int
-        Number of users in the first phase, chosen at random; at least 1, and fewer than there are users.
-    reuse : {"exact", "v1", "v1-appendix"}, float or array_like, shape (d, d)
-        The formula by which the first phase's estimates set the reuse table; or a table, or one p_y for all pairs,
-        fixed in advance.
+    n1 : int or float
+        Users in the first phase, chosen at random: their number, at least 1 and below that of all users, or a share of
+        all users, above 0 and below 1, rounded.
+    reuse : float or array_like, shape (d, d), optional
+        A reuse table fixed in advance, or one p_y for all pairs. If not given, the first phase's estimates set it:
+        see `learn`.
 
     Raises
     ------
@@ -182,98 +144,123 @@ class CorrRR:
 
     Notes
     -----
-    The first phase's raw estimates go into the formula as they are, negative or not: see `reuse_probability`. The two
-    phases' raw estimates are averaged with their numbers of users as weights. The estimate is biased. `mean` and
-    `variance` are exact where the reuse table is fixed in advance; if the first phase sets it they have no short form,
-    and `simulate` draws from the exact law. With fewer users than attributes some attributes are nobody's pivot; all
-    laws hold still. Chapters `corr_rr_mse`, `corr_rr_privacy` and `corr_rr_evaluation`.
+    The two phases' raw estimates are averaged with their numbers of users as weights. The estimate is biased. `mean`
+    and `variance` are exact where the reuse table is fixed in advance; if the first phase sets it they have no short
+    form, and `simulate` draws from the exact law. With fewer users than attributes some attributes are nobody's pivot;
+    all laws hold still. Chapters `corr_rr_mse`, `corr_rr_privacy` and `corr_rr_evaluation`.
     """
 
     k: tuple
     epsilon: float
-    n1: int
-    reuse: str | tuple = "exact"
+    n1: int | float = 0.1
+    reuse: tuple | None = None
+    serves = staticmethod(serves)
 
     def __post_init__(self):
         object.__setattr__(self, "k", check_equal(self.k))
         inputs.require(epsilon=self.epsilon)
-        two_phase.check_n1(self.n1)
-        if isinstance(self.reuse, str):
-            if self.reuse not in FORMULAS:
-                raise ValueError(f"reuse must be one of {FORMULAS}, a number or a table; got {self.reuse!r}")
-        else:
-            table = check_reuse(self.reuse, len(self.k))
-            object.__setattr__(self, "reuse", tuple(map(tuple, table.tolist())))
+        object.__setattr__(self, "n1", two_phase.check_first(self.n1))
+        if self.reuse is not None:
+            object.__setattr__(self, "reuse", as_table(self.reuse, len(self.k)))
+
+    @property
+    def has_exact_moments(self) -> bool:
+        """Whether the reuse table is fixed in advance."""
+        return self.reuse is not None
+
+    @property
+    def least_users(self) -> int:
+        """The least number of users: one in the second phase."""
+        return 2 if isinstance(self.n1, float) else self.n1 + 1
 
     @cached_property
     def _first(self):
         return splitting.SPL(k=self.k, epsilon=self.epsilon)
 
-    def table(self, first, n2):
-        """Return the reuse table, (d, d) or (runs, d, d), that the first phase's estimates set for n2 other users."""
-        if isinstance(self.reuse, str):
-            return reuse_table(first, epsilon=self.epsilon, n2=n2, formula=self.reuse)
-        return np.array(self.reuse)
+    def learn(self, first, n2):
+        """Return the reuse table, (d, d) or (runs, d, d), that the first phase's estimates set for n2 other users.
 
-    def perturb(self, x, *, rng):
+        The raw estimates go into `reuse_table` as they are, negative or not. A subclass may learn in another way.
+        """
+        return reuse_table(first, n2=n2)
+
+    def table(self, first, n2):
+        """Return the reuse table that is used: the fixed one, or what is learned from the first phase's estimates."""
+        return self.learn(first, n2) if self.reuse is None else np.array(self.reuse)
+
+    def channel(self) -> np.ndarray:
+        """Return Pr[phase and report | record] of one user, for a reuse table and a share of users fixed in advance.
+
+        Columns: the first phase's reports, then the second's. A table that others' reports set is as good as fixed for
+        the user who reports; then, or if n1 is a number of users, a ValueError points to `SecondPhase`.
+        """
+        if self.reuse is None or not isinstance(self.n1, float):
+            raise ValueError("a channel needs a fixed reuse table, and n1 as a share: see SecondPhase(...).channel()")
+        size = math.prod(self.k)
+        inputs.check_cells(size, 2 * size)
+        root, second = math.exp(self.epsilon / len(self.k)), self._second(self.reuse)
+        return np.hstack([self.n1 * splitting.channel(root, self.k), (1 - self.n1) * second.channel()])
+
+    def perturb(self, x, *, rng: np.random.Generator) -> tuple:
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
         inputs.require(rng=rng)
         first, second = two_phase.split_users(check_records(x, self.k), self.n1, rng)
         first = self._first.perturb(first, rng=rng)
         table = self.table(self._first.estimate(first), len(second))
-        return first, SecondPhase(k=self.k, epsilon=self.epsilon, reuse=table).perturb(second, rng=rng)
+        return first, self._second(table).perturb(second, rng=rng)
 
-    def estimate(self, y):
+    def estimate(self, y) -> list:
         """Return the estimates, one array (k,) for each attribute, from the reports of both phases; raw and biased."""
         first, second = two_phase.check_phases(y, self.n1)
-        parts = self._first.estimate(first), SecondPhase(k=self.k, epsilon=self.epsilon, reuse=1).estimate(second)
-        return two_phase.combine(*parts, self.n1, len(second))
+        parts = self._first.estimate(first), self._second(1).estimate(second)
+        return two_phase.combine(*parts, len(first), len(second))
 
-    def simulate(self, population, *, rng, runs):
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
         """Return one array (runs, k) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
 
         The cost depends on the number of distinct records and on `runs`, not on n, which must be below 10**9.
         """
         phases = self.simulate_phases(population, rng=rng, runs=runs)
-        return two_phase.combine(*phases, self.n1, population.n - self.n1)
+        n1 = two_phase.first_users(self.n1, population.n)
+        return two_phase.combine(*phases, n1, population.n - n1)
 
-    def simulate_phases(self, population, *, rng, runs):
+    def simulate_phases(self, population: Population, *, rng: np.random.Generator, runs: int) -> tuple:
         """Return the two phases' estimates on their own, from their exact joint law: two lists of d (runs, k)."""
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)
-        chosen, rest = two_phase.draw_phases(population, self.n1, rng=rng, runs=runs)
-        first = two_phase.simulate_spl(population.records, chosen, self.k, self.epsilon, rng)
-        table = self.table(first, population.n - self.n1)
-        return first, simulate_second(population.records, rest, self.epsilon, table, self.k, rng)
+        first, held, n2 = two_phase.draw_reports(population, self.k, self.epsilon, self.n1, rng=rng, runs=runs)
+        return first, draw_estimates(held, self.table(first, n2), n2, self.epsilon, rng)
 
-    def mean(self, population):
+    def mean(self, population: Population) -> list:
         """Return the exact expectation of the estimate, one array (k,) for each attribute, for a fixed reuse table."""
-        second = self._fixed(population)
+        n1, second = self._fixed(population)
         parts = marginal_frequencies(population), second.mean(population)
-        return two_phase.combine(*parts, self.n1, population.n - self.n1)
+        return two_phase.combine(*parts, n1, population.n - n1)
 
-    def variance(self, population):
+    def variance(self, population: Population) -> list:
         """Return the exact variance, one array (k,) for each attribute, the data held fixed, for a fixed reuse table.
 
         Random are the users' coins and who is in the first phase.
         """
-        second, n = self._fixed(population), population.n
-        n2, shares = n - self.n1, population.counts / n
+        (n1, second), n = self._fixed(population), population.n
+        n2, shares = n - n1, population.counts / n
         coins1 = [v * n for v in self._first.variance(population)]  # of one user's debiased report, on average
         coins2 = [v * n for v in second.variance(population)]
         k, d = self.k[0], len(self.k)
         held = np.eye(k)[population.records].transpose(1, 0, 2)
         moved = held - record_means(population.records, self.reuse, k)  # by the choice of the phase
         spread = [shares @ (moved[m] - shares @ moved[m]) ** 2 for m in range(d)]
-        split = self.n1 * n2 / (n - 1)
-        return [(self.n1 * a + n2 * b + split * c) / n**2 for a, b, c in zip(coins1, coins2, spread, strict=True)]
+        split = n1 * n2 / (n - 1)
+        return [(n1 * a + n2 * b + split * c) / n**2 for a, b, c in zip(coins1, coins2, spread, strict=True)]
+
+    def _second(self, table):
+        return SecondPhase(k=self.k, epsilon=self.epsilon, reuse=table)
 
     def _fixed(self, population):
-        if isinstance(self.reuse, str):
-            raise ValueError(f"reuse must be fixed for an exact mean or variance; got {self.reuse!r}: use simulate")
+        if self.reuse is None:
+            raise inputs.NoExactMoments(self)
         inputs.check_population(population, self.k)
-        two_phase.check_n1(self.n1, population.n)
-        return SecondPhase(k=self.k, epsilon=self.epsilon, reuse=self.reuse)
+        return two_phase.first_users(self.n1, population.n), self._second(self.reuse)
 
 
 def record_means(records, reuse, k):
@@ -282,15 +269,19 @@ def record_means(records, reuse, k):
     return 1 / k + np.einsum("jm,rjv->mrv", shrinkage(np.asarray(reuse), k), centred) / records.shape[1]
 
 
-def simulate_second(records, counts, epsilon, table, k, rng):
-    """Draw second-phase estimates, d arrays (runs, k): `counts` is (runs, m), `table` (d, d) or (runs, d, d)."""
-    size, n, e = k[0], counts[0].sum(), math.exp(epsilon)
-    totals = [0] * len(k)
-    for j, held in enumerate(two_phase.draw_pivots(records, counts, k, rng)):
-        report = two_phase.grr_counts(held, e, rng)
-        for m in range(len(k)):
-            totals[m] = totals[m] + (report if m == j else _copies(report, table[..., j, m, None], size, rng))
-    return [pure.estimate(total, n, *grr.probabilities(e, size)) for total in totals]
+def draw_estimates(held, table, n, epsilon, rng):
+    """Draw second-phase estimates, d arrays (runs, k).
+
+    `held` says how many of the n users picked each attribute and hold each value, d arrays (runs, k), and `table` is
+    (d, d) or (runs, d, d).
+    """
+    k, e = held[0].shape[-1], math.exp(epsilon)
+    totals = [0] * len(held)
+    for j, values in enumerate(held):
+        report = two_phase.grr_counts(values, e, rng)
+        for m in range(len(held)):
+            totals[m] = totals[m] + (report if m == j else _copies(report, table[..., j, m, None], k, rng))
+    return [pure.estimate(total, n, *grr.probabilities(e, k)) for total in totals]
 
 
 def _copies(report, p_y, k, rng):

@@ -1,122 +1,73 @@
-"""The reuse probabilities of Corr-RR: how often an attribute copies the pivot's report. `corr_rr` uses them.
-
-A *reuse table* is a d by d array: row j, column m holds p_y for pivot j and the copying attribute m; its diagonal is 1.
-"""
+"""How Corr-RR sets its reuse table: how often an attribute copies the pivot's report. `formulas` says what it is."""
 
 import itertools
-import math
 
 import numpy as np
 
-from ldp_lib import grr, inputs, two_phase
-
-FORMULAS = ("exact", "v1", "v1-appendix")
-
-
-def shrinkage(p_y, k):
-    """Return t = (k p_y - 1) / (k-1), from -1/(k-1) to 1: a copy's deviation from 1/k is t times the pivot report's."""
-    return (k * p_y - 1) / (k - 1)
+from ldp_lib import two_phase
+from ldp_lib.corr_rr.formulas import quadratic
 
 
-def quadratic(f_target, f_pivot, n2, *, e=None, formula="exact"):
-    """Return (c1, c2): for two attributes, the target's error, summed over values, is c1 p_y + c2 p_y^2 + constant.
+def reuse_probability(f_target, f_pivot, *, n2):
+    """Return the reuse probability p_y of an ordered pair of attributes, shape (...): the best number from 0 to 1.
 
-    Parameters
-    ----------
-    f_target, f_pivot : array_like, shape (..., k)
-        Frequencies of the attribute that copies, and of the pivot.
-    n2 : number or symbol
-        Number of users in the second phase, drawn independently.
-    e : number or symbol, optional
-        exp(epsilon); only the appendix's formula depends on it.
-    formula : {"exact", "v1", "v1-appendix"}
-        What is true; what Theorem 4 of the first version implies; its Appendix 6.1. They agree for k = 2.
-
-    Notes
-    -----
-    Derived in the chapters `corr_rr_mse` and `corr_rr_reuse_probability`.
-    """
-    if formula not in FORMULAS:
-        raise ValueError(f"formula must be one of {FORMULAS}; got {formula!r}")
-    a, b = np.asarray(f_target), np.asarray(f_pivot)
-    k = a.shape[-1]
-    if formula == "exact":
-        a, b = (f - f.sum(axis=-1, keepdims=True) / k for f in (a, b))  # deviations from 1/k
-        product, square = (a * b).sum(axis=-1), (b * b).sum(axis=-1)
-        c1 = -k * ((n2 + 1) * (k - 1) * product + (n2 - 1) * square) / (2 * (k - 1) ** 2 * n2)
-        return c1, (n2 - 1) * k**2 * square / (4 * (k - 1) ** 2 * n2)
-    slope, offset = 2 * b - 1, 1 - a - b  # the paper's e(v) and d_0(v)
-    c2 = (n2 - 1) * (slope**2).sum(axis=-1) / (4 * n2)
-    if formula == "v1":
-        return ((n2 * offset - (a - b)) * slope).sum(axis=-1) / (2 * n2), c2
-    p, q = grr.probabilities(e, k)
-    alpha = q + (p - q) * (offset + 2 * a) / 2
-    return ((n2 * offset + (1 - 2 * alpha) / (p - q)) * slope).sum(axis=-1) / (2 * n2), c2
-
-
-def minimizer(f_target, f_pivot, n2, *, e=None, formula="exact"):
-    """Return the p_y that each formula calls the unconstrained minimiser; it may lie outside [0, 1].
-
-    Arguments as in `quadratic`. "exact" and "v1-appendix" return -c1 / (2 c2) of their own quadratics; "v1" returns
-    c1 / c2, which is what Proposition 1 prints. The exact one is (1 + (k-1) t) / k, with t the coefficient of
-    f_target - 1/k projected on f_pivot - 1/k, times (n2+1) / (n2-1).
-    """
-    c1, c2 = quadratic(f_target, f_pivot, n2, e=e, formula=formula)
-    return c1 / c2 if formula == "v1" else -c1 / (2 * c2)
-
-
-def reuse_probability(f_target, f_pivot, *, epsilon, n2, formula="exact"):
-    """Return the reuse probability p_y of an ordered pair of attributes, shape (...), by the endpoint rule.
-
-    Of 0, 1 and the formula's `minimizer`, if that lies between them, the one with the least error by `quadratic` is
-    taken; of equal ones, which a formula as printed can give, the smaller. Where the error does not depend on p_y at
-    all, the result is 1/k: where the pivot is uniform (to within 1e-12, which is rounding), and for some at n2 = 1.
+    It is `minimizer`, or the nearer end if that lies outside [0, 1]. Where the error does not depend on p_y at all, the
+    result is 1/k: where the pivot is uniform (to within 1e-12, which is rounding), and for some at n2 = 1.
 
     Parameters
     ----------
     f_target, f_pivot : array_like, shape (..., k)
         Estimated frequencies of the attribute that copies, and of the pivot. They may be negative or exceed 1, as raw
         estimates do; the result is from 0 to 1 all the same.
-    epsilon : float
-        Budget of the second phase.
     n2 : int
         Number of users in the second phase.
-    formula : {"exact", "v1", "v1-appendix"}
-        As in `quadratic`. The revised version's formula is lost in our copy; its words define "exact".
 
     Notes
     -----
-    Seeam et al. (2025), Section 3.2.2 and Appendix 6; derived in the chapter `corr_rr_reuse_probability`.
+    The rule of Seeam et al. (2025, revised 2026, Section 3.2.2) in words. Derived in the chapter
+    `corr_rr_reuse_probability`.
     """
+    a, b = check_pair(f_target, f_pivot, n2)
+    k, away, scale = b.shape[-1], np.abs(b - b.mean(axis=-1, keepdims=True)).max(axis=-1), np.abs(b).max(axis=-1) + 1
+    c1, c2 = quadratic(a, b, n2)
+    flat = (c2 == 0) & (np.abs(c1) <= 1e-12 * scale)  # with one user, n2 = 1
+    return np.where((away <= 1e-12 * scale) | flat, 1 / k, best_from_0_to_1(c1, c2))[()]
+
+
+def check_pair(f_target, f_pivot, n2):
+    """Return the frequencies of two attributes as arrays of floats of one shape (..., k), or raise."""
     a, b = np.asarray(f_target, dtype=float), np.asarray(f_pivot, dtype=float)
     if a.shape != b.shape or a.ndim == 0 or a.shape[-1] < 2 or not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise ValueError(f"f_target and f_pivot must be finite and of one shape (..., k); got {a.shape} and {b.shape}")
-    inputs.require(epsilon=epsilon)
     two_phase.check_n1(n2, name="n2")
-    e = math.exp(epsilon)
-    c1, c2 = quadratic(a, b, n2, e=e, formula=formula)
+    return a, b
+
+
+def best_from_0_to_1(c1, c2):
+    """Return the p_y from 0 to 1 with the least c1 p_y + c2 p_y^2: of 0, 1 and -c1 / (2 c2)."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        star = np.clip(minimizer(a, b, n2, e=e, formula=formula), 0, 1)  # outside, it joins an end
+        star = np.clip(np.where(c2 == 0, 0, -c1 / (2 * c2)), 0, 1)  # outside, it joins an end
     candidates = np.stack(np.broadcast_arrays(star, 0.0, 1.0))
     handicap = 1e-12 * np.multiply.outer(np.arange(3), np.abs(c1) + np.abs(c2))  # so that rounding decides no tie
     best = np.argmin(c1 * candidates + c2 * candidates**2 + handicap, axis=0)
-    chosen = np.take_along_axis(candidates, best[None], axis=0)[0]
-    k, away, scale = b.shape[-1], np.abs(b - b.mean(axis=-1, keepdims=True)).max(axis=-1), np.abs(b).max(axis=-1) + 1
-    uniform = (formula == "exact" or k == 2) & (away <= 1e-12 * scale)
-    same = uniform | ((c2 == 0) & (np.abs(c1) <= 1e-12 * scale))  # the latter with one user, n2 = 1
-    return np.where(same, 1 / k, chosen)[()]
+    return np.take_along_axis(candidates, best[None], axis=0)[0]
 
 
-def reuse_table(frequencies, *, epsilon, n2, formula="exact"):
+def reuse_table(frequencies, *, n2):
     """Return the reuse table, shape (..., d, d), of the pairwise rule: `reuse_probability` for each ordered pair.
 
     `frequencies` are d arrays of shape (..., k). For more than two attributes the pairwise rule is not the best one:
     see `joint_reuse`.
     """
+    return table_of(reuse_probability, frequencies, n2=n2)
+
+
+def table_of(rule, frequencies, **how):
+    """Return the table, shape (..., d, d), that a rule for ordered pairs (target, pivot) makes of d arrays (..., k)."""
     f = [np.asarray(v, dtype=float) for v in frequencies]
     table = np.ones((*f[0].shape[:-1], len(f), len(f)))
     for j, m in itertools.permutations(range(len(f)), 2):
-        table[..., j, m] = reuse_probability(f[m], f[j], epsilon=epsilon, n2=n2, formula=formula)
+        table[..., j, m] = rule(f[m], f[j], **how)
     return table
 
 
@@ -204,7 +155,7 @@ def check_reuse(reuse, d):
     try:
         table = np.array(reuse, dtype=float)
     except (TypeError, ValueError):
-        raise TypeError(f"reuse must be a number, a {d} by {d} table or one of {FORMULAS}; got {reuse!r}") from None
+        raise TypeError(f"reuse must be None, a number or a {d} by {d} table; got {reuse!r}") from None
     if table.ndim == 0:
         table = np.where(np.eye(d, dtype=bool), 1.0, table)
     if table.shape != (d, d) or not ((table >= 0) & (table <= 1)).all():

@@ -12,6 +12,7 @@ from ldp_lib import check, corr_rr, datasets, grr, postprocess, splitting, two_p
 from ldp_lib.book.claims import claim
 from ldp_lib.book.sweeps import mse
 from ldp_lib.corr_rr import CorrRR
+from ldp_lib.corr_rr.printed import AppendixCorrRR, appendix_table
 from ldp_lib.corr_rr.synthetic import syn_a, tree_law
 from ldp_lib.fake_data import RSFD
 from ldp_lib.population import Population, marginal_frequencies
@@ -20,6 +21,7 @@ from ldp_lib.two_phase import TwoPhaseRSRFD
 
 UNIFORM, SKEWED = (0.25,) * 4, (0.4, 0.3, 0.2, 0.1)
 RIVALS = ("SPL", "RS+FD", "RS+RFD")
+LEARNED = {"exact": CorrRR, "appendix": AppendixCorrRR}
 
 
 def capped(v):
@@ -65,7 +67,8 @@ def baselines(d, rho, epsilon, marginals, share, tree, runs):
 def four(d, rho, epsilon, marginals, *, share=0.2, reuse="exact", tree="star", runs=1000):
     """Mean and standard error of the four methods' errors; "raw" is RS+RFD without post-processing."""
     people, rng = synthetic(d, rho, marginals, tree=tree), np.random.default_rng(2)
-    ours = CorrRR(k=people.k, epsilon=epsilon, n1=round(share * people.n), reuse=reuse)
+    settings = {"k": people.k, "epsilon": epsilon, "n1": round(share * people.n)}
+    ours = LEARNED[reuse](**settings) if isinstance(reuse, str) else CorrRR(**settings, reuse=reuse)
     found = baselines(d, rho, epsilon, marginals, share, tree, runs)
     return found | {"Corr-RR": two_phase_error(ours, people, rng, runs)}
 
@@ -245,7 +248,7 @@ def test_four_attributes_as_the_budget_grows():
     steps = np.array(
         [[better(one, b, a) for a, b in itertools.pairwise((*RIVALS, "Corr-RR"))] for one in found.values()]
     )
-    by_appendix = [four(4, *at[:3], tree=at[3], runs=1500, reuse="v1-appendix") for at in settings]
+    by_appendix = [four(4, *at[:3], tree=at[3], runs=1500, reuse="appendix") for at in settings]
     claim("corr-rr-v2/sent-4.3.1-order").holds(
         (steps > 0).all(),
         (steps[:, 2] > 5).all(),
@@ -309,7 +312,7 @@ def test_as_the_number_of_attributes_grows():
 
 def test_weak_correlation():
     uniform = [by_number(UNIFORM, 0.1, eps, d) for eps in (0.1, 0.3, 0.5) for d in (2, 3, 4, 6)]
-    loss = [four(2, 0.1, 0.5, SKEWED, reuse=reuse, runs=5000) for reuse in ("exact", "v1-appendix")]
+    loss = [four(2, 0.1, 0.5, SKEWED, reuse=reuse, runs=5000) for reuse in ("exact", "appendix")]
     worst = max(better(one, "Corr-RR", "RS+FD") for one in loss)
     always = min(better(one, "Corr-RR", m) for one in uniform for m in RIVALS)
     claim("corr-rr-v2/sent-4.3.2-low-corr").conditional(always > 5, worst < -5)
@@ -335,13 +338,14 @@ def test_weak_correlation():
 def true_table(rho, formula):
     """The reuse table from the true marginals of SynA with two attributes, n1 = 20 %."""
     f = np.array(SKEWED)
-    return corr_rr.reuse_table([f, rho * f + (1 - rho) / 4], epsilon=0.5, n2=16_000, formula=formula)
+    pair = [f, rho * f + (1 - rho) / 4]
+    return corr_rr.reuse_table(pair, n2=16_000) if formula == "exact" else appendix_table(pair, n2=16_000, epsilon=0.5)
 
 
 def test_what_makes_corr_rr_lose_at_weak_correlation():
     learned = four(2, 0.1, 0.5, SKEWED, runs=5000)
     known = four(2, 0.1, 0.5, SKEWED, runs=5000, reuse=tuple(map(tuple, true_table(0.1, "exact"))))
-    by_code = four(2, 0.1, 0.5, SKEWED, runs=5000, reuse=tuple(map(tuple, true_table(0.1, "v1-appendix"))))
+    by_code = four(2, 0.1, 0.5, SKEWED, runs=5000, reuse=tuple(map(tuple, true_table(0.1, "appendix"))))
     claim("corr-rr-v2/sent-4.3.3-low-corr-cause").conditional(
         better(learned, "Corr-RR", "RS+RFD") < 0 and better(known, "Corr-RR", "RS+RFD") > 5,
         better(by_code, "Corr-RR", "RS+RFD") < -5,
@@ -350,18 +354,18 @@ def test_what_makes_corr_rr_lose_at_weak_correlation():
 
 
 def test_moderate_and_strong_correlation():
-    moderate = {reuse: four(2, 0.5, 0.5, SKEWED, reuse=reuse, runs=2000) for reuse in ("exact", "v1-appendix")}
+    moderate = {reuse: four(2, 0.5, 0.5, SKEWED, reuse=reuse, runs=2000) for reuse in ("exact", "appendix")}
     claim("corr-rr-v2/sent-4.3.3-moderate").conditional(
-        min(better(moderate["v1-appendix"], "Corr-RR", m) for m in RIVALS) > 5
-        and saved(moderate["v1-appendix"], "Corr-RR", "RS+RFD") > 0.3,
+        min(better(moderate["appendix"], "Corr-RR", m) for m in RIVALS) > 5
+        and saved(moderate["appendix"], "Corr-RR", "RS+RFD") > 0.3,
         saved(moderate["exact"], "Corr-RR", "RS+RFD") < 0.1,
     )
     both = {}  # whether more than 60 % at strong and about 50 % at weak correlation come out together
-    for marginals, reuse in itertools.product((SKEWED, UNIFORM), ("v1-appendix", "exact")):
+    for marginals, reuse in itertools.product((SKEWED, UNIFORM), ("appendix", "exact")):
         runs = [four(4, rho, 0.5, marginals, reuse=reuse, runs=2000) for rho in (0.9, 0.1)]
         strong, weak = (saved(one, "Corr-RR", "RS+RFD") for one in runs)
         both[marginals, reuse] = strong > 0.6 and 0.45 < weak < 0.6
-    claim("corr-rr-v2/sent-4.3.3-60-50").conditional(both.pop((SKEWED, "v1-appendix")), not any(both.values()))
+    claim("corr-rr-v2/sent-4.3.3-60-50").conditional(both.pop((SKEWED, "appendix")), not any(both.values()))
 
 
 def test_forty_per_cent_below_rsrfd_needs_a_small_phase_one():

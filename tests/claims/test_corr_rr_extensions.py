@@ -11,7 +11,7 @@ import numpy as np
 
 from ldp_lib import channel, corr_rr, grr, pure, splitting
 from ldp_lib.book.claims import claim
-from ldp_lib.corr_rr.cond_rr import expectation as cond_expectation
+from ldp_lib.corr_rr.formulas import cond_expectation
 
 ONE, HALF, THIRD = Fraction(1), Fraction(1, 2), Fraction(1, 3)
 CORNERS = (0 * ONE, THIRD, ONE)

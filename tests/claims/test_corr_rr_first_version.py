@@ -22,7 +22,7 @@ from test_datasets import needs_raw, raw  # noqa: F401  (a fixture)
 from ldp_lib import datasets, splitting
 from ldp_lib.book.claims import claim
 from ldp_lib.book.sweeps import mse
-from ldp_lib.corr_rr import CorrRR
+from ldp_lib.corr_rr.printed import AppendixCorrRR
 from ldp_lib.corr_rr.synthetic import syn_a
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.population import Population, marginal_frequencies
@@ -41,7 +41,7 @@ def errors(population, epsilon, share, runs, rng):
         "rsrfd": RSRFD(k=population.k, epsilon=epsilon, priors=f),
     }
     known = {name: np.mean([v.mean() for v in m.variance(population)]) for name, m in exact.items()}
-    mechanism = CorrRR(k=population.k, epsilon=epsilon, n1=round(share * population.n), reuse="v1-appendix")
+    mechanism = AppendixCorrRR(k=population.k, epsilon=epsilon, n1=round(share * population.n))
     estimates = mechanism.simulate(population, rng=rng, runs=runs)
     each = mse(estimates, f)
     return SimpleNamespace(corr=each.mean(), noise=each.std(ddof=1) / np.sqrt(runs), **known)

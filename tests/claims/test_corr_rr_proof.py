@@ -16,6 +16,7 @@ from ldp_lib import channel as channels
 from ldp_lib import corr_rr, grr, splitting
 from ldp_lib.book.claims import claim
 from ldp_lib.corr_rr import CorrRR
+from ldp_lib.corr_rr.printed import appendix_minimizer
 
 e, n2, py = sp.symbols("e n_2 p_y", positive=True)
 fa, fb, k = sp.symbols("f_a f_b k", positive=True)
@@ -345,7 +346,7 @@ def test_the_endpoint_rule_is_clipping():
     pairs = list(itertools.product(laws, repeat=2))
     chosen = [by_rule(x, y, 10) for x, y in pairs]
     assert {x for x, _ in chosen} > {0, 1}
-    shipped = [corr_rr.reuse_probability(x, y, epsilon=1.0, n2=10) for x, y in pairs]
+    shipped = [corr_rr.reuse_probability(x, y, n2=10) for x, y in pairs]
     claim("corr-rr-v1/rule-endpoints").holds(all(x == y for x, y in chosen))
     claim("corr-rr-v2/procedure-endpoints").holds(
         bool(np.allclose(shipped, [float(x) for x, _ in chosen], rtol=0, atol=1e-12))
@@ -365,9 +366,7 @@ def test_the_appendixs_minimiser_for_four_values_in_each_reading():
     ordered = (pair[0], pair[1]), (pair[1], pair[0])
     (a1, a2), (b1, b2) = (corr_rr.quadratic(*x, users) for x in ordered)
     best, shared = -a1 / (2 * a2), -(a1 + b1) / (2 * (a2 + b2))
-    as_used, exchanged = (
-        min(corr_rr.minimizer(*x, users, e=odds, formula="v1-appendix"), Fraction(1)) for x in ordered
-    )
+    as_used, exchanged = (min(appendix_minimizer(*x, users, odds), Fraction(1)) for x in ordered)
     least, together = errors(pair, best, odds, users)[0], errors(pair, shared, odds, users).sum()
     worse = [
         errors(pair, as_used, odds, users)[0] > least,
@@ -377,5 +376,5 @@ def test_the_appendixs_minimiser_for_four_values_in_each_reading():
     ]
     claim("corr-rr-v2/prop-2-implemented").refuted(*map(bool, worse))
     x, y = np.array(shares("a", 2)), np.array(shares("b", 2))
-    same = is_zero(corr_rr.minimizer(x, y, n2, e=e, formula="v1-appendix") - corr_rr.minimizer(x, y, n2))
+    same = is_zero(appendix_minimizer(x, y, n2, e) - corr_rr.minimizer(x, y, n2))
     claim("corr-rr-v1/sent-conclusion-optimal").conditional(same, bool(worse[0]))
