@@ -150,7 +150,34 @@ def randomized_response():
     return d
 
 
-DIAGRAMS = {"randomized_response": randomized_response}
+def subset_selection():
+    """One person, one coin: a set that holds the truth, or any set."""
+    d = Diagram(
+        "Subset selection",
+        "A person with one answer tosses a coin on their own device. With probability c the report is a set of three "
+        "values that holds the answer, else any set of three values. The collector counts how often each value is "
+        "named and corrects the counts.",
+        device=430,
+    )
+    d.person(48, 62)
+    d.record(80, 70, [0], ["answer"])
+    d.arrow(120, 86, 168, 86)
+    d.coin(194, 86, "c")
+    d.arrow(218, 76, 300, 52, "a set with it", above=16)
+    d.arrow(218, 96, 300, 124, "any set", above=-16)
+    d.report(310, 28, [0, 2, 3])
+    d.report(310, 104, [1, 2, 3])
+    d.arrow(424, 86, 472, 86)
+    d.counts(482, 120, [50, 38, 44, 40])
+    d.arrow(562, 92, 606, 92, "correct")
+    d.estimate(616, 120, [60, 18, 36, 24])
+    return d
+
+
+DIAGRAMS = {
+    "randomized_response": randomized_response,
+    "subset_selection": subset_selection,
+}
 
 
 def main(folder=FOLDER):
