@@ -27,7 +27,7 @@ def measures(seconds):
     users = adult.users()
     own = [math.log(product.mixing_ratio(KEEP, k)) for k in adult.k]
     apart = product.RRIndependent(k=adult.k, channels=own)
-    whole = product.RRJoint(k=adult.k, channel=math.fsum(own))
+    whole = product.RRJoint(k=adult.k, epsilon=math.fsum(own))
 
     def milliseconds(call, repetitions=REPETITIONS):
         return [1e3 * seconds(call) for _ in range(repetitions)]

@@ -4,6 +4,7 @@ For research and teaching. Coins come from NumPy's generators, which are fast an
 secure: somebody who sees enough of their output can predict the rest. Do not protect real people's data with them.
 """
 
+from ldp_lib.clustering import RRClusters
 from ldp_lib.compare import total_error
 from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase
 from ldp_lib.fake_data import RSFD, RSRFD
@@ -13,6 +14,7 @@ from ldp_lib.inputs import NoExactMoments
 from ldp_lib.mechanism import Mechanism, check_mechanism
 from ldp_lib.planner import estimate_interval, required_users
 from ldp_lib.population import Population
+from ldp_lib.product import ProductRR, RRIndependent, RRJoint
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, SPL
 from ldp_lib.subset import SubsetSelection
@@ -39,6 +41,10 @@ MECHANISMS = [
     SecondPhase,
     CorrRR,
     CondRR,
+    RRIndependent,
+    RRJoint,
+    RRClusters,
+    ProductRR,
 ]
 """Every mechanism: those of one attribute, then those of several."""
 
@@ -63,6 +69,10 @@ __all__ = [
     "NoExactMoments",
     "OneQuestion",
     "Population",
+    "ProductRR",
+    "RRClusters",
+    "RRIndependent",
+    "RRJoint",
     "SecondPhase",
     "SubsetSelection",
     "Survey",

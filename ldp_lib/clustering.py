@@ -1,23 +1,26 @@
-"""Clusters of dependent attributes: measures of dependence, private ways to measure it, and the clustering."""
+"""Clusters of dependent attributes: measures of dependence, the clustering, and a mechanism that randomizes clusters.
+
+Private ways to measure dependence are in `ldp_lib.secure`.
+"""
 
 import itertools
 import math
 import numbers
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_lib import inputs
-from ldp_lib.inputs import check_domain, check_records
-from ldp_lib.population import Population
-from ldp_lib.product import ProductRR, RRJoint
+from ldp_lib import inputs, product
+from ldp_lib.clustered import Clustered
+from ldp_lib.inputs import check_domain
 
 
 def covariance(table):
     """Return the covariance of two attributes whose values are scored 0, 1, ..., from their joint table."""
     table = _check_table(table)
-    a, b = np.arange(table.shape[0]), np.arange(table.shape[1])
-    total = table.sum()
-    return (a @ table @ b) / total - (a @ table.sum(axis=1)) * (b @ table.sum(axis=0)) / total**2
+    a, b = (_centred(table.sum(axis=axis)) for axis in (1, 0))
+    return a @ table @ b / table.sum()
 
 
 def pearson(table):
@@ -25,12 +28,13 @@ def pearson(table):
 
     Zero if an attribute does not vary. Domingo-Ferrer and Soria-Comas (2022), Eq. (8). Chapter `rr_clusters`.
     """
-    table = _check_table(table)
-    spread = 1
-    for share in (table.sum(axis=1) / table.sum(), table.sum(axis=0) / table.sum()):
-        score = np.arange(share.size)
-        spread *= score**2 @ share - (score @ share) ** 2
-    return min(1.0, abs(float(covariance(table))) / math.sqrt(spread)) if spread > 0 else 0.0
+    table, spread = _check_table(table), 1
+    for axis in (1, 0):
+        count = table.sum(axis=axis)
+        if np.count_nonzero(count) == 1:
+            return 0.0
+        spread *= float(_centred(count) ** 2 @ count / table.sum())
+    return min(1.0, abs(float(covariance(table))) / math.sqrt(spread))  # rounding may exceed 1, no more
 
 
 def cramers_v(table):
@@ -69,66 +73,6 @@ def from_pairs(d, dependence):
     for i, j in itertools.combinations(range(d), 2):
         matrix[i, j] = matrix[j, i] = dependence(i, j)
     return matrix
-
-
-def secure_sum(bits, *, rng):
-    """Return the number of ones among n parties' bits, as the parties' zero-sum shares reveal it, and what they say.
-
-    Party i draws n shares that sum to 0 modulo n+1 and sends the j-th to party j. Party j adds all shares received to
-    its bit and broadcasts the sum. The broadcasts' sum modulo n+1 is the count.
-
-    Parameters
-    ----------
-    bits : array_like of int, shape (n,)
-        One 0 or 1 a party.
-    rng : numpy.random.Generator
-        Source of randomness. Its coins are not cryptographically secure.
-
-    Returns
-    -------
-    count : int
-    broadcasts : array of int64, shape (n,)
-
-    Notes
-    -----
-    Domingo-Ferrer and Soria-Comas (2022), Section 4.2. All n^2 shares are drawn, one party at a time.
-    """
-    inputs.require(rng=rng)
-    bits = inputs.check_values(bits, 2, "bits").astype(np.int64)
-    n = bits.size
-    broadcasts = bits.copy()
-    for _ in range(n):
-        shares = rng.integers(n + 1, size=n)
-        shares[-1] = -shares[:-1].sum()
-        broadcasts += shares
-    broadcasts %= n + 1
-    return int(broadcasts.sum() % (n + 1)), broadcasts
-
-
-def secure_table(x, k, *, rng):
-    """Return the table of counts of two attributes, one secure sum a cell; `x` has shape (n, 2). Section 4.2."""
-    k = check_domain(k)
-    x = check_records(x, k)
-    table = np.zeros(k, dtype=np.int64)
-    for cell in np.ndindex(*k):
-        table[cell], _ = secure_sum((x == cell).all(axis=1).astype(np.int64), rng=rng)
-    return table
-
-
-def masked_table(x, k, epsilon, *, rng):
-    """Return the raw estimated table of two attributes: randomize pairs, count by secure sums, invert. Section 4.3.
-
-    Parameters
-    ----------
-    x : array_like of int, shape (n, 2)
-    k : sequence of 2 ints
-    epsilon : float
-        Budget of this one pair. Several pairs of one user add up: chapter `rr_clusters`.
-    """
-    mechanism = RRJoint(k=k, channel=epsilon)
-    y = mechanism.perturb(x, rng=rng)
-    counts = secure_table(y, mechanism.k, rng=rng)
-    return mechanism.estimate_table(Population.from_counts(counts).users())
 
 
 def cluster_attributes(dependence, k, *, max_cells, min_dependence):
@@ -190,27 +134,67 @@ def cluster_attributes(dependence, k, *, max_cells, min_dependence):
         clusters = sorted([c for c in clusters if c not in (a, b)] + [tuple(sorted(a + b))])
 
 
-def RRClusters(*, k, clusters, epsilons):
-    """Return `ProductRR` with a symmetric channel on each cluster, at the summed budgets of the cluster's attributes.
+def neighbours(k, max_cells=50):
+    """Return clusters of consecutive attributes, each as large as `max_cells` cells allow: a choice without data."""
+    clusters = []
+    for j, size in enumerate(check_domain(k)):
+        if clusters and math.prod(k[i] for i in clusters[-1]) * size <= max_cells:
+            clusters[-1].append(j)
+        else:
+            clusters.append([j])
+    return tuple(map(tuple, clusters))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RRClusters(Clustered):
+    """Randomize each cluster through its symmetric channel, at the summed budgets of the cluster's attributes.
 
     Parameters
     ----------
     k : sequence of d ints
         Domain sizes.
-    clusters : sequence of sequences of int
-        A partition of the attributes, such as `cluster_attributes` gives.
-    epsilons : sequence of d floats
-        What each attribute would spend on its own; the whole report spends their sum, as `RRIndependent` does.
+    epsilon : float, optional
+        Budget of one whole report. If not given, the sum of `epsilons`.
+    clusters : sequence of sequences of int, optional
+        A partition of the attributes, such as `cluster_attributes` gives. If not given, that of `neighbours`: the
+        attributes in order, at most 50 cells a cluster, the least limit that the paper tries.
+    epsilons : sequence of d floats, optional
+        What each attribute would spend on its own; a cluster spends the sum of its attributes'. If not given, the
+        split of `allocation.omrr`.
 
     Notes
     -----
     Domingo-Ferrer and Soria-Comas (2022), Section 6.3.2, with the sign put right. Chapter `rr_clusters`.
     """
-    k = check_domain(k)
-    if len(epsilons) != len(k):
-        raise ValueError(f"epsilons must have one entry an attribute, {len(k)}; got {len(epsilons)}")
-    budgets = [math.fsum(epsilons[j] for j in cluster) for cluster in clusters]
-    return ProductRR(k=k, clusters=clusters, channels=budgets)
+
+    k: tuple[int, ...]
+    epsilon: float | None = None
+    clusters: tuple | None = None
+    epsilons: tuple[float, ...] | None = None
+
+    def __post_init__(self):
+        k = inputs.check_attributes(self.k, least=1)
+        clusters = neighbours(k) if self.clusters is None else product.check_clusters(self.clusters, k)
+        if self.epsilons is None:
+            own = product.default_budgets(self.epsilon, k, "epsilons")
+        elif isinstance(self.epsilons, Iterable) and not isinstance(self.epsilons, str):
+            own = tuple(self.epsilons)
+        else:
+            raise TypeError(f"epsilons must be a sequence with one entry an attribute, {len(k)}; got {self.epsilons!r}")
+        if len(own) != len(k):
+            raise ValueError(f"epsilons must have one entry an attribute, {len(k)}; got {len(own)}")
+        for budget in own:
+            inputs.require(epsilon=budget)
+        found = {"k": k, "clusters": clusters, "epsilons": tuple(map(float, own))}
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+        channels = product.check_channels(self.channels, [math.prod(k[j] for j in c) for c in clusters])
+        object.__setattr__(self, "epsilon", product.check_spent(channels, self.epsilon))
+
+    @property
+    def channels(self) -> tuple[float, ...]:
+        """What each cluster spends."""
+        return tuple(math.fsum(self.epsilons[j] for j in cluster) for cluster in self.clusters)
 
 
 def independent_table(tables, clusters, *attributes):
@@ -244,10 +228,19 @@ def independent_table(tables, clusters, *attributes):
     return product.reshape(*runs, *sizes).transpose(axes)
 
 
+def _centred(count):
+    score = np.arange(count.size)
+    return score - score @ count / count.sum()
+
+
 def _check_table(table):
+    """Return the table in floats, whose sums cannot overflow, or as it is if it holds objects such as Fractions."""
     table = np.asarray(table)
     if table.ndim != 2 or min(table.shape) < 2:
         raise ValueError(f"table must have two axes of at least 2 values; got shape {table.shape}")
+    if table.dtype.kind not in "iufO":
+        raise TypeError(f"table must hold numbers; got type {table.dtype}")
+    table = table if table.dtype.kind == "O" else table.astype(float)
     if table.dtype.kind == "f" and not np.isfinite(table).all():
         raise ValueError("table must be finite; got NaN or infinity")
     if table.min() < 0 or not table.sum() > 0:

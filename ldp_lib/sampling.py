@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ldp_lib.inputs import require
+from ldp_lib.inputs import require, small_dtype
 
 
 def bernoulli(p, size, rng):
@@ -28,3 +28,14 @@ def simulate_counts(histogram, p, q, *, rng, runs):
     require(rng=rng, runs=runs)
     others = histogram.sum() - histogram
     return rng.binomial(histogram, p, (runs, histogram.size)) + rng.binomial(others, q, (runs, histogram.size))
+
+
+def draw(probabilities, size, rng):
+    """Draw `size` values independently, each v with probability ``probabilities[v]``, in the smallest integer type."""
+    chances = np.asarray(probabilities, dtype=float)
+    dtype = small_dtype(chances.size)
+    if (chances == chances[0]).all():
+        return rng.integers(chances.size, size=size, dtype=dtype)
+    edges = np.cumsum(chances)
+    edges[np.flatnonzero(chances)[-1] :] = 1.0  # rounding must not reach a value of probability 0
+    return np.searchsorted(edges, rng.random(size), side="right").astype(dtype)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import contingency
 
-from ldp_lib import check, clustering
+from ldp_lib import check, clustering, secure
 from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
 
@@ -30,6 +30,37 @@ def test_measures_at_their_ends():
     assert clustering.pearson([[1, 1], [0, 0]]) == clustering.cramers_v([[1, 1], [0, 0]]) == 0
 
 
+def test_large_counts_do_not_overflow():
+    """Two attributes of 100 values, 71 million people, half of them on the diagonal and half anywhere."""
+    table = np.full((100, 100), 3_550)
+    table[np.diag_indices(100)] += 355_000
+    for scale in (1, 10**6):
+        big = table * scale
+        assert math.isclose(clustering.pearson(big), 0.5)
+        assert math.isclose(clustering.covariance(big), 0.5 * (100**2 - 1) / 12)
+        assert math.isclose(clustering.cramers_v(big), 0.5)
+        assert math.isclose(clustering.phi_squared(big), 0.25 * 99)
+    narrow = np.array([[200, 5, 1], [4, 190, 110]], np.uint8)
+    for measure in (clustering.covariance, clustering.pearson, clustering.cramers_v, clustering.phi_squared):
+        assert measure(narrow) == measure(narrow.astype(object)) == measure(narrow.tolist())
+
+
+@given(table=st.lists(st.lists(st.integers(0, 2**55), min_size=3, max_size=3), min_size=2, max_size=4))
+def test_measures_stay_in_their_range(table):
+    if not np.any(table):
+        return
+    for measure in (clustering.pearson, clustering.cramers_v):
+        assert 0 <= measure(table) <= 1
+    scaled = np.array(table) / np.sum(table, dtype=float)
+    assert math.isclose(clustering.pearson(table), clustering.pearson(scaled), rel_tol=1e-9, abs_tol=1e-7)
+
+
+def test_clusters_without_data_are_neighbours_within_the_limit():
+    assert clustering.neighbours((9, 16, 7, 15, 6, 5, 2, 2)) == ((0,), (1,), (2,), (3,), (4, 5), (6, 7))
+    assert clustering.neighbours((2,) * 12) == ((0, 1, 2, 3, 4), (5, 6, 7, 8, 9), (10, 11))
+    assert clustering.neighbours((99, 2), max_cells=3) == ((0,), (1,))
+
+
 @pytest.mark.parametrize("table", [[[1, 2]], [1, 2], [[0, 0], [0, 0]], [[-1, 2], [3, 4]], [[np.nan, 1.0], [1, 1]]])
 def test_bad_tables_are_refused(table):
     for measure in (clustering.cramers_v, clustering.pearson):
@@ -45,14 +76,14 @@ def test_tables_must_be_finite(bad):
 
 def test_secure_sums_need_a_generator_and_bits():
     with pytest.raises(TypeError, match="rng must be"):
-        clustering.secure_sum([0, 1], rng=1)
+        secure.secure_sum([0, 1], rng=1)
     with pytest.raises(ValueError, match=r"bits must be .*; got 2 at position 1"):
-        clustering.secure_sum([0, 2], rng=np.random.default_rng(1))
+        secure.secure_sum([0, 2], rng=np.random.default_rng(1))
 
 
 @given(bits=st.lists(st.integers(0, 1), min_size=1, max_size=30), seed=st.integers(0, 99))
 def test_the_secure_sum_is_the_sum(bits, seed):
-    count, broadcasts = clustering.secure_sum(bits, rng=np.random.default_rng(seed))
+    count, broadcasts = secure.secure_sum(bits, rng=np.random.default_rng(seed))
     assert count == sum(bits)
     assert len(broadcasts) == len(bits)
     assert ((broadcasts >= 0) & (broadcasts <= len(bits))).all()
@@ -61,7 +92,7 @@ def test_the_secure_sum_is_the_sum(bits, seed):
 def test_the_broadcasts_are_uniform_whoever_has_the_one():
     rng = np.random.default_rng(1)
     for bits in ([1, 0, 0], [0, 0, 1]):
-        runs = np.array([clustering.secure_sum(bits, rng=rng)[1] for _ in range(8000)])
+        runs = np.array([secure.secure_sum(bits, rng=rng)[1] for _ in range(8000)])
         law = {(a, b, (1 - a - b) % 4): 1 / 16 for a in range(4) for b in range(4)}
         assert check.law_z(runs, law) < 5
         tilted = {key: (1.2 if key[0] < 2 else 0.8) / 16 for key in law}
@@ -71,8 +102,8 @@ def test_the_broadcasts_are_uniform_whoever_has_the_one():
 def test_secure_and_masked_tables():
     x = Population.from_counts([[5, 0, 2], [1, 4, 3]]).users()
     rng = np.random.default_rng(1)
-    assert clustering.secure_table(x, (2, 3), rng=rng).tolist() == [[5, 0, 2], [1, 4, 3]]
-    runs = np.array([clustering.masked_table(x, (2, 3), 2.0, rng=rng).ravel() for _ in range(2000)])
+    assert secure.secure_table(x, (2, 3), rng=rng).tolist() == [[5, 0, 2], [1, 4, 3]]
+    runs = np.array([secure.masked_table(x, (2, 3), 2.0, rng=rng).ravel() for _ in range(2000)])
     truth = np.array([5, 0, 2, 1, 4, 3]) / 15
     assert check.mean_z(runs, truth) < 5 < check.mean_z(runs, np.roll(truth, 1))
 
@@ -159,8 +190,8 @@ def test_bad_thresholds_and_matrices_are_refused():
 
 def test_bad_input_to_secure_sums_is_refused():
     with pytest.raises(ValueError, match="bits must be"):
-        clustering.secure_sum([0, 2], rng=np.random.default_rng(1))
+        secure.secure_sum([0, 2], rng=np.random.default_rng(1))
     with pytest.raises(TypeError, match="rng must be"):
-        clustering.secure_sum([0, 1], rng=1)
+        secure.secure_sum([0, 1], rng=1)
     with pytest.raises(ValueError, match="epsilon must be"):
-        clustering.masked_table([[0, 1]], (2, 2), 0, rng=np.random.default_rng(1))
+        secure.masked_table([[0, 1]], (2, 2), 0, rng=np.random.default_rng(1))

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 from fractions import Fraction
 
 import numpy as np
@@ -19,7 +20,7 @@ TURN = np.array([[0.6, 0.3, 0.1], [0.1, 0.7, 0.2], [0.3, 0.1, 0.6]])
 MECHANISMS = [
     RRIndependent(k=(2, 3, 2), channels=(1.0, 0.5, 2.0)),
     RRIndependent(k=(2, 3, 2), channels=(FLIP, TURN, 1.0)),
-    RRJoint(k=(2, 3, 2), channel=1.5),
+    RRJoint(k=(2, 3, 2), epsilon=1.5),
     ProductRR(k=(2, 3, 2), clusters=((2, 1), (0,)), channels=(np.kron(FLIP, TURN), 0.7)),
     RRClusters(k=(2, 3, 2), clusters=((0, 2), (1,)), epsilons=(1.0, 0.5, 2.0)),
 ]
@@ -32,7 +33,7 @@ def written_out(mechanism):
     matrix = np.ones((len(records), len(records)))
     for cluster, c in zip(mechanism.clusters, mechanism.channels, strict=True):
         sizes = [mechanism.k[j] for j in cluster]
-        block = c if isinstance(c, np.ndarray) else grr.channel(math.exp(c), math.prod(sizes))
+        block = np.array(c) if isinstance(c, tuple) else grr.channel(math.exp(c), math.prod(sizes))
         cell = np.array([np.ravel_multi_index([record[j] for j in cluster], sizes) for record in records])
         matrix *= block[np.ix_(cell, cell)]
     return np.array(records), matrix
@@ -100,15 +101,128 @@ def test_simulated_marginals_have_the_law_of_the_written_out_channel(mechanism):
     assert np.allclose(np.hstack(mechanism.mean(population)), counts @ member / n, rtol=1e-12, atol=0)
 
 
-def test_arguments_are_kept_as_plain_tuples_and_matrices_as_read_only_copies():
+def test_arguments_are_kept_as_plain_tuples():
     own = FLIP.copy()
     mechanism = ProductRR(k=[2, np.int64(3)], clusters=[[1], [np.int64(0)]], channels=[1.0, own])
     assert (mechanism.k, mechanism.clusters) == ((2, 3), ((1,), (0,)))
-    assert isinstance(mechanism.channels, tuple)
     own[0] = own[1]
-    assert np.array_equal(mechanism.channels[1], FLIP)
-    with pytest.raises(ValueError, match="read-only"):
-        mechanism.channels[1][0, 0] = 1
+    assert mechanism.channels == (1.0, tuple(map(tuple, FLIP.tolist())))
+    again = ProductRR(k=(2, 3), clusters=((1,), (0,)), channels=(1, FLIP))
+    assert again == mechanism
+    assert hash(again) == hash(mechanism)
+    assert again != ProductRR(k=(2, 3), clusters=((1,), (0,)), channels=(1, FLIP[::-1]))
+
+
+@each_mechanism
+def test_a_mechanism_is_its_parameters(mechanism):
+    assert eval(repr(mechanism)) == mechanism
+    assert pickle.loads(pickle.dumps(mechanism)) == mechanism
+
+
+@pytest.mark.parametrize("family", [RRIndependent, RRJoint, RRClusters, ProductRR], ids=lambda f: f.__name__)
+@given(k=st.lists(st.integers(2, 10**6), min_size=1, max_size=20), epsilon=st.floats(1e-6, 50))
+def test_domain_and_budget_suffice_and_the_budget_is_kept(family, k, epsilon):
+    mechanism = family(k=tuple(k), epsilon=epsilon)
+    assert mechanism.epsilon == epsilon
+    assert math.fsum(mechanism.channels) <= epsilon * (1 + 2.0**-50)
+    assert eval(repr(mechanism)) == mechanism
+    small = family(k=tuple(2 + size % 3 for size in k[:3]), epsilon=epsilon)
+    assert math.log(channel.privacy_ratio(small.channel())) <= epsilon + 1e-9
+
+
+def test_the_default_is_the_split_of_least_total_error():
+    population = Population.from_counts(np.resize([3, 0, 1, 5], (2, 3, 2)))
+
+    def error(mechanism):
+        return np.concatenate(mechanism.variance(population)).sum()
+
+    default = RRIndependent(k=(2, 3, 2), epsilon=3.0)
+    for budgets in ((1.0, 1.0, 1.0), (0.9, 1.2, 0.9), (0.5, 1.5, 1.0)):
+        assert error(default) < error(RRIndependent(k=(2, 3, 2), channels=budgets))
+
+
+def test_what_is_given_twice_must_agree():
+    assert RRIndependent(k=(2, 3), channels=(1.0, 0.5)).epsilon == 1.5
+    assert RRIndependent(k=(2, 3), epsilon=1.6, channels=(1.0, 0.5)).epsilon == 1.6
+    assert RRClusters(k=(2, 3), epsilons=(1.0, 0.5)).epsilon == 1.5
+    assert math.isclose(RRJoint(k=(2,), matrix=FLIP).epsilon, math.log(8))
+    for family, extra in (
+        (RRIndependent, {"channels": (1.0, 0.5)}),
+        (ProductRR, {"channels": (1.0, 0.5)}),
+        (RRClusters, {"epsilons": (1.0, 0.5)}),
+        (RRJoint, {"matrix": np.full((6, 6), 0.1) + np.diag([0.4] * 6)}),
+    ):
+        with pytest.raises(ValueError, match=r"channels must spend at most epsilon = 1\.4 together; got 1\."):
+            family(k=(2, 3), epsilon=1.4, **extra)
+        with pytest.raises(TypeError, match=r"epsilon must be a number from 1e-9 to 700.*; got None"):
+            family(k=(2, 3))
+
+
+@each_mechanism
+def test_a_query_by_cells_is_the_sum_of_the_table(mechanism):
+    y = written_out(mechanism)[0][np.random.default_rng(1).integers(12, size=50)]
+    for attributes in ((0, 1, 2), (2, 0), (1,)):
+        table = mechanism.estimate_table(y, *attributes)
+        cells = np.argwhere(table > np.median(table))
+        right = table[tuple(cells.T)].sum()
+        for subset in (cells, cells[::-1].tolist(), table > np.median(table)):
+            assert np.isclose(mechanism.frequency(y, attributes, subset), right, rtol=0, atol=1e-9)
+        first = mechanism.frequency(y, attributes, lambda cells: cells[:, 0] == 1)
+        assert np.isclose(first, mechanism.estimate(y)[attributes[0]][1], rtol=0, atol=1e-9)
+        # The route without a table, which large domains take.
+        scores = [
+            math.prod(
+                mechanism._scores(b, y, mechanism._taken(attributes), attributes, cells) for b in mechanism._blocks
+            )
+            for y in [y[:, mechanism._taken(attributes)]]
+        ]
+        assert np.isclose(scores[0].sum() / 50, right, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("family", [RRJoint, RRIndependent, RRClusters], ids=lambda f: f.__name__)
+def test_one_record_of_sixty_attributes_needs_no_table(family):
+    k, rng = (2,) * 60, np.random.default_rng(1)
+    mechanism = family(k=k, epsilon=60.0)
+    x = rng.integers(2, size=(3_000, 60))
+    x[:900] = record = x[0]
+    y = mechanism.perturb(x, rng=rng)
+    found = mechanism.frequency(y, range(60), [record])
+    if family is RRJoint:
+        assert abs(found - 0.3) < 0.05
+    share = 1.0
+    for cluster, c in zip(mechanism.clusters, mechanism.channels, strict=True):
+        keep, hit = product.keep_probability(c, 2 ** len(cluster)), (y[:, cluster] == record[list(cluster)]).all(axis=1)
+        share = share * (hit - (1 - keep) / 2 ** len(cluster)) / keep
+    assert np.isclose(found, share.mean(), rtol=1e-9, atol=0)
+    pair = mechanism.frequency(y, (59, 0), lambda cells: cells.sum(axis=1) == 1)
+    assert np.isclose(pair, mechanism.estimate_table(y, 0, 59)[[0, 1], [1, 0]].sum(), rtol=1e-9, atol=1e-12)
+
+
+def test_subsets_that_do_not_fit_are_refused():
+    mechanism, y = RRJoint(k=(2, 3), epsilon=1.0), [[0, 1]]
+    for subset, message in (
+        (np.ones((2, 3)), "subset must be booleans of shape"),
+        (np.ones((3, 2), bool), "subset must be booleans of shape"),
+        ([[0, 3]], "subset must be from 0 to 2 in column 1; got 3"),
+        ([[0, 1], [0, 1]], "subset must .*; got a cell twice"),
+        (lambda cells: cells, "subset must give one boolean a row"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            mechanism.frequency(y, (0, 1), subset)
+    assert mechanism.frequency(y, (0, 1), np.zeros((2, 3), bool)) == 0
+    large = RRJoint(k=(2,) * 60, epsilon=1.0)
+    with pytest.raises(ValueError, match="subset must list its cells"):
+        large.frequency(np.zeros((1, 60), int), range(60), lambda cells: cells[:, 0] == 0)
+    with pytest.raises(ValueError, match="attributes must have at most"):
+        large.estimate_table(np.zeros((1, 60), int))
+
+
+def test_too_many_cells_are_refused():
+    for k, epsilon in (((2,) * 2000, 1.0), ((2,) * 499, 1e-9)):
+        with pytest.raises(ValueError, match=r"k must have fewer than 2\*\*500 cells in a cluster, .*; got 2\*\*"):
+            RRJoint(k=k, epsilon=epsilon)
+    mechanism = RRJoint(k=(2,) * 400, epsilon=1.0)
+    assert np.isfinite(np.array(mechanism.estimate(np.zeros((3, 400), int)))).all()
 
 
 @pytest.mark.parametrize(("draw", "record", "report"), [(0.0, 1, 1), (1 - 2**-53, 0, 9)])
@@ -150,7 +264,7 @@ def test_the_mixing_ratio_belongs_to_its_channel():
 
 
 def test_a_huge_domain_needs_no_table_for_its_marginals():
-    mechanism = RRJoint(k=(1000,) * 20, channel=100.0)
+    mechanism = RRJoint(k=(1000,) * 20, epsilon=100.0)
     x = np.arange(400).reshape(20, 20)
     y = mechanism.perturb(x, rng=np.random.default_rng(1))
     assert [e.shape for e in mechanism.estimate(y)] == [(1000,)] * 20
@@ -176,10 +290,20 @@ def test_bad_channels_are_refused(bad, error, message):
         RRIndependent(k=(2, 2), channels=(1.0, bad))
 
 
-@pytest.mark.parametrize("clusters", [((0,),), ((0,), (0, 1)), ((0, 2), (1,)), ((0, 1), ())])
-def test_clusters_that_do_not_partition_are_refused(clusters):
+@pytest.mark.parametrize("family", [ProductRR, RRClusters], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("clusters", [((0,),), ((0,), (0, 1)), ((0, 2), (1,)), ((0, 1), ()), ((0, 5),), ((-1, 0),)])
+def test_clusters_that_do_not_partition_are_refused(family, clusters):
     with pytest.raises(ValueError, match="clusters must hold each of 0 to 1 exactly once; got"):
-        ProductRR(k=(2, 2), clusters=clusters, channels=(1.0,) * len(clusters))
+        family(k=(2, 2), epsilon=1.0, clusters=clusters)
+
+
+@pytest.mark.parametrize("family", [ProductRR, RRClusters], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "clusters", [((0.9,), (1.2,)), ((0.0,), (1,)), ((False,), (True,)), (0, 1), 1.0, "01", (("0", "1"),)]
+)
+def test_clusters_that_are_no_integers_are_refused(family, clusters):
+    with pytest.raises(TypeError, match=r"clusters must hold each of 0 to 1 exactly once, as .*; got"):
+        family(k=(2, 2), epsilon=1.0, clusters=clusters)
 
 
 def test_wrong_numbers_of_channels_and_budgets_are_refused():
@@ -188,6 +312,15 @@ def test_wrong_numbers_of_channels_and_budgets_are_refused():
             RRIndependent(k=(2, 2), channels=(1.0,) * number)
     with pytest.raises(ValueError, match="epsilons must have one entry an attribute, 2; got 3"):
         RRClusters(k=(2, 2), clusters=((0, 1),), epsilons=(1, 1, 1))
+    with pytest.raises(TypeError, match=r"channels must be a sequence with one entry a cluster, 2; got 1\.0"):
+        RRIndependent(k=(2, 2), channels=1.0)
+    with pytest.raises(TypeError, match=r"epsilons must be a sequence with one entry an attribute, 2; got 1\.0"):
+        RRClusters(k=(2, 2), epsilons=1.0)
+    with pytest.raises(TypeError, match=r"matrix must be a matrix over all 4 cells; got 1\.0"):
+        RRJoint(k=(2, 2), matrix=1.0)
+    for bad in (-1.0, 0.0, 1e-10):
+        with pytest.raises(ValueError, match="epsilon must be a number from 1e-9"):
+            RRClusters(k=(2, 2), clusters=((0, 1),), epsilons=(bad, 3.0))
 
 
 @given(
@@ -205,10 +338,7 @@ def test_bad_attributes_subsets_and_populations_are_refused():
     for attributes in ((0, 0), (2,), (-1,)):
         with pytest.raises(ValueError, match="attributes must be distinct numbers from 0 to 1; got"):
             mechanism.estimate_table(y, *attributes)
-    for subset in (np.ones((2, 3)), np.ones((3, 2), bool)):
-        with pytest.raises(ValueError, match="subset must be booleans of shape"):
-            mechanism.frequency(y, (0, 1), subset)
-    with pytest.raises(ValueError, match=r"population must have k = \(2, 3\); got"):
+    with pytest.raises(ValueError, match=r"population must have domain sizes k = \(2, 3\); got"):
         mechanism.mean(Population.from_counts([1, 2]))
     rng, people = np.random.default_rng(1), Population.from_counts([[1, 2, 0], [0, 1, 1]])
     with pytest.raises(TypeError, match="rng must be"):

@@ -1,0 +1,284 @@
+"""Randomized response on clusters of attributes: one channel for each cluster, with coins of its own.
+
+`Clustered` is what the mechanisms of `product` and `RRClusters` share. A symmetric channel is never written out, so a
+cluster may have any number of cells.
+"""
+
+import math
+from collections.abc import Iterable
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from ldp_lib import grr, inputs, pure, sampling
+from ldp_lib.inputs import check_records
+from ldp_lib.population import Population, marginal_frequencies
+
+
+def keep_probability(epsilon, k):
+    """Return the chance that the symmetric channel reports the truth on purpose, and not by a uniform draw: p - q."""
+    if epsilon < 0.01:  # p and q are nearly equal, and their difference would lose its digits
+        return math.expm1(epsilon) / (math.expm1(epsilon) + k)
+    p, q = grr.probabilities(math.exp(epsilon), k)
+    return p - q
+
+
+class Clustered:
+    """Randomize each cluster of attributes through a channel of its own: what all mechanisms of this kind share.
+
+    Subclasses give `k`, `epsilon`, `clusters` and `channels`: one budget or one matrix a cluster.
+    """
+
+    has_exact_moments: ClassVar[bool] = True
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether the class can serve this domain: a tuple of at least one size of at least 2."""
+        return inputs.are_sizes(k)
+
+    @cached_property
+    def _blocks(self):
+        """For each cluster its attributes, their domain sizes, its chance to tell the truth, its matrix and inverse."""
+        blocks = []
+        for cluster, c in zip(self.clusters, self.channels, strict=True):
+            sizes = tuple(self.k[j] for j in cluster)
+            if isinstance(c, tuple):
+                blocks.append((cluster, sizes, None, np.array(c), np.linalg.inv(np.array(c))))
+            else:
+                blocks.append((cluster, sizes, keep_probability(c, math.prod(sizes)), None, None))
+        return blocks
+
+    @property
+    def probabilities(self) -> list:
+        """For each cluster p and q, with which a report is the true cell and any other one, or its matrix."""
+        cells = [math.prod(self.k[j] for j in cluster) for cluster in self.clusters]
+        pairs = zip(self.channels, cells, strict=True)
+        return [np.array(c) if isinstance(c, tuple) else grr.probabilities(math.exp(c), cell) for c, cell in pairs]
+
+    def channel(self) -> np.ndarray:
+        """Return the channel from whole records to whole reports, both in lexicographic order."""
+        cells = math.prod(self.k)
+        inputs.check_cells(cells, cells)
+        records, matrix = self.reports(), np.ones((cells, cells))
+        for (cluster, sizes, *_), c in zip(self._blocks, self.channels, strict=True):
+            part = np.array(c) if isinstance(c, tuple) else grr.channel(math.exp(c), math.prod(sizes))
+            cell = np.ravel_multi_index(tuple(records[:, j] for j in cluster), sizes)
+            matrix *= part[np.ix_(cell, cell)]
+        return matrix / matrix.sum(axis=1, keepdims=True)  # a matrix may come with rounded rows
+
+    def reports(self) -> np.ndarray:
+        """Return all reports, one a row, in lexicographic order."""
+        inputs.check_cells(1, math.prod(self.k))
+        return np.array(list(np.ndindex(*self.k)), inputs.small_dtype(max(self.k)))
+
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+        """Return one report a user.
+
+        Parameters
+        ----------
+        x : array_like of int, shape (n, d)
+            The users' records.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        array of shape (n, d)
+            Randomized records, in the smallest unsigned integer type that holds them.
+        """
+        inputs.require(rng=rng)
+        x = check_records(x, self.k)
+        y = np.empty(x.shape, dtype=inputs.small_dtype(max(self.k)), order="F")
+        for cluster, sizes, keep, matrix, _ in self._blocks:
+            if matrix is None:  # the truth, or a uniform cell: independent uniform values of its attributes
+                tiny = keep < 2**-20  # then 1 - keep would round it
+                noisy = ~sampling.bernoulli(keep, len(x), rng) if tiny else sampling.bernoulli(1 - keep, len(x), rng)
+                for j in cluster:
+                    truth = x[:, j].astype(y.dtype)
+                    y[:, j] = truth + noisy * (rng.integers(self.k[j], size=len(x), dtype=y.dtype) - truth)
+                continue
+            cell = np.ravel_multi_index(tuple(x[:, j] for j in cluster), sizes)
+            drawn = np.empty(len(x), dtype=np.int64)
+            for u in np.unique(cell):
+                who = np.flatnonzero(cell == u)
+                drawn[who] = sampling.draw(matrix[u], who.size, rng)
+            for j, values in zip(cluster, np.unravel_index(drawn, sizes), strict=True):
+                y[:, j] = values
+        return y
+
+    def estimate(self, y) -> list[np.ndarray]:
+        """Return the attributes' raw unbiased frequencies, a list of d arrays (k_j,), from reports of shape (n, d)."""
+        y = check_records(y, self.k, "y")
+        return [self._table(y, (j,)) for j in range(len(self.k))]
+
+    def estimate_table(self, y, *attributes) -> np.ndarray:
+        """Return the raw unbiased joint table of some attributes (all if none is named), whatever their dependence.
+
+        The reports' table is sent through the inverse channel of each cluster, one cluster at a time. The cost is that
+        of the table, not of a matrix over its cells. Chapter `rr_joint`.
+        """
+        y = check_records(y, self.k, "y")
+        return self._table(y, self._check_attributes(attributes or range(len(self.k))))
+
+    def frequency(self, y, attributes, subset) -> float:
+        """Return the raw unbiased estimate of the share of users in a subset; a large table is never built.
+
+        Parameters
+        ----------
+        y : array_like of int, shape (n, d)
+            Reports.
+        attributes : sequence of int
+            The attributes that say who is in the subset.
+        subset : array_like of int, shape (m, a); array_like of bool, shape (k_j for j in attributes); or callable
+            The m distinct cells of the subset, one a row; or True for these cells in a table; or a function from such
+            rows, shape (m, a), to booleans, shape (m,), which is asked for all cells, at most 2**22.
+
+        Notes
+        -----
+        Where there are more than 2**22 cells, the cost grows as the number of distinct reports times the number of
+        cells in the subset. Chapter `rr_joint`.
+        """
+        y, attributes = check_records(y, self.k, "y"), self._check_attributes(attributes)
+        cells = _cells(subset, tuple(self.k[j] for j in attributes))
+        taken = self._taken(attributes)
+        if math.prod(self.k[j] for j in taken) <= 2**22:
+            return float(self._table(y, attributes)[tuple(cells.T)].sum())
+        rows, counts = np.unique(y[:, taken], axis=0, return_counts=True)
+        block, total = max(1, 2**20 // len(rows)), 0.0
+        for start in range(0, len(cells), block):
+            scores = np.ones((len(rows), len(cells[start : start + block])))
+            for this in self._blocks:
+                scores *= self._scores(this, rows, taken, attributes, cells[start : start + block])
+            total += float(counts @ scores.sum(axis=1))
+        return total / len(y)
+
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
+        """Return a list of d arrays (runs, k_j), drawn from the exact joint law of ``estimate(perturb(x))``."""
+        inputs.require(rng=rng, runs=runs)
+        estimates = [None] * len(self.k)
+        for block in self._blocks:
+            cluster, _, keep, matrix, _ = block
+            if matrix is None:
+                part = self._part(population, cluster)
+                truths = rng.binomial(part.counts, keep, (runs, len(part.counts)))
+                noise = population.n - truths.sum(axis=1)
+            else:
+                tables = self._simulate_block(population, block, rng, runs)
+            for axis, j in enumerate(cluster):
+                if matrix is None:
+                    told = truths @ (part.records[:, axis, None] == np.arange(self.k[j]))
+                    count = told + rng.multinomial(noise, np.full(self.k[j], 1 / self.k[j]))
+                    estimates[j] = (count / population.n - (1 - keep) / self.k[j]) / keep
+                else:
+                    estimates[j] = tables.sum(axis=tuple(1 + a for a in range(len(cluster)) if a != axis))
+        return estimates
+
+    def simulate_tables(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
+        """Return, for each cluster, `runs` raw estimates of its table, shape (runs, k_j for j in the cluster)."""
+        inputs.require(rng=rng, runs=runs)
+        return [self._simulate_block(population, block, rng, runs) for block in self._blocks]
+
+    def mean(self, population: Population) -> list[np.ndarray]:
+        """Return the exact expectation of the estimates, a list of d arrays: the true frequencies."""
+        inputs.check_population(population, self.k)
+        return marginal_frequencies(population)
+
+    def variance(self, population: Population) -> list[np.ndarray]:
+        """Return the exact variances of the estimates, a list of d arrays, the users' data held fixed."""
+        variances = self.mean(population)
+        for cluster, sizes, keep, matrix, inverse in self._blocks:
+            counts = None if matrix is None else self._part(population, cluster).histogram.ravel()
+            for axis, j in enumerate(cluster):
+                f, k = variances[j], self.k[j]
+                if matrix is None:
+                    q = (1 - keep) / k
+                    variances[j] = pure.variance(f, population.n, keep + q, q)
+                else:
+                    member = np.indices(sizes)[axis].ravel()[:, None] == np.arange(k)
+                    score = inverse @ member  # what one report adds to the estimate
+                    variances[j] = counts @ (matrix @ score**2 - member) / population.n**2
+        return variances
+
+    def _taken(self, attributes):
+        # A written-out channel acts on its cluster as a whole: take all of it in, after the attributes themselves.
+        whole = [c for c, _, _, matrix, _ in self._blocks if matrix is not None and set(c) & set(attributes)]
+        return [*attributes, *(j for c in whole for j in c if j not in attributes)]
+
+    def _table(self, y, attributes):
+        taken = self._taken(attributes)
+        sizes = [self.k[j] for j in taken]
+        if math.prod(sizes) > 2**30:
+            raise ValueError(f"attributes must have at most 2**30 cells together; got {math.prod(sizes)}")
+        cell = np.ravel_multi_index(tuple(y[:, j] for j in taken), sizes)
+        table = np.bincount(cell, minlength=math.prod(sizes)).reshape(sizes) / len(y)
+        for cluster, _, keep, _, inverse in self._blocks:
+            axes = tuple(taken.index(j) for j in cluster if j in taken)
+            if axes and inverse is None:
+                table -= (1 - keep) * table.mean(axis=axes, keepdims=True)
+                table /= keep
+            elif axes:
+                moved = np.moveaxis(table, axes, range(-len(axes), 0))
+                flat = moved.reshape(*moved.shape[: -len(axes)], -1) @ inverse
+                table = np.moveaxis(flat.reshape(moved.shape), range(-len(axes), 0), axes)
+        return table.sum(axis=tuple(range(len(attributes), len(taken))))
+
+    def _scores(self, block, rows, taken, attributes, cells):
+        """What a report (row) adds to the estimate of a cell (column), as far as this cluster is concerned."""
+        cluster, sizes, keep, _, inverse = block
+        mine = [a for a, j in enumerate(attributes) if j in cluster]
+        if not mine:
+            return 1.0
+        if inverse is None:
+            equal = np.ones((len(rows), len(cells)), dtype=bool)
+            for a in mine:
+                equal &= rows[:, [a]] == cells[:, a]
+            return (equal - (1 - keep) / math.prod(self.k[attributes[a]] for a in mine)) / keep
+        told = np.ravel_multi_index(tuple(rows[:, taken.index(j)] for j in cluster), sizes)
+        every = np.array(list(np.ndindex(*sizes)))[:, [cluster.index(attributes[a]) for a in mine]]
+        return (inverse @ (every[:, None] == cells[None, :, mine]).all(axis=2))[told]
+
+    def _check_attributes(self, attributes):
+        allowed = f"attributes must be distinct numbers from 0 to {len(self.k) - 1}"
+        chosen = tuple(attributes) if isinstance(attributes, Iterable) else (attributes,)
+        if not chosen or len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(len(self.k))):
+            raise ValueError(f"{allowed}; got {attributes}")
+        return tuple(map(int, chosen))
+
+    def _part(self, population, attributes):
+        inputs.check_population(population, self.k)
+        return population.select(*attributes)
+
+    def _simulate_block(self, population, block, rng, runs):
+        cluster, sizes, keep, matrix, inverse = block
+        counts, cells = self._part(population, cluster).histogram.ravel(), math.prod(sizes)
+        if matrix is None:
+            told = rng.binomial(counts, keep, (runs, cells))
+            count = told + rng.multinomial(population.n - told.sum(axis=1), np.full(cells, 1 / cells))
+            tables = (count / population.n - (1 - keep) / cells) / keep
+        else:
+            drawn = sum(rng.multinomial(c, row, runs) for c, row in zip(counts, matrix, strict=True) if c)
+            tables = drawn / population.n @ inverse
+        return tables.reshape(runs, *sizes)
+
+
+def _cells(subset, sizes):
+    """Return the cells of a subset, one a row, or raise."""
+    allowed = f"subset must be booleans of shape {sizes}, distinct cells of shape (m, {len(sizes)}), or a function"
+    if callable(subset):
+        if math.prod(sizes) > 2**22:
+            raise ValueError(f"subset must list its cells if there are more than 2**22; there are {math.prod(sizes)}")
+        every = np.indices(sizes).reshape(len(sizes), -1).T
+        chosen = np.asarray(subset(every))
+        if chosen.dtype != bool or chosen.shape != every.shape[:1]:
+            raise ValueError(f"subset must give one boolean a row; got {chosen.dtype}, shape {chosen.shape}")
+        return every[chosen]
+    subset = np.asarray(subset)
+    if subset.dtype == bool and subset.shape == sizes:
+        return np.argwhere(subset)
+    if subset.dtype.kind not in "iu" or subset.ndim != 2:
+        raise ValueError(f"{allowed}; got {subset.dtype}, shape {subset.shape}")
+    check_records(subset, sizes, "subset")
+    if len(np.unique(subset, axis=0)) < len(subset):
+        raise ValueError(f"{allowed}; got a cell twice")
+    return subset
