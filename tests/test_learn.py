@@ -16,7 +16,7 @@ LEARN = [
     if part["caption"].startswith("Learn")
     for chapter in part["chapters"]
 ]
-WORDS_A_MINUTE, LINES_A_MINUTE, MOST_MINUTES = 200, 20, 15
+WORDS_A_MINUTE, LINES_A_MINUTE, MOST_MINUTES, MOST_COLUMNS = 200, 20, 15, 84
 
 
 def tags(cell):
@@ -123,11 +123,11 @@ def has_visible_checks(notebook):
 
 
 def code_fits_without_scrolling(notebook):
-    """Lines of at most 80 characters; what only draws or formats is folded."""
+    """No code box scrolls; what only draws or formats is folded."""
     wrong = []
     for cell in notebook.cells:
         if cell.cell_type == "code":
-            wrong += [f"long line {line!r}" for line in cell.source.splitlines() if len(line) > 80]
+            wrong += [f"long line {line!r}" for line in cell.source.splitlines() if len(line) > MOST_COLUMNS]
             if "plt.show()" in cell.source and not {"hide-input", "remove-input"} & set(tags(cell)):
                 wrong.append(f"figure code is not folded: {cell.source[:40]!r}")
     return wrong
@@ -202,7 +202,7 @@ BAD = [
     (ends_with_what_it_changes, source(-1, "**Next:**", "Then")),
     (no_verdict_on_a_paper, source(5, "x = 1", 'claim("jrr/eq-2").holds(True)')),
     (has_visible_checks, lambda notebook: notebook.cells[3].update(outputs=[])),
-    (code_fits_without_scrolling, source(6, "x = 2", "x = " + "2" * 80)),
+    (code_fits_without_scrolling, source(6, "x = 2", "x = " + "2" * 90)),
     (code_fits_without_scrolling, lambda notebook: notebook.cells[1].update(metadata={})),
 ]
 
