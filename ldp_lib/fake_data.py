@@ -7,15 +7,14 @@ values drawn from public priors for the others. The collector does not learn whi
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from ldp_lib import channel as channels
 from ldp_lib import grr, inputs, pure, sampling
 from ldp_lib.inputs import check_records
-from ldp_lib.population import marginal_frequencies
-
-BLOCK = 2**20  # entries of working memory in `simulate`
+from ldp_lib.population import Population, marginal_frequencies
 
 
 def probabilities(e, k, d, prior):
@@ -131,51 +130,45 @@ def check_priors(priors, k):
             raise ValueError(
                 f"priors must be non-negative and sum to 1; got {row.tolist()} for attribute {j}, sum {row.sum():g}"
             )
-    return tuple(tuple((row / row.sum()).tolist()) for row in rows)
+    return tuple(tuple(_normalized(row).tolist()) for row in rows)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RSRFD:
-    """Report one attribute, picked at random, through GRR with the whole budget, and fakes from priors for the others.
+def _normalized(row):
+    """Return the vector divided by its sum, or itself if the sum is 1 to rounding: twice is the same as once."""
+    total = math.fsum(row)
+    return row if abs(total - 1) <= row.size * 2.0**-52 else row / total
 
-    Parameters
-    ----------
-    k : sequence of d ints
-        Domain sizes, each at least 2, for at least two attributes.
-    epsilon : float
-        Privacy budget of one user's whole report, finite and above 0. The sampled attribute spends all of it.
-    priors : sequence of d sequences
-        Probabilities of the fakes, public; each non-negative with sum 1. They need not be true.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is of the wrong type, length or range.
+class _FakeData:
+    """Report one attribute, picked at random, through GRR, and fakes for the others: what both mechanisms share.
 
-    Notes
-    -----
-    Arcolezi et al. (2023). Chapters `fake_data` and `amplification`.
+    Subclasses give `k`, `epsilon` and `priors`.
     """
 
-    k: tuple
-    epsilon: float
-    priors: tuple
+    has_exact_moments: ClassVar[bool] = True
 
-    def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k))
-        inputs.require(epsilon=self.epsilon)
-        object.__setattr__(self, "priors", check_priors(self.priors, self.k))
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether the class can serve this domain: a tuple of at least one size of at least 2."""
+        return inputs.are_sizes(k)
 
     @cached_property
-    def _pq(self):
-        return [grr.probabilities(math.exp(self.epsilon), size) for size in self.k]
-
-    @cached_property
-    def _support(self):
+    def probabilities(self) -> list:
+        """For each attribute, the chances that a report supports the user's own value, and another, one a value."""
         e, d = math.exp(self.epsilon), len(self.k)
         return [probabilities(e, size, d, np.array(prior)) for size, prior in zip(self.k, self.priors, strict=True)]
 
-    def perturb(self, x, *, rng):
+    def channel(self) -> np.ndarray:
+        """Return the channel from whole records to whole reports, both in lexicographic order."""
+        inputs.check_cells(math.prod(self.k), math.prod(self.k))
+        return channel(math.exp(self.epsilon), self.k, self.priors)
+
+    def reports(self) -> np.ndarray:
+        """Return all reports, one a row, in lexicographic order."""
+        inputs.check_cells(1, math.prod(self.k))
+        return np.array(list(np.ndindex(*self.k)), inputs.small_dtype(max(self.k)))
+
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one row of d reported values a user.
 
         Parameters
@@ -195,92 +188,106 @@ class RSRFD:
         y = np.empty(x.shape, inputs.small_dtype(max(self.k)), order="F")
         sampled = rng.integers(len(self.k), size=len(x), dtype=inputs.small_dtype(len(self.k)))
         for j, (size, prior) in enumerate(zip(self.k, self.priors, strict=True)):
-            y[:, j] = draw(prior, len(x), rng)
+            y[:, j] = sampling.draw(prior, len(x), rng)
             mine = sampled == j
             if len(set(prior)) > 1:  # uniform fakes serve as the uniform noise of GRR too
                 y[mine, j] = rng.integers(size, size=np.count_nonzero(mine), dtype=y.dtype)
-            p, q = self._pq[j]
-            mine &= sampling.bernoulli(p - q, len(x), rng)
+            mine &= sampling.bernoulli(self._keep[j], len(x), rng)
             np.copyto(y[:, j], x[:, j], where=mine, casting="unsafe")
         return y
 
-    def estimate(self, y):
+    def estimate(self, y) -> list[np.ndarray]:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from reports of shape (n, d)."""
         y = check_records(y, self.k, "y")
         counts = [np.bincount(y[:, j], minlength=size) for j, size in enumerate(self.k)]
         return self._debias(counts, len(y))
 
-    def simulate(self, population, *, rng, runs):
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
         """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
 
         The cost depends on the number of distinct records and on `runs`, not on the number of users.
         """
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)
-        sampled = draw_sampled(population, rng=rng, runs=runs)
+        sampled = sampling.draw_sampled(population, rng=rng, runs=runs)
         counts = [self._draw_reports(j, table, population.n, rng) for j, table in enumerate(sampled)]
         return self._debias(counts, population.n)
 
-    def mean(self, population):
+    def mean(self, population: Population) -> list[np.ndarray]:
         """Return the exact expectation of the estimate, the true frequencies: one array (k_j,) for each attribute."""
         inputs.check_population(population, self.k)
         return marginal_frequencies(population)
 
-    def variance(self, population):
+    def variance(self, population: Population) -> list[np.ndarray]:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
-        shares = zip(self.mean(population), self._support, strict=True)
+        shares = zip(self.mean(population), self.probabilities, strict=True)
         return [pure.variance(f, population.n, *pair) for f, pair in shares]
 
+    @cached_property
+    def _keep(self):
+        return [p - q for p, q in (grr.probabilities(math.exp(self.epsilon), size) for size in self.k)]
+
     def _draw_reports(self, j, sampled, n, rng):
-        p, q = self._pq[j]
-        truths = rng.binomial(sampled, p - q)
+        truths = rng.binomial(sampled, self._keep[j])
         total = sampled.sum(axis=1)
         noise = rng.multinomial(total - truths.sum(axis=1), np.full(self.k[j], 1 / self.k[j]))
         return truths + noise + rng.multinomial(n - total, self.priors[j])
 
     def _debias(self, counts, n):
-        return [pure.estimate(count, n, *pair) for count, pair in zip(counts, self._support, strict=True)]
+        return [pure.estimate(count, n, *pair) for count, pair in zip(counts, self.probabilities, strict=True)]
 
 
-def RSFD(*, k, epsilon):
-    """Return RS+FD (Arcolezi et al., 2021): `RSRFD` with uniform fakes."""
-    sizes = inputs.check_attributes(k)
-    return RSRFD(k=sizes, epsilon=epsilon, priors=tuple((1 / size,) * size for size in sizes))
+@dataclass(frozen=True, kw_only=True)
+class RSRFD(_FakeData):
+    """RS+RFD: report one attribute, picked at random, through GRR with the whole budget, and fakes from priors.
 
+    Parameters
+    ----------
+    k : sequence of d ints
+        Domain sizes, each at least 2.
+    epsilon : float
+        Privacy budget of one user's whole report, finite and above 0. The sampled attribute spends all of it.
+    priors : sequence of d sequences, optional
+        Probabilities of the fakes, public; each non-negative with sum 1. They need not be true. Uniform if not given.
 
-def draw(prior, size, rng):
-    """Return `size` independent values drawn from a prior of Python floats."""
-    if len(set(prior)) == 1:
-        return rng.integers(len(prior), size=size, dtype=inputs.small_dtype(len(prior)))
-    edges = np.cumsum(prior)
-    edges[np.flatnonzero(prior)[-1] :] = 1.0  # rounding must not reach a value of probability 0
-    return np.searchsorted(edges, rng.random(size), side="right").astype(inputs.small_dtype(len(prior)))
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is of the wrong type, length or range.
 
-
-def draw_sampled(population, *, rng, runs):
-    """Return how many users sampled each attribute and hold each value: d arrays of int, shape (runs, k_j).
-
-    Each user picks one of the d attributes. Holders of rare records are drawn one by one. Of a common record, a
-    binomial number picks the last attribute; records that agree in all others are then merged, and so on.
+    Notes
+    -----
+    Arcolezi et al. (2023). Chapters `fake_data` and `amplification`.
     """
-    k, common = population.k, population.counts > 16
-    offsets = np.cumsum((0, *k))
-    cells = np.repeat(population.records[~common] + offsets[:-1], population.counts[~common], axis=0).astype(np.int32)
-    rows = np.arange(len(cells), dtype=np.int32)
-    table = np.zeros((runs, offsets[-1]), dtype=np.int64)
-    for run in range(runs):
-        picked = cells[rows, rng.integers(len(k), size=len(cells), dtype=inputs.small_dtype(len(k)))]
-        table[run] = np.bincount(picked, minlength=offsets[-1])
-    records, counts = population.records[common], population.counts[common]
-    block = max(1, BLOCK // max(1, len(records)))
-    for start in range(0, runs if len(records) else 0, block):
-        stop = min(start + block, runs)
-        left, merged = np.broadcast_to(counts, (stop - start, len(counts))), records
-        for j in range(len(k) - 1, -1, -1):
-            chosen = rng.binomial(left, 1 / (j + 1)) if j else left
-            one_hot = np.eye(k[j])[merged[:, j]]  # sums below 2**53 are exact in floats
-            table[start:stop, offsets[j] : offsets[j + 1]] += (chosen @ one_hot).astype(np.int64)
-            if j:
-                first = np.flatnonzero(np.r_[True, (np.diff(merged[:, :j], axis=0) != 0).any(axis=1)])
-                merged, left = merged[first, :j], np.add.reduceat(left - chosen, first, axis=1)
-    return np.split(table, offsets[1:-1], axis=1)
+
+    k: tuple[int, ...]
+    epsilon: float
+    priors: tuple | None = None
+
+    def __post_init__(self):
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
+        inputs.require(epsilon=self.epsilon)
+        priors = uniform(self.k) if self.priors is None else check_priors(self.priors, self.k)
+        object.__setattr__(self, "priors", priors)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RSFD(_FakeData):
+    """RS+FD: `RSRFD` with uniform fakes; parameters as there. Arcolezi et al. (2021). Chapter `fake_data`."""
+
+    k: tuple[int, ...]
+    epsilon: float
+
+    def __post_init__(self):
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
+        inputs.require(epsilon=self.epsilon)
+
+    @cached_property
+    def priors(self) -> tuple:
+        """The fakes' probabilities, all values alike."""
+        return uniform(self.k)
+
+
+def uniform(k):
+    """Return uniform probabilities, one tuple for each attribute."""
+    return tuple((1 / size,) * size for size in k)

@@ -7,13 +7,14 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 
 from ldp_lib import grr, inputs, postprocess, pure, splitting
 from ldp_lib.fake_data import RSRFD, probabilities
 from ldp_lib.inputs import check_records
-from ldp_lib.population import marginal_frequencies
+from ldp_lib.population import Population
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,7 +24,7 @@ class TwoPhaseRSRFD:
     Parameters
     ----------
     k : sequence of d ints
-        Domain sizes, each at least 2, for at least two attributes.
+        Domain sizes, each at least 2.
     epsilon : float
         Privacy budget of one user's whole report, in either phase.
     n1 : int or float
@@ -34,42 +35,57 @@ class TwoPhaseRSRFD:
     -----
     The baseline of the revised Corr-RR paper (2026, Section 4.2.2): the first phase's estimates are normalized by
     `postprocess.clip_normalize` and serve as priors; the two phases' raw estimates are averaged with the numbers of
-    users as weights. The estimate is unbiased. Its variance has no short form, because the priors are clipped, and
-    there is no method for it. Chapters `fake_data` and `corr_rr_evaluation`.
+    users as weights. The estimate is unbiased. Its variance has no closed form, because the priors are clipped.
+    Chapters `fake_data` and `corr_rr_evaluation`.
     """
 
-    k: tuple
+    k: tuple[int, ...]
     epsilon: float
     n1: int | float = 0.1
+    has_exact_moments: ClassVar[bool] = False
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k))
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
         inputs.require(epsilon=self.epsilon)
         object.__setattr__(self, "n1", check_first(self.n1))
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether the class can serve this domain: a tuple of at least one size of at least 2."""
+        return inputs.are_sizes(k)
+
+    @property
+    def least_users(self) -> int:
+        """The least number of users: one in the second phase."""
+        return 2 if isinstance(self.n1, float) else self.n1 + 1
 
     @cached_property
     def _first(self):
         return splitting.SPL(k=self.k, epsilon=self.epsilon)
+
+    def channel(self):
+        """Raise ValueError: the second phase's reports depend on the first's, so no user has a channel alone."""
+        raise ValueError("TwoPhaseRSRFD has no channel of one user: the second phase depends on the first's reports")
 
     def second_phase(self, first):
         """Return the second phase's `RSRFD`, with the priors that the first phase's reports (n1, d) give."""
         priors = [postprocess.clip_normalize(v) for v in self._first.estimate(first)]
         return RSRFD(k=self.k, epsilon=self.epsilon, priors=priors)
 
-    def perturb(self, x, *, rng):
+    def perturb(self, x, *, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
         inputs.require(rng=rng)
         first, second = split_users(check_records(x, self.k), self.n1, rng)
         first = self._first.perturb(first, rng=rng)
         return first, self.second_phase(first).perturb(second, rng=rng)
 
-    def estimate(self, y):
+    def estimate(self, y) -> list[np.ndarray]:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from the reports of both phases."""
         first, second = check_phases(y, self.n1)
         parts = self._first.estimate(first), self.second_phase(first).estimate(second)
         return combine(*parts, len(first), len(second))
 
-    def simulate(self, population, *, rng, runs):
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
         """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
 
         The first phase's users are drawn without replacement. The cost is free of n; n must be below 10**9.
@@ -92,11 +108,13 @@ class TwoPhaseRSRFD:
             second.append(pure.estimate(counts, n2, *support))
         return first, second
 
-    def mean(self, population):
-        """Return the exact expectation of the estimate, the true frequencies: one array (k_j,) for each attribute."""
-        inputs.check_population(population, self.k)
-        first_users(self.n1, population.n)
-        return marginal_frequencies(population)
+    def mean(self, population: Population):
+        """Raise `inputs.NoExactMoments`. (The estimate is unbiased.)"""
+        raise inputs.NoExactMoments(self)
+
+    def variance(self, population: Population):
+        """Raise `inputs.NoExactMoments`."""
+        raise inputs.NoExactMoments(self)
 
 
 def check_n1(n1, n=None, name="n1"):

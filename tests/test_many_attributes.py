@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from ldp_lib import channel, check, fake_data, grr, postprocess, pure, splitting
+from ldp_lib import channel, check, fake_data, grr, postprocess, pure, sampling, splitting
 from ldp_lib.fake_data import RSFD, RSRFD
-from ldp_lib.population import Population
+from ldp_lib.grr import GRR
+from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.splitting import SPL
 from ldp_lib.two_phase import TwoPhaseRSRFD
 
@@ -130,7 +131,7 @@ def test_common_and_rare_records_are_sampled_by_the_same_law():
     common = Population.from_records(np.tile([3, 1], (40, 1)), k=k)
     rare = Population.from_records(np.column_stack([np.arange(40), np.ones(40, int)]), k=k)
     for population in (common, rare):
-        first, second = fake_data.draw_sampled(population, rng=np.random.default_rng(1), runs=20_000)
+        first, second = sampling.draw_sampled(population, rng=np.random.default_rng(1), runs=20_000)
         assert (first.sum(axis=1) + second.sum(axis=1) == 40).all()
         assert check.mean_z(second[:, 1], 20) < 5
         assert check.variance_z(second[:, 1], 10) < 5 < check.variance_z(second[:, 1], 11)
@@ -175,7 +176,7 @@ def test_two_phase_simulation_and_users_agree():
     runs = np.hstack(mechanism.simulate(population, rng=np.random.default_rng(1), runs=6_000))
     rng, x = np.random.default_rng(2), population.users()
     users = np.array([np.hstack(mechanism.estimate(mechanism.perturb(x, rng=rng))) for _ in range(6_000)])
-    mean = np.hstack(mechanism.mean(population))
+    mean = np.hstack(marginal_frequencies(population))
     for sample in (runs, users):
         assert check.mean_z(sample, mean) < 5 < check.mean_z(sample, mean + 0.1 * sample.std(axis=0))
     pooled = np.cov(runs.T)
@@ -234,7 +235,7 @@ def test_records_and_populations_of_other_domains_are_refused(family):
         ([[0.5, 0.5], [0.5, 0.5]], "priors must be one vector an attribute"),
         ([[0.5, 0.5], [1, 0, 0], [1]], "priors must be one vector an attribute"),
         ([0.5, 0.5], "priors must be one vector an attribute"),
-        (None, "priors must be 2 sequences"),
+        (1.0, "priors must be 2 sequences"),
         ([["a", "b"], [1, 0, 0]], "priors must be 2 sequences"),
     ],
 )
@@ -277,6 +278,38 @@ def test_a_set_of_changed_attributes_that_does_not_fit_is_refused():
 
 @pytest.mark.parametrize("prior", [(0.25, 0.25, 0.5), (0.0, 1.0, 0.0), (0.1, 0.0, 0.9, 0.0), (0.25,) * 4])
 def test_fakes_follow_their_prior_and_never_take_an_impossible_value(prior):
-    values = fake_data.draw(prior, 200_000, np.random.default_rng(1))
+    values = sampling.draw(prior, 200_000, np.random.default_rng(1))
     share = (values[:, None] == np.arange(len(prior))).astype(float)
     assert check.mean_z(share, np.array(prior)) < 5
+
+
+@pytest.mark.parametrize(
+    ("prior", "draw", "value"),
+    [((0.1,) * 10 + (0.0,), 1 - 2**-53, 9), ((0.0, 0.4, 0.6), 0.0, 1), ((0.0, 1.0, 0.0), 1 - 2**-53, 1)],
+)
+def test_a_value_of_probability_0_is_not_drawn_at_the_ends(prior, draw, value):
+    """Ten times 0.1 add up to less than 1: the rest must not go to the value after them."""
+
+    class Fixed(np.random.Generator):
+        def random(self, size):
+            return np.full(size, draw)
+
+    assert sampling.draw(prior, 3, Fixed(np.random.PCG64(1))).tolist() == [value] * 3
+
+
+def test_priors_are_normalized_once():
+    priors = ((0.1,) * 10, (0.3 + 4e-10, 0.7))
+    mechanism = RSRFD(k=(10, 2), epsilon=1.0, priors=priors)
+    assert mechanism.priors[0] == priors[0]
+    assert math.fsum(mechanism.priors[1]) == pytest.approx(1, abs=2.0**-52)
+    assert eval(repr(mechanism)) == mechanism
+    assert RSRFD(k=(3, 2), epsilon=1.0).priors == RSFD(k=(3, 2), epsilon=1.0).priors == ((1 / 3,) * 3, (0.5, 0.5))
+
+
+@pytest.mark.parametrize("family", [RSFD, RSRFD])
+def test_one_attribute_needs_no_fakes(family):
+    population = Population.from_counts([5, 0, 3])
+    alone = GRR(k=3, epsilon=1.5)
+    mechanism = family(k=(3,), epsilon=1.5)
+    assert np.allclose(mechanism.channel(), alone.channel(), rtol=1e-15, atol=0)
+    assert np.allclose(mechanism.variance(population)[0], alone.variance(population), rtol=1e-14, atol=0)

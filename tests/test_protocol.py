@@ -21,6 +21,7 @@ from ldp_lib.product import ProductRR, RRIndependent, RRJoint
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, SPL
 from ldp_lib.subset import SubsetSelection
+from ldp_lib.two_phase import TwoPhaseRSRFD
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
 MECHANISMS = [
@@ -48,6 +49,10 @@ MECHANISMS = [
     CorrRR(k=(2, 2, 2), epsilon=2.0, n1=9, reuse=0.7),
     CorrRR(k=(3, 3), epsilon=1.0),
     CondRR(k=(2, 3), epsilon=1.0),
+    RSFD(k=(2, 3, 4), epsilon=1.0),
+    RSRFD(k=(3, 2), epsilon=2.0, priors=((0.7, 0.0, 0.3), (0.4, 0.6))),
+    TwoPhaseRSRFD(k=(2, 3), epsilon=2.0, n1=3),
+    TwoPhaseRSRFD(k=(3,), epsilon=1.0),
     RRIndependent(k=(2, 3, 4), epsilon=3.5),
     RRIndependent(k=(2, 3), channels=([[0.8, 0.2], [0.1, 0.9]], [[0.6, 0.3, 0.1], [0.1, 0.7, 0.2], [0.3, 0.1, 0.6]])),
     RRJoint(k=(2, 3, 4), epsilon=2.5),
@@ -56,8 +61,6 @@ MECHANISMS = [
     ProductRR(k=(2, 3, 2), clusters=((2, 1), (0,)), channels=(2.0, [[0.8, 0.2], [0.1, 0.9]])),
 ]
 UNDER_THE_OLD_CONTRACT = [
-    RSFD(k=(2, 3, 4), epsilon=1.0),
-    RSRFD(k=(3, 2), epsilon=2.0, priors=((0.7, 0.0, 0.3), (0.4, 0.6))),
     JRR(p=0.6, rho=-0.5),
     JRR(p=0.75, rho=0.8),
     KJRR(k=4, p=0.5, rho=-0.9),
