@@ -16,6 +16,13 @@ INK, SOFT, PAPER, DEVICE = "#1f2933", "#52606d", "#ffffff", "#eef2f6"
 VALUES = ["#0072B2", "#E69F00", "#009E73", "#CC79A7"]
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 WIDTH = 720
+DIAGRAMS = {}
+
+
+def diagram(draw):
+    """List a function that draws a diagram."""
+    DIAGRAMS[draw.__name__] = draw
+    return draw
 
 
 class Diagram:
@@ -26,14 +33,15 @@ class Diagram:
         self.drawing = dw.Drawing(WIDTH, height, role="img")
         self.drawing.append(dw.Title(title))
         self.drawing.append(dw.Raw(f"<desc>{words}</desc>"))
-        self._rect(0, 0, WIDTH, height, PAPER, radius=10)
+        self.bar(0, 0, WIDTH, height, PAPER, radius=10)
         if device is not None:
-            self._rect(8, 8, device - 8, height - 16, DEVICE, radius=8)
+            self.bar(8, 8, device - 8, height - 16, DEVICE, radius=8)
             self._line(device + 12, 12, device + 12, height - 12, SOFT, dash="5 5")
             self.text(device / 2, height - 18, "on the person's device", size=12, colour=SOFT)
             self.text((device + WIDTH) / 2 + 6, height - 18, "at the collector", size=12, colour=SOFT)
 
-    def _rect(self, x, y, w, h, fill, radius=3, stroke="none"):
+    def bar(self, x, y, w, h, fill, radius=3, stroke="none"):
+        """Draw a rectangle."""
         self.drawing.append(dw.Rectangle(x, y, w, h, rx=radius, fill=fill, stroke=stroke, stroke_width=1.5))
 
     def _line(self, x1, y1, x2, y2, colour=INK, width=1.5, dash=None):
@@ -69,9 +77,9 @@ class Diagram:
         for j, value in enumerate(values):
             fill = PAPER if value is None else VALUES[value % len(VALUES)]
             left = x + j * (side + 5)
-            self._rect(left, y, side, side, fill, radius=4, stroke=INK)
+            self.bar(left, y, side, side, fill, radius=4, stroke=INK)
             if j in faded:
-                self._rect(left, y, side, side, "#ffffffc0", radius=4, stroke=SOFT)
+                self.bar(left, y, side, side, "#ffffffc0", radius=4, stroke=SOFT)
             if value is None:
                 self.text(left + side / 2, y + side / 2 + 1, "?", size=15, colour=SOFT)
             if labels:
@@ -96,20 +104,20 @@ class Diagram:
             self.text(x + w / 2, y + h / 2 + 1 - 8 * words.count("\n"), words, size=13)
         for j, value in enumerate(values):
             left = x + (w - 30 * len(values) + 6) / 2 + 30 * j
-            self._rect(left, y + 13, 24, 24, PAPER if value is None else VALUES[value % 4], radius=3, stroke=INK)
+            self.bar(left, y + 13, 24, 24, PAPER if value is None else VALUES[value % 4], radius=3, stroke=INK)
         return x + w
 
     def counts(self, x, y, heights, label="counts"):
         """Draw grey bars that stand on (x, y)."""
         for j, height in enumerate(heights):
-            self._rect(x + 18 * j, y - height, 14, height, "#9aa5b1", radius=1)
+            self.bar(x + 18 * j, y - height, 14, height, "#9aa5b1", radius=1)
         self._line(x - 4, y, x + 18 * len(heights), y)
         self.text(x + 9 * len(heights) - 2, y + 14, label, size=12, colour=SOFT)
 
     def estimate(self, x, y, heights, label="estimate"):
         """Draw coloured bars with an interval each, standing on (x, y)."""
         for j, height in enumerate(heights):
-            self._rect(x + 22 * j, y - height, 16, height, VALUES[j % 4], radius=1)
+            self.bar(x + 22 * j, y - height, 16, height, VALUES[j % 4], radius=1)
             self._line(x + 22 * j + 8, y - height - 9, x + 22 * j + 8, y - height + 9, INK, 2)
         self._line(x - 4, y, x + 22 * len(heights), y)
         self.text(x + 11 * len(heights) - 3, y + 14, label, size=12, colour=SOFT)
@@ -127,6 +135,7 @@ class Diagram:
         return self.drawing.as_svg() + "\n"
 
 
+@diagram
 def randomized_response():
     """One person, one coin: the truth, or any other answer."""
     d = Diagram(
@@ -150,6 +159,7 @@ def randomized_response():
     return d
 
 
+@diagram
 def subset_selection():
     """One person, one coin: a set that holds the truth, or any set."""
     d = Diagram(
@@ -174,10 +184,30 @@ def subset_selection():
     return d
 
 
-DIAGRAMS = {
-    "randomized_response": randomized_response,
-    "subset_selection": subset_selection,
-}
+@diagram
+def budget_split():
+    """Draw a record of three attributes, a budget cut in three, and three reports."""
+    d = Diagram(
+        "One budget, cut into pieces",
+        "A person's record has three attributes with 2, 4 and 16 possible answers. The budget is a bar cut into three "
+        "pieces, the widest for the attribute with the most answers. Each attribute is reported with its piece.",
+        height=230,
+        device=560,
+    )
+    d.person(44, 84)
+    left = 200
+    d.text(left + 140, 16, "the budget, in three pieces", size=12, colour=SOFT)
+    for row, (label, width) in enumerate((("2 answers", 60), ("4 answers", 86), ("16 answers", 134))):
+        y = 30 + 58 * row
+        d.record(80, y, [row])
+        d.text(118, y + 16, label, size=12, colour=SOFT, anchor="start")
+        d.bar(left, y + 8, width, 16, VALUES[row], radius=2)
+        d.arrow(left + width + 6, y + 16, 486, y + 16)
+        d.report(496, y - 6, [row], width=50)
+        left += width
+    d.arrow(556, 104, 618, 104)
+    d.estimate(634, 136, [64, 40, 24], label="estimates")
+    return d
 
 
 def main(folder=FOLDER):
