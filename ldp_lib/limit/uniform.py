@@ -1,0 +1,183 @@
+"""The least error where every record is equally likely: the best sets of records, and bounds for all other sets."""
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy.optimize import minimize
+
+PAIRS = 20_000  # nested pairs of sets that are tried, at most
+SETS = 50_000  # sets of records that are tried, at most
+RECORDS = 256  # of domains whose sets are listed, at most
+
+
+def up_sets(k, most):
+    """Return all sets of records that contain, with a record, every one with no smaller values; as bit masks.
+
+    Bit r stands for record r in lexicographic order. None if there are more than `most`. Among the sets of one size,
+    some of these have the most information on any weighting of the attributes (chapter `the_limit`).
+    """
+    if math.prod(k) > RECORDS:
+        return None
+    records = list(np.ndindex(*k))
+    strides = [math.prod(k[j + 1 :]) for j in range(len(k))]
+    masks = [0]
+    for r in sorted(range(len(records)), key=lambda r: -sum(records[r])):
+        above = sum(1 << r + s for s, v, size in zip(strides, records[r], k, strict=True) if v + 1 < size)
+        masks += [mask | 1 << r for mask in masks if mask & above == above]
+        if len(masks) > most:
+            return None
+    return masks
+
+
+def marginal_counts(masks, k):
+    """Return how many records each set has, shape (m,), and with each value, a list of shapes (m, k_j)."""
+    size = math.prod(k)
+    bits = np.array([[mask >> r & 1 for r in range(size)] for mask in masks], dtype=np.int64)
+    values = np.indices(k).reshape(len(k), -1)
+    return bits.sum(axis=1), [
+        np.stack([bits[:, values[j] == v].sum(axis=1) for v in range(k[j])], axis=1) for j in range(len(k))
+    ]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cells:
+    """What sets of records can tell about some attributes (kept exactly) and about all others, taken as one.
+
+    A set is described by nested sets A within B of the kept attributes' records: it holds all records of A, and of
+    those of B but not A the share u, chosen by the other attributes. Its weight on attribute j, k_j times the sum of
+    its squared deviations, is a polynomial of u of degree 2; `poly[j]` has the coefficients times `size` squared.
+    The last row is the others' weight. It is never below what real sets have, and exact if nothing is left over.
+    """
+
+    size: int
+    inner: np.ndarray
+    extra: np.ndarray
+    poly: np.ndarray  # (weights, 3, pairs), integers
+    k: tuple
+    masks: list
+
+    @classmethod
+    def of(cls, k, rest):
+        """Return the cells of the attributes with sizes `k`; `rest` says whether there are others. None if too many."""
+        masks = up_sets(k, SETS if not rest else math.isqrt(2 * PAIRS))
+        if masks is None or (rest and math.prod(k) > 63):
+            return None
+        total, parts = marginal_counts(masks, k)
+        if rest:
+            short = np.array(masks, dtype=np.uint64)
+            low, high = np.nonzero((short[:, None] & ~short) == 0)
+            low, high = low[low != high], high[low != high]
+        else:
+            low = high = np.arange(len(masks))
+        a, b = total[low], total[high] - total[low]
+        poly = [
+            (
+                size * (part[low] ** 2).sum(axis=1) - a * a,
+                2 * (size * (part[low] * (part[high] - part[low])).sum(axis=1) - a * b),
+                size * ((part[high] - part[low]) ** 2).sum(axis=1) - b * b,
+            )
+            for size, part in zip(k, parts, strict=True)
+        ]
+        poly = [*poly, (0 * b, b * b, -b * b)] if rest else poly
+        return cls(size=math.prod(k), inner=a, extra=b, poly=np.array(poly), k=k, masks=masks)
+
+    def best(self, weights, t):
+        """Return the largest information, its attributes' parts, and (the share of records, the pair's number)."""
+        n0, n1, n2 = np.tensordot(np.asarray(weights, dtype=float), self.poly, axes=1)
+        p, q = self.size + t * self.inner, t * self.extra
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside = np.clip(np.nan_to_num((2 * q * n0 - n1 * p) / (2 * n2 * p - n1 * q)), 0, 1)
+        tries = np.array([0 * inside, inside, 0 * inside + 1])
+        value = t * t * (n0 + tries * (n1 + tries * n2)) / (p + q * tries) ** 2
+        i, s = np.unravel_index(value.argmax(), value.shape)
+        u = tries[i, s]
+        parts = self.poly[:, :, s] @ np.array([1, u, u * u]) * (t / (p[s] + q[s] * u)) ** 2
+        return value[i, s], parts, ((self.inner[s] + self.extra[s] * u) / self.size, s)
+
+    def records(self, number, order):
+        """Return the set with this number as a tuple of records, their attributes put in `order`."""
+        rows = [row for r, row in enumerate(np.ndindex(*self.k)) if self.masks[number] >> r & 1]
+        return tuple(sorted(tuple(row[j] for j in order) for row in rows))
+
+    def holds(self, weights, t, limit):
+        """Return whether no set has more information than `limit`, exactly: all arguments are Fractions."""
+        scale = math.lcm(*(w.denominator for w in weights))
+        n = np.tensordot(np.array([int(w * scale) for w in weights], dtype=object), self.poly.astype(object), axes=1)
+        n *= t.numerator**2 * limit.denominator
+        p = t.denominator * self.size + t.numerator * self.inner.astype(object)
+        q = t.numerator * self.extra.astype(object)
+        top = limit.numerator * scale
+        c0, c1, c2 = top * p * p - n[0], 2 * top * p * q - n[1], top * q * q - n[2]
+        # c0 + c1 u + c2 u^2 must not be negative from 0 to 1: both ends, and the vertex if it lies between.
+        ends = (c0 >= 0) & (c0 + c1 + c2 >= 0)
+        outside = (c2 <= 0) | (c1 >= 0) | (c1 + 2 * c2 <= 0)
+        return bool((ends & (outside | (4 * c0 * c2 >= c1 * c1))).all())
+
+
+def shares(parts, rho):
+    """Return the shares of several sets with the least sum of rho^2 / information, and that sum."""
+    parts, rho = np.asarray(parts), np.asarray(rho)
+
+    def error(p):
+        return (rho**2 / (p @ parts)).sum()
+
+    p = np.full(len(parts), 1 / len(parts))
+    for _ in range(300):  # never raises the error
+        slope = parts @ (rho**2 / (p @ parts) ** 2)
+        p = p * np.sqrt(slope)
+        p /= p.sum()
+    found = minimize(
+        lambda x: error(x) / error(p),
+        p,
+        jac=lambda x: -(parts @ (rho**2 / (x @ parts) ** 2)) / error(p),
+        bounds=[(0, 1)] * len(p),
+        constraints={"type": "eq", "fun": lambda x: x.sum() - 1, "jac": np.ones_like},
+        method="SLSQP",
+        options={"ftol": 1e-13},
+    )
+    polished = np.clip(found.x, 0, None) / np.clip(found.x, 0, None).sum()
+    return min((polished, p), key=error), min(error(polished), error(p))
+
+
+def mixture(best, rho, tolerance=1e-9, rounds=40):
+    """Return the best mixture of sets as (bound, weights of the bound, error, sets, shares).
+
+    `best(weights)` returns the largest information, its parts and a name of the set. Each round adds the set that the
+    present weights miss most; their bound is (sum of rho sqrt(weight))^2 over the largest information.
+    """
+    rho = np.asarray(rho, dtype=float)
+    found = [best(unit) for unit in np.eye(len(rho)) + 1e-9]
+    parts, names, top = [f[1] for f in found], [f[2] for f in found], (0.0, None)
+    for _ in range(rounds):
+        p, error = shares(parts, rho)
+        weights = (rho / (p @ np.asarray(parts))) ** 2
+        weights /= weights.max()
+        value, part, name = best(weights)
+        top = max(top, ((rho @ np.sqrt(weights)) ** 2 / value, tuple(weights)))
+        if name in names or error <= top[0] * (1 + tolerance):
+            break
+        parts.append(part)
+        names.append(name)
+    return *top, error, names, p
+
+
+def product_set(weights, t, k):
+    """Return the best product set found: its information, its attributes' parts, and its sizes; a local search."""
+    k, d = np.array(k), len(k)
+    asked = [c for m in range(1, 4) for c in combinations(range(d), m)] + [range(m) for m in range(4, d + 1)]
+    sizes = np.array([[1 if j in c else k[j] for j in range(d)] for c in asked], dtype=float)
+
+    def value(sizes):
+        mu = (sizes / k).prod(axis=-1)
+        return (t * mu / (1 + t * mu)) ** 2 * ((k / sizes - 1) @ weights)
+
+    for _ in range(3):
+        for j in range(d):
+            tries = np.repeat(sizes[None], k[j], axis=0)
+            tries[:, :, j] = np.arange(1, k[j] + 1)[:, None]
+            sizes = tries[value(tries).argmax(axis=0), np.arange(len(sizes))]
+    best = sizes[value(sizes).argmax()]
+    mu = (best / k).prod()
+    return value(best), (t * mu / (1 + t * mu)) ** 2 * (k / best - 1), tuple(map(int, best))
