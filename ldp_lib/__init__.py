@@ -13,6 +13,7 @@ from ldp_lib.hashing import OLH
 from ldp_lib.inputs import NoExactMoments
 from ldp_lib.mechanism import Mechanism, check_mechanism
 from ldp_lib.planner import estimate_interval, required_users
+from ldp_lib.plurality import Plurality
 from ldp_lib.population import Population
 from ldp_lib.product import ProductRR, RRIndependent, RRJoint
 from ldp_lib.sampled import AskSome, OneQuestion
@@ -44,6 +45,7 @@ MECHANISMS = [
     RSFD,
     RSRFD,
     TwoPhaseRSRFD,
+    Plurality,
     RRIndependent,
     RRJoint,
     RRClusters,
@@ -71,6 +73,7 @@ __all__ = [
     "Mechanism",
     "NoExactMoments",
     "OneQuestion",
+    "Plurality",
     "Population",
     "ProductRR",
     "RRClusters",

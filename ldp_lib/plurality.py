@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from ldp_lib import grr, inputs, shrinkage
+from ldp_lib.population import Population
 from ldp_lib.two_phase import grr_counts
 
 
@@ -86,25 +87,22 @@ class Plurality:
     def __post_init__(self):
         if not isinstance(self.k, Iterable) or not self.serves(tuple(self.k)):
             raise ValueError(f"k must be one size of at least 2 for all attributes, such as (4, 4, 4); got {self.k!r}")
-        object.__setattr__(self, "k", tuple(map(int, self.k)))
+        object.__setattr__(self, "k", inputs.check_domain(self.k))
         inputs.require(epsilon=self.epsilon)
         object.__setattr__(self, "shares", _check_shares(self.shares))
 
     @classmethod
-    def serves(cls, k):
-        """Return whether the domain sizes `k` are a tuple of equal sizes of at least 2."""
-        whole = isinstance(k, tuple) and all(
-            isinstance(v, numbers.Integral) and not isinstance(v, (bool, np.bool_)) for v in k
-        )
-        return whole and len(set(k)) == 1 and k[0] >= 2
+    def serves(cls, k) -> bool:
+        """Return whether the domain sizes `k` are a tuple of equal sizes."""
+        return inputs.are_sizes(k) and len(set(k)) == 1
 
     @property
-    def has_exact_moments(self):
+    def has_exact_moments(self) -> bool:
         """Whether `mean` and `variance` are exact: if nobody is asked."""
         return self.shares[2] == 0
 
     @cached_property
-    def probabilities(self):
+    def probabilities(self) -> tuple:
         """(p, q) of the votes and answers, and (p, q) of the agreements."""
         e = math.exp(self.epsilon)
         return grr.probabilities(e, self.k[0]), grr.probabilities(e, 2)
@@ -115,14 +113,18 @@ class Plurality:
         d, (vote, agree, ask) = len(self.k), self.shares
         return np.array([vote] + [agree / d] * d + [ask / d] * d)
 
-    def channel(self):
-        """Return the channel from records to reports as floats; for at most 4,096 records."""
+    def channel(self) -> np.ndarray:
+        """Return the channel from records, in lexicographic order, to reports, as floats."""
         k, d = self.k[0], len(self.k)
-        if k**d > 4096:
-            raise ValueError(f"k must have at most 4096 records for a channel; got {k**d}")
+        inputs.check_cells(k**d, self._starts[-1] + k)
         return channel(math.exp(self.epsilon), k, d, self.shares).astype(float)
 
-    def perturb(self, x, *, rng):
+    def reports(self) -> np.ndarray:
+        """Return every report of one user, in the order of the channel's columns."""
+        size = int(self._starts[-1]) + self.k[0]
+        return np.arange(size, dtype=inputs.small_dtype(size))
+
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user, shape (n,): below k a vote, then d times no, yes, then d times k answers."""
         inputs.require(rng=rng)
         x = inputs.check_records(x, self.k)
@@ -144,12 +146,12 @@ class Plurality:
         k, d = self.k[0], len(self.k)
         return np.concatenate([[0], k + 2 * np.arange(d), k + 2 * d + k * np.arange(d)])
 
-    def estimate(self, y):
+    def estimate(self, y) -> list:
         """Return the estimates, one array (k,) for each attribute; raw, and biased."""
         y = inputs.check_values(y, self._starts[-1] + self.k[0], "y")
         return [found[0] for found in self._estimate(np.bincount(y, minlength=self._starts[-1] + self.k[0])[None])]
 
-    def simulate(self, population, *, rng, runs):
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
         """Return one array (runs, k) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
 
         The cost depends on the number of distinct records and on `runs`, not on n.
@@ -173,13 +175,13 @@ class Plurality:
                 reports.append(grr_counts(held, e, rng))
         return self._estimate(np.concatenate(reports, axis=1))
 
-    def mean(self, population):
+    def mean(self, population: Population) -> list:
         """Return the exact expectation of the estimate, one array (k,) for each attribute, if nobody is asked."""
         users, m10, m01, _, _ = self._moments(population)
         first, second = users @ m10, users @ m01
         return list(1 / self.k[0] + second[:, None] * first - np.einsum("r,rj,rv->jv", users, m01, m10))
 
-    def variance(self, population):
+    def variance(self, population: Population) -> list:
         """Return the exact variance, one array (k,) for each attribute, the data held fixed, if nobody is asked."""
         users, a, b, a2, b2 = self._moments(population)
         a, a2, b, b2 = a[:, None, :], a2[:, None, :], b[:, :, None], b2[:, :, None]
@@ -191,7 +193,7 @@ class Plurality:
         square += k20 * k01**2 + k02 * k10**2 + 4 * k11 * k10 * k01 + (k10 * k01) ** 2
         return list(square - (k11 + k10 * k01) ** 2)
 
-    def model(self, population):
+    def model(self, population: Population) -> list:
         """Return what the model makes of the data without noise: the estimate's limit if nobody is asked."""
         inputs.check_population(population, self.k)
         chances, weights, k = law(population.records, self.k[0]), population.counts / population.n, self.k[0]
@@ -201,7 +203,7 @@ class Plurality:
     def _moments(self, population):
         """Return the counts and each record's first and second moments of its terms in vote and agreement."""
         if not self.has_exact_moments:
-            raise ValueError(f"Plurality has no closed form with shares = {self.shares}; use simulate")
+            raise inputs.NoExactMoments(self)
         inputs.check_population(population, self.k)
         (p, q), (p2, q2) = self.probabilities
         k, n, (vote, agree, _) = self.k[0], population.n, self.shares

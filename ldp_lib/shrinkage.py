@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldp_lib.sampled.formulas import attribute_error
+
 
 @dataclass(frozen=True, eq=False)
 class Shrunk:
@@ -17,6 +19,16 @@ class Shrunk:
 
     estimates: list
     risk: np.ndarray
+
+
+def question_noise(mechanism, n):
+    """Return the noise of each attribute's estimate by a `OneQuestion` with n users: a list of d floats.
+
+    The oracle's total variance for uniform frequencies over the number of users asked: a little too much, by what the
+    true frequencies are apart from uniform.
+    """
+    parts = zip(mechanism.oracle, mechanism.weights, strict=True)
+    return [attribute_error(part.k, *part.probabilities) / (n * weight) for part, weight in parts]
 
 
 def raw(estimates, noise):

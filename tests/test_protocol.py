@@ -16,6 +16,7 @@ from ldp_lib.jrr import JRR, KJRR
 from ldp_lib.jrr.inside import JointHashing, JointUnary
 from ldp_lib.jrr.protocols import ServerProtocol, ShuffleProtocol
 from ldp_lib.jrr.signed import SignedRR
+from ldp_lib.plurality import Plurality
 from ldp_lib.population import Population
 from ldp_lib.product import ProductRR, RRIndependent, RRJoint
 from ldp_lib.sampled import AskSome, OneQuestion
@@ -53,6 +54,8 @@ MECHANISMS = [
     RSRFD(k=(3, 2), epsilon=2.0, priors=((0.7, 0.0, 0.3), (0.4, 0.6))),
     TwoPhaseRSRFD(k=(2, 3), epsilon=2.0, n1=3),
     TwoPhaseRSRFD(k=(3,), epsilon=1.0),
+    Plurality(k=(3, 3), epsilon=1.0),
+    Plurality(k=(2, 2, 2), epsilon=2.0, shares=(0.6, 0.4, 0)),
     RRIndependent(k=(2, 3, 4), epsilon=3.5),
     RRIndependent(k=(2, 3), channels=([[0.8, 0.2], [0.1, 0.9]], [[0.6, 0.3, 0.1], [0.1, 0.7, 0.2], [0.3, 0.1, 0.6]])),
     RRJoint(k=(2, 3, 4), epsilon=2.5),

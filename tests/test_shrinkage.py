@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from ldp_lib import check, shrinkage
+from ldp_lib.population import Population
+from ldp_lib.sampled import OneQuestion
 from ldp_lib.shrinkage import WAYS, choose, common, pooled, separately, together
 
 SKEW = np.array([0.4, 0.3, 0.2, 0.1])
@@ -127,3 +129,19 @@ def test_a_centre_of_another_shape_is_named():
         together([np.ones((2, 3))], [1], [np.ones(4)])
     with pytest.raises(ValueError, match="ways must hold"):
         choose([np.ones(3)], [1], ways=(shrinkage.pooled,))
+
+
+def test_the_noise_of_one_question_is_its_variance_at_uniform_frequencies():
+    population = Population.from_counts(np.full((2, 3, 4), 10_000))
+    mechanism = OneQuestion(k=(2, 3, 4), epsilon=0.5)
+    stated = shrinkage.question_noise(mechanism, population.n)
+    exact = [v.sum() + f.size * f[0] * (1 - f[0]) / population.n for v, f in moments(mechanism, population)]
+    assert np.allclose(stated, exact, rtol=1e-4)
+    runs = mechanism.simulate(population, rng=np.random.default_rng(9), runs=20_000)
+    found = shrinkage.together(runs, stated)
+    gap = found.risk - errors(found.estimates, mechanism.mean(population))
+    assert abs(gap.mean()) < 0.02 * sum(stated)
+
+
+def moments(mechanism, population):
+    return zip(mechanism.variance(population), mechanism.mean(population), strict=True)
