@@ -210,6 +210,36 @@ def budget_split():
     return d
 
 
+@diagram
+def copies():
+    """Draw a record of two attributes, the pivot's coin, and a copy of its report."""
+    d = Diagram(
+        "Copies of one noisy answer",
+        "A person's record has two attributes. One, the pivot, is picked at random and goes through a coin with the "
+        "whole budget. The other report looks only at the pivot's report and copies it with probability p_y.",
+        height=220,
+        device=490,
+    )
+    d.person(44, 70)
+    d.record(80, 44, [0, 1], ["pivot", "other"], side=34, faded=(1,))
+    d.arrow(97, 82, 176, 140, "", above=0)
+    d.coin(200, 152, "p")
+    d.arrow(224, 152, 300, 152, "whole budget", above=-14)
+    d.report(310, 129, [2])
+    d.arrow(338, 126, 338, 94)
+    d.coin(338, 70, "p_y", "")
+    d.text(296, 108, "copy?", size=12, colour=SOFT)
+    d.arrow(362, 66, 404, 58)
+    d.report(412, 34, [2])
+    d.text(170, 60, "not looked at", size=12, colour=SOFT, anchor="start")
+    d.arrow(472, 60, 540, 92)
+    d.arrow(372, 152, 540, 112)
+    d.counts(552, 128, [30, 44, 52])
+    d.arrow(612, 100, 640, 100)
+    d.estimate(650, 128, [24, 36, 54])
+    return d
+
+
 def main(folder=FOLDER):
     """Write every diagram into a folder."""
     folder = Path(folder)
