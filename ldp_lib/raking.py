@@ -59,9 +59,9 @@ def rake(records, marginals, *, weights=None, tolerance=1e-9, max_passes=1000):
     Returns
     -------
     Raked
-        With ``converged=False`` if a wanted value has no record or only records of weight 0, if passes repeat without
-        matching the marginals (no reweighting of these records can), or if `max_passes` did not suffice. Nothing is
-        ever divided by 0.
+        With ``converged=False`` if a wanted value has no record or only records of weight 0, if it is proved that no
+        reweighting of these records has these marginals, or if `max_passes` did not suffice. Nothing is ever divided
+        by 0.
 
     Raises
     ------
@@ -71,6 +71,10 @@ def rake(records, marginals, *, weights=None, tolerance=1e-9, max_passes=1000):
     Notes
     -----
     Deming and Stephan (1940); Domingo-Ferrer and Soria-Comas (2022), Algorithm 2. Chapter `rr_adjustment`.
+
+    The proof is a certificate of Farkas: if weights T have the marginals m_j, then for any numbers g_j(v) the sum of
+    all m_j(v) g_j(v) is the average under T of the sum over j of g_j at the record's values, hence at most that sum's
+    largest value. The logarithms of one pass's factors violate this, sooner or later, where no T exists.
     """
     marginals = [_check_marginal(marginal, j) for j, marginal in enumerate(marginals)]
     records = check_records(records, tuple(map(len, marginals)), "records")
@@ -81,29 +85,47 @@ def rake(records, marginals, *, weights=None, tolerance=1e-9, max_passes=1000):
     w = np.ones(len(records)) if weights is None else np.array(weights, dtype=float)
     if w.shape != (len(records),) or not np.isfinite(w).all() or w.min() < 0 or not w.any():
         raise ValueError(f"weights must be {len(records)} finite numbers of at least 0, not all 0; got {weights!r}")
-    w /= w.sum()
+    w = np.ldexp(w, 900 - np.frexp(w.max())[1])  # so that the smallest floats keep their digits
+    held, total = w > 0, w.sum()
     columns = [np.ascontiguousarray(column).astype(np.intp) for column in records.T]
+    state = lambda w: {"weights": w, "gap": _gap(w, columns, marginals)}  # noqa: E731
     for done in range(1, max_passes + 1):
-        largest = 0
-        start = w.copy()
+        factors = []
         for j, (column, target) in enumerate(zip(columns, marginals, strict=True)):
             share = np.bincount(column, weights=w, minlength=target.size)
             lost = np.flatnonzero((share == 0) & (target > 0))
             if lost.size:
-                why = f"infeasible: no weight on value {lost[0]} of column {j}, whose marginal is {target[lost[0]]:.3g}"
-                return Raked(weights=w, converged=False, passes=done, gap=_gap(w, columns, marginals), message=why)
-            factor = np.divide(target, share, out=np.ones_like(target), where=share > 0)
-            largest = max(largest, np.abs(factor - 1).max())
-            w *= factor[column]
+                why = f"no weight on value {lost[0]} of column {j}, whose marginal is {target[lost[0]]:.3g}"
+                possible = held & np.all([m[c] > 0 for c, m in zip(columns, marginals, strict=True)], axis=0)
+                kind = "not converged: too small for a float," if possible[column == lost[0]].any() else "infeasible:"
+                return Raked(converged=False, passes=done, message=f"{kind} {why}", **state(w / total))
+            own = np.divide(w, share[column], out=np.zeros_like(w), where=share[column] > 0)  # at most 1: no overflow
+            w = target[column] * own
+            with np.errstate(over="ignore"):  # then infinite, and not the last
+                factors.append(np.divide(target, share / total, out=np.ones_like(target), where=share / total > 0))
+            total = 1.0
+        largest = max(np.abs(factor - 1).max() for factor in factors)
         if largest <= tolerance:
-            return Raked(weights=w, converged=True, passes=done, gap=_gap(w, columns, marginals), message="converged")
-        moved = np.abs(w - start).max() / w.max()
-        # Where a limit exists but is slow, moves shrink like `largest` squared.
-        if moved <= 1e-3 * tolerance * largest and (gap := _gap(w, columns, marginals)) > tolerance:
-            why = "infeasible: passes repeat, and no reweighting of these records has these marginals"
-            return Raked(weights=w, converged=False, passes=done, gap=gap, message=why)
+            return Raked(converged=True, passes=done, message="converged", **state(w))
+        if (done & (done - 1) == 0 or done % 64 == 0) and _impossible(factors, columns, marginals, held):
+            why = "infeasible: no reweighting of these records has these marginals"
+            return Raked(converged=False, passes=done, message=why, **state(w))
     why = f"not converged in {max_passes} passes: the last changed a weight by a factor {largest:.3g} away from 1"
-    return Raked(weights=w, converged=False, passes=max_passes, gap=_gap(w, columns, marginals), message=why)
+    return Raked(converged=False, passes=max_passes, message=why, **state(w))
+
+
+def _impossible(factors, columns, marginals, held):
+    """Return whether the logarithms of the factors prove that no weights on the held records have the marginals."""
+    average, most, size = 0.0, np.zeros(np.count_nonzero(held)), 0.0
+    for factor, column, target in zip(factors, columns, marginals, strict=True):
+        wanted = target > 0
+        if not (np.isfinite(factor).all() and factor[wanted].min() > 0):
+            return False
+        log = np.log(factor, out=np.full(factor.size, -math.inf), where=wanted)
+        average += math.fsum(target[wanted] * log[wanted])
+        most += log[column[held]]
+        size += np.abs(log[wanted]).max()
+    return average > most.max() + 1e-12 * (1 + size)  # rounding is a thousandth of that
 
 
 def _gap(w, columns, marginals):
@@ -124,4 +146,4 @@ def _check_marginal(marginal, j):
         raise ValueError(f"{allowed} has least entry {marginal.min()}")
     if abs(math.fsum(marginal) - 1) > 1e-9:
         raise ValueError(f"{allowed} sums to {math.fsum(marginal)}")
-    return marginal
+    return marginal / math.fsum(marginal)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 from ldp_lib.raking import rake
 
@@ -52,8 +53,77 @@ def test_slow_convergence_is_reported_as_such():
 def test_infeasible_marginals_are_reported():
     raked = rake([[0, 0], [1, 1]], [HALF, [0.25, 0.75]])
     assert not raked.converged
-    assert "passes repeat" in raked.message
+    assert raked.message == "infeasible: no reweighting of these records has these marginals"
+    assert raked.passes == 2
     assert raked.gap == 0.25
+
+
+def test_all_columns_must_be_matched_and_not_the_last_alone():
+    """The third column is independent of the others and matched from the start; the first two are not."""
+    cells = np.argwhere(np.ones((2, 2, 2)))
+    weights = np.array([[8, 1], [2, 5]])[cells[:, 0], cells[:, 1]]
+    raked = rake(cells, [[0.3, 0.7], [0.6, 0.4], HALF], weights=weights)
+    assert raked.converged
+    assert raked.gap < 1e-9
+    assert raked.passes > 3
+    assert rake(cells, [[0.3, 0.7], [0.6, 0.4], HALF], weights=weights, max_passes=2).gap > 1e-3
+
+
+def tables(rng, count, spans):
+    """Tables on random supports, with cells over so many powers of ten, and starting weights on the same cells."""
+    for _ in range(count):
+        k = tuple(rng.integers(2, 5, size=rng.integers(2, 4)))
+        cells = np.argwhere(rng.random(k) < rng.uniform(0.3, 1))
+        if len(cells) > 1:
+            share = 10 ** -rng.uniform(0, rng.choice(spans), len(cells))
+            yield k, cells, share / share.sum(), 10 ** -rng.uniform(0, 4, len(cells))
+
+
+def margins(k, cells, share):
+    return [np.bincount(column, share, size) for column, size in zip(cells.T, k, strict=True)]
+
+
+def test_a_feasible_problem_is_never_called_infeasible():
+    ends = []
+    for k, cells, share, weights in tables(np.random.default_rng(1), 300, [1, 6, 12]):
+        raked = rake(cells, margins(k, cells, share), weights=weights, max_passes=150)
+        assert "infeasible" not in raked.message
+        assert raked.converged == (raked.message == "converged")
+        ends.append(raked.converged)
+    assert sum(ends) > 150
+
+
+def test_what_is_called_infeasible_is_so_and_most_of_it_is_found():
+    found = []
+    for k, cells, share, weights in tables(np.random.default_rng(2), 150, [1, 2]):
+        wanted = margins(k, cells, share[::-1])
+        table = np.array([cells[:, j] == v for j, size in enumerate(k) for v in range(size)], float)
+        exact = linprog(np.ones(len(cells)), A_eq=table, b_eq=np.concatenate(wanted)).status == 0
+        raked = rake(cells, wanted, weights=weights, max_passes=150)
+        shifted = [np.roll(m, 1) for m in wanted]
+        impossible = linprog(np.ones(len(cells)), A_eq=table, b_eq=np.concatenate(shifted)).status == 2
+        other = rake(cells, shifted, weights=weights, max_passes=150)
+        assert exact
+        assert "infeasible" not in raked.message
+        if impossible:
+            found.append("infeasible" in other.message)
+            assert not other.converged
+        else:
+            assert "infeasible" not in other.message
+    assert len(found) > 25
+    assert np.mean(found) > 0.9
+
+
+@pytest.mark.parametrize("tiny", [1e-320, 5e-324, 1e-308])
+def test_the_smallest_weights_do_no_harm(tiny):
+    square = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    for weights in ([tiny, 1, 1, 1], [tiny] * 4, [tiny, tiny, 1, 1], [1, tiny, tiny, 1], [tiny, 1, 1, 1e300]):
+        raked = rake(square, [[0.2, 0.8], [0.3, 0.7]], weights=weights)
+        assert np.isfinite(raked.weights).all()
+        assert np.isclose(raked.weights.sum(), 1, rtol=1e-12, atol=0)
+        assert raked.converged == (raked.gap < 1e-8)
+        assert "infeasible" not in raked.message
+    assert rake(square, [[0.2, 0.8], [0.3, 0.7]], weights=[tiny] * 4).converged
 
 
 def test_a_wanted_value_without_records_is_reported():
