@@ -11,6 +11,7 @@ from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.inputs import NoExactMoments
+from ldp_lib.jrr import JRR, KJRR, JointUnary, ServerProtocol, ShuffleProtocol, SignedRR
 from ldp_lib.mechanism import Mechanism, check_mechanism
 from ldp_lib.planner import estimate_interval, required_users
 from ldp_lib.plurality import Plurality
@@ -32,6 +33,12 @@ MECHANISMS = [
     UnaryEncoding,
     OLH,
     SubsetSelection,
+    JRR,
+    KJRR,
+    SignedRR,
+    ServerProtocol,
+    ShuffleProtocol,
+    JointUnary,
     OneQuestion,
     AskSome,
     SPL,
@@ -56,6 +63,8 @@ MECHANISMS = [
 __all__ = [
     "BRR",
     "GRR",
+    "JRR",
+    "KJRR",
     "MECHANISMS",
     "MRR",
     "OBRR",
@@ -70,6 +79,7 @@ __all__ = [
     "AskSome",
     "CondRR",
     "CorrRR",
+    "JointUnary",
     "Mechanism",
     "NoExactMoments",
     "OneQuestion",
@@ -80,6 +90,9 @@ __all__ = [
     "RRIndependent",
     "RRJoint",
     "SecondPhase",
+    "ServerProtocol",
+    "ShuffleProtocol",
+    "SignedRR",
     "SubsetSelection",
     "Survey",
     "TwoPhaseRSRFD",

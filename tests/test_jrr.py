@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_lib import check, jrr
-from ldp_lib.jrr import privacy
+from ldp_lib.jrr import printed, privacy, protocols
 from ldp_lib.population import Population
 
 BINARY = [
@@ -98,7 +98,7 @@ def test_the_table_is_a_distribution_exactly_on_the_range_of_rho(k):
 
 
 @pytest.mark.parametrize(("p", "rho"), BINARY)
-@pytest.mark.parametrize("n", [2, 4, 6])
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
 def test_privacy_of_transcripts_and_of_colluders_equals_enumeration(n, p, rho):
     law = truth_law(n, p, rho)
     true, false = privacy.transcript_chances(float(p), float(rho), n)
@@ -112,7 +112,8 @@ def test_privacy_of_transcripts_and_of_colluders_equals_enumeration(n, p, rho):
         if law[1, *rest] or law[0, *rest]
     ]
     worst = max(max(ratios), max(1 / r if r else math.inf for r in ratios))
-    assert privacy.transcript_ratio(p, rho) == worst
+    assert privacy.transcript_ratio(p, rho, n) == worst
+    assert n % 2 or privacy.transcript_ratio(p, rho) == worst
     for epsilon in (0.0, 0.5, 2.0):
         e = Fraction(math.exp(epsilon))
         other = {t: law[1 - t[0], *t[1:]] for t in law}
@@ -126,6 +127,7 @@ def test_privacy_of_transcripts_and_of_colluders_equals_enumeration(n, p, rho):
                 if a or b:
                     worst = max(worst, a / b if b else math.inf)
         assert privacy.colluder_ratio(p, rho, n, m) == worst
+        assert privacy.colluder_ratio(float(p), float(rho), n, m) == pytest.approx(float(worst), rel=1e-9)
 
 
 def test_chances_at_a_thousand_users_are_those_of_rational_arithmetic():
@@ -142,24 +144,142 @@ def test_chances_at_a_thousand_users_are_those_of_rational_arithmetic():
     assert np.allclose(false, [float(law[a] * (n - a) / n) for a in range(n)], rtol=1e-10, atol=1e-280)
 
 
+@given(epsilon=st.floats(0.05, 3), n=st.integers(1, 300), share=st.floats(0, 0.999), n1=st.none() | st.integers(0, 2))
+@settings(max_examples=25)
+def test_no_point_of_a_grid_beats_the_optimal_parameters(epsilon, n, share, n1):
+    n1 = None if n1 is None else n1 * n // 2
+    e, counts = math.exp(epsilon), np.arange(n + 1) if n1 is None else np.array([n1])
+    for colluders in {int(share * n), int(share * n / 2), min(3, n - 1)}:
+        p, rho = jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=colluders, n1=n1)
+        best = jrr.variance(counts, n, p, rho, odd=n % 2).mean()
+        step = math.sqrt(max(0, -rho) * p * (1 - p))
+        if rho <= 0:
+            assert privacy.colluder_ratio(p, rho, n, colluders) <= e * (1 + 1e-9)
+            assert protocols.sign_ratio(p, min(step, 1 - p), n, colluders) <= e * (1 + 1e-9)
+        for q in np.linspace(0.5, e / (1 + e), 12)[1:]:
+            for r in np.linspace(-(1 - q) / q, 0, 13):
+                value = jrr.variance(counts, n, q, r, odd=n % 2).mean()
+                # An odd user out makes truths tell a little less than signs, for which the corner is chosen.
+                if value < best * (1 - 1e-9 - (n % 2) * 4 / n):
+                    assert privacy.colluder_ratio(q, r, n, colluders) > e * (1 - 1e-12)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "n", "colluders"), [(0.5, 100, 10), (0.1, 10_000, 5), (2.0, 8, 1), (0.1, 32_561, 9)]
+)
+def test_the_corner_spends_the_budget_exactly(epsilon, n, colluders):
+    p, rho = jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=colluders, n1=n)
+    assert rho < 0
+    assert math.log(protocols.sign_ratio(p, 1 - p, n, colluders)) == pytest.approx(epsilon, rel=1e-10)
+    truths = math.log(privacy.colluder_ratio(p, rho, n, colluders))
+    assert truths == pytest.approx(epsilon, rel=1e-10) if n % 2 == 0 else epsilon * (1 - 1 / n) < truths < epsilon
+    if n % 2 == 0:
+        over = privacy.colluder_ratio(*printed.optimum(epsilon=epsilon, n=n, colluders=colluders, n1=n), n, colluders)
+        assert math.log(over) > epsilon * (1 + 1e-9)
+
+
 @given(
     epsilon=st.floats(0.05, 3), pairs=st.integers(1, 500), share=st.floats(0, 0.999), n1=st.none() | st.integers(0, 2)
 )
 @settings(max_examples=60)
-def test_no_point_of_a_grid_beats_the_optimal_parameters(epsilon, pairs, share, n1):
+def test_no_point_of_a_grid_beats_the_printed_optimum(epsilon, pairs, share, n1):
     n = 2 * pairs
     colluders, n1 = int(share * n), None if n1 is None else n1 * n // 2
-    p, rho = jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=colluders, n1=n1)
+    p, rho = printed.optimum(epsilon=epsilon, n=n, colluders=colluders, n1=n1)
     e = math.exp(epsilon)
-    assert jrr.printed_ratio(p, rho, n, colluders) <= e * (1 + 1e-9)
+    assert printed.ratio(p, rho, n, colluders) <= e * (1 + 1e-9)
     counts = np.arange(n + 1) if n1 is None else np.array([n1])
     best = jrr.variance(counts, n, p, rho).mean()
     for q in np.linspace(0.5, e / (1 + e), 40)[1:]:
         low, high = jrr.rho_range(q)
         grid = np.linspace(low, high, 81)
-        grid = grid[jrr.printed_ratio(q, grid, n, colluders) <= e]
+        grid = grid[printed.ratio(q, grid, n, colluders) <= e]
         values = [jrr.variance(counts, n, q, r).mean() for r in grid]
         assert min(values, default=math.inf) >= best * (1 - 1e-9)
+
+
+@given(
+    p=st.floats(0.5, 1, exclude_min=True),
+    share=st.floats(-1, 1),
+    end=st.sampled_from([None, -1, 0, 1]),
+    n=st.integers(1, 60),
+    m=st.floats(0, 1, exclude_max=True),
+)
+@settings(max_examples=200)
+def test_no_ratio_below_1_and_no_nan_ever(p, share, end, n, m):
+    low, high = jrr.rho_range(p)
+    share = share if end is None else end
+    rho, m = (low * -share if share < 0 else high * share), int(m * n)
+    ratios = [privacy.transcript_ratio(p, rho, n)]
+    if rho <= 0:
+        ratios.append(privacy.colluder_ratio(p, rho, n, m))
+        ratios.append(protocols.sign_ratio(p, min(math.sqrt(-rho * p * (1 - p)), 1 - p), n, m))
+        ratios.append(jrr.signed_ratio(p, rho))
+        assert 0 <= privacy.partner_posterior(p, rho, n, m) <= 1
+    assert all(ratio >= 1 - 1e-12 for ratio in ratios)  # false for NaN
+    true, false = privacy.transcript_chances(p, rho, n)
+    assert true.sum() == pytest.approx(p, rel=1e-9)
+    assert false.sum() == pytest.approx(1 - p, rel=1e-6, abs=1e-12)
+    delta = privacy.transcript_delta(np.array([0.0, 0.5, 5.0]), p, rho, n)
+    assert ((delta >= 0) & (delta <= 1 + 1e-12)).all()
+
+
+@pytest.mark.parametrize("p", [0.51, 0.55, 0.6, 2 / 3, 0.75, 0.9, 0.99])
+@pytest.mark.parametrize("n", [2, 3, 10, 11, 40, 41])
+def test_at_the_least_rho_half_of_the_lies_settle_the_truth(n, p):
+    for rho in (1 - 1 / p, -(1 - p) / p, jrr.rho_range(p)[0]):
+        for m in range(n):
+            ratio = privacy.colluder_ratio(p, rho, n, m)
+            exact = privacy.colluder_ratio(Fraction(p), -(1 - Fraction(p)) / Fraction(p), n, m)
+            assert ratio == exact == math.inf or ratio == pytest.approx(float(exact), rel=1e-9)
+            assert (exact == math.inf) == (m >= (n + 1) // 2)
+
+
+def test_reported_wrong_numbers_stay_right():
+    assert privacy.colluder_ratio(0.55, 1 - 1 / 0.55, 100, 50) == math.inf
+    assert privacy.colluder_ratio(Fraction(3, 5), Fraction(-1, 2), 5, 4) == Fraction(15, 2)
+    assert privacy.transcript_delta(1.0, *jrr.optimal_parameters(epsilon=1.0, n=50, colluders=0, n1=25), 50) > 0
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "message"),
+    [
+        (privacy.colluder_ratio, (0.6, -0.5, 0, 0), "n must be an integer of at least 1; got 0"),
+        (privacy.colluder_ratio, (0.6, -0.5, 10, 12), "colluders must be from 0 to n - 1 = 9; got 12"),
+        (privacy.colluder_ratio, (0.6, -0.9, 10, 2), "rho must be from -0.6666"),
+        (privacy.colluder_ratio, (0.5, -0.9, 10, 2), "p must be above 1/k = 0.5"),
+        (privacy.partner_posterior, (0.6, -0.5, 10, -1), "colluders must be from 0"),
+        (privacy.transcript_ratio, (0.6, 1.1), "rho must be from"),
+        (privacy.transcript_ratio, (0.6, math.nan), "rho must be from"),
+        (privacy.transcript_chances, (0.6, 0.1, True), "n must be an integer; got True"),
+        (privacy.transcript_delta, (math.nan, 0.6, 0.1, 4), "epsilon must be a number from 0 to 700"),
+        (privacy.transcript_delta, (-1.0, 0.6, 0.1, 4), "epsilon must be a number from 0 to 700"),
+        (protocols.sign_ratio, (0.6, 0.5, 4, 1), "s must be from 0 to 1 - p = 0.4; got 0.5"),
+        (protocols.sign_ratio, (0.6, 0.1, 4, 4), "colluders must be from 0 to n - 1 = 3; got 4"),
+    ],
+)
+def test_the_privacy_functions_check_what_they_are_given(function, arguments, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        function(*arguments)
+
+
+def test_too_many_users_to_simulate_are_named():
+    for mechanism in (jrr.JRR(epsilon=1.0), jrr.SignedRR(epsilon=1.0), jrr.JointUnary(k=2, epsilon=1.0)):
+        with pytest.raises(ValueError, match=r"population must have less than 10\*\*9 users.*; got n = 2000000000"):
+            mechanism.simulate(Population.from_counts([10**9, 10**9]), rng=np.random.default_rng(1), runs=2)
+
+
+def test_budget_and_truth_probability_are_two_ways_to_one_mechanism():
+    one = jrr.JRR(epsilon=1.0)
+    assert one == jrr.JRR(k=2, epsilon=1.0, p=one.p, rho=one.rho)
+    assert (one.p, one.rho) == pytest.approx(jrr.optimal_parameters(epsilon=1.0, n=10, colluders=0), rel=1e-12)
+    assert jrr.JRR(p=np.float64(0.75), rho=-1 / 3) == jrr.JRR(p=0.75)
+    with pytest.raises(ValueError, match=r"epsilon must be ln\(p \(k-1\) / \(1-p\)\) = 1.09"):
+        jrr.JRR(p=0.75, epsilon=1.0)
+    with pytest.raises(ValueError, match="at most 15"):
+        jrr.JRR(epsilon=30.0)
+    with pytest.raises(TypeError, match="epsilon must be"):
+        jrr.JRR()
 
 
 def test_algorithm_1_is_the_printed_double_loop():
@@ -172,13 +292,13 @@ def test_algorithm_1_is_the_printed_double_loop():
         while p > 0.5 and found is None:
             rho = 1 - 1 / p
             while rho <= 1 and found is None:
-                if jrr.printed_ratio(p, rho, n, colluders) <= e:
+                if printed.ratio(p, rho, n, colluders) <= e:
                     found = p, rho
                 rho += step_rho
             p -= step_p
-        got = jrr.algorithm_1(epsilon=epsilon, n=n, colluders=colluders, step_p=step_p, step_rho=step_rho)
+        got = printed.algorithm_1(epsilon=epsilon, n=n, colluders=colluders, step_p=step_p, step_rho=step_rho)
         assert got == pytest.approx(found, abs=1e-9)
-    assert jrr.algorithm_1(epsilon=1e-4, n=100, colluders=1) is None
+    assert printed.algorithm_1(epsilon=1e-4, n=100, colluders=1) is None
 
 
 @pytest.mark.parametrize("n", [3, 5])
@@ -217,12 +337,11 @@ def test_bad_parameters_are_refused(arguments, message):
         jrr.JRR(**arguments)
 
 
-@pytest.mark.parametrize("find", [jrr.optimal_parameters, jrr.algorithm_1])
+@pytest.mark.parametrize("find", [jrr.optimal_parameters, printed.optimum, printed.algorithm_1])
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"n": 7}, "n must be an even integer of at least 2; got 7"),
-        ({"n": 0}, "n must be an even integer of at least 2; got 0"),
+        ({"n": 0}, "n must be an integer of at least 1; got 0"),
         ({"n": 8.0}, "n must be an integer; got 8.0"),
         ({"colluders": 8}, "colluders must be from 0 to n - 1 = 7; got 8"),
         ({"colluders": -1}, "colluders must be from 0"),
@@ -238,7 +357,7 @@ def test_other_bad_input_is_refused():
     with pytest.raises(ValueError, match="n1 must be None or an integer from 0 to 8; got 9"):
         jrr.optimal_parameters(epsilon=1.0, n=8, colluders=1, n1=9)
     with pytest.raises(ValueError, match="step_p must be from"):
-        jrr.algorithm_1(epsilon=1.0, n=8, colluders=1, step_p=0.0)
+        printed.algorithm_1(epsilon=1.0, n=8, colluders=1, step_p=0.0)
     with pytest.raises(ValueError, match="rho must be at most 0"):
         privacy.colluder_ratio(0.6, 0.1, 8, 1)
 
@@ -249,7 +368,7 @@ def test_for_positive_rho_the_printed_ratio_is_not_exceeded_in_the_cases_compute
     # paired among themselves, e the elementary symmetric polynomials of u = (T - p) / sqrt(pq).
     for p, rho, m in itertools.product((0.51, 0.75, 0.99), (0.05, 0.6, 1.0), range(n)):
         q = 1 - p
-        bound = jrr.printed_ratio(p, rho, n, m)
+        bound = printed.ratio(p, rho, n, m)
         for lies in range(m + 1):
             e = np.array([1.0])
             for u in [math.sqrt(q / p)] * (m - lies) + [-math.sqrt(p / q)] * lies:
@@ -289,19 +408,19 @@ def test_reports_outside_the_domain_are_named():
 
 
 def test_the_printed_ratio_is_infinite_where_its_denominator_is_0():
-    assert jrr.printed_ratio(Fraction(3, 5), Fraction(-2, 3), 4, 3) == math.inf
-    assert jrr.printed_ratio(0.75, np.array([1.0, 0.0]), 4, 3).tolist() == [math.inf, pytest.approx(3.0)]
+    assert printed.ratio(Fraction(3, 5), Fraction(-2, 3), 4, 3) == math.inf
+    assert printed.ratio(0.75, np.array([1.0, 0.0]), 4, 3).tolist() == [math.inf, pytest.approx(3.0)]
 
 
 def test_algorithm_1_starts_one_step_below_rr_and_refuses_steps_out_of_range():
     for epsilon in (0.1, 0.5, 2.0):
-        p, rho = jrr.algorithm_1(epsilon=epsilon, n=100, colluders=0, step_p=0.01)
+        p, rho = printed.algorithm_1(epsilon=epsilon, n=100, colluders=0, step_p=0.01)
         assert p == pytest.approx(math.exp(epsilon) / (1 + math.exp(epsilon)) - 0.01, abs=1e-12)
         assert rho == pytest.approx(1 - 1 / p, abs=1e-12)
     for name in ("step_p", "step_rho"):
         for step in (1e-8, 1.0):
             with pytest.raises(ValueError, match=f"{name} must be from 1e-7 to 1; got {step!r}"):
-                jrr.algorithm_1(**{"epsilon": 1.0, "n": 8, "colluders": 1, name: step})
+                printed.algorithm_1(**{"epsilon": 1.0, "n": 8, "colluders": 1, name: step})
 
 
 def test_the_best_of_the_three_candidates_is_chosen():

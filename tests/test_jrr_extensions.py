@@ -140,7 +140,7 @@ def test_joint_hashing_keeps_the_seeds_and_the_budget_of_olh():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: SignedRR(p=0.8, rho=0.1), r"rho must be from -0\.25 to 0 for signed reports; got 0\.1"),
+        (lambda: SignedRR(p=0.8, rho=0.1), r"rho must be from -0\.25 to 0 for SignedRR; got 0\.1"),
         (lambda: SignedRR(p=0.4, rho=0.0), r"p must be above 1/k = 0\.5 and at most 1; got 0\.4"),
         (lambda: SignedRR(p=0.8, rho=-0.3), r"rho must be from -0\.25 to 1 for p = 0\.8"),
         (lambda: JointUnary(k=1, epsilon=1.0, rho=0.0), "k must be an integer of at least 2; got 1"),
@@ -150,7 +150,7 @@ def test_joint_hashing_keeps_the_seeds_and_the_budget_of_olh():
             r"rho must be from -0\.367879441171 to 0 for these bits; got 0\.1",
         ),
         (lambda: JointUnary(k=3, epsilon=1.0, rho=-0.4), r"rho must be from -0\.367879441171 to 0 .* got -0\.4"),
-        (lambda: JointUnary(k=3, epsilon=1.0, rho=None), "rho must be a number; got None"),
+        (lambda: JointUnary(k=3, epsilon=1.0, rho="a"), "rho must be a number; got 'a'"),
         (lambda: JointUnary(k=3, epsilon=1.0, rho=0.0, q=1.0), "q must be a number above 0 and below 1; got 1"),
         (lambda: JointUnary(k=3, epsilon=1.0, rho=0.0, lean="x"), "lean must be 'truth' or 'report'; got 'x'"),
         (lambda: JointHashing(k=3, epsilon=1.0, rho=2.0, g=2), "rho must be from .* to 1 for p = .* got 2"),

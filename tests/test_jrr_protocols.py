@@ -91,7 +91,7 @@ def test_the_ratio_given_signs_is_the_largest_over_all_signs(n):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"p": 0.8, "rho": 0.1}, r"rho must be from -0\.25 to 0 for this protocol; got 0\.1"),
+        ({"p": 0.8, "rho": 0.1}, r"rho must be from -0\.25 to 0 for (Server|Shuffle)Protocol; got 0\.1"),
         ({"p": 0.8, "rho": -0.3}, r"rho must be from -0\.25 to 1 for p = 0\.8 and k = 2; got -0\.3"),
         ({"p": 0.5, "rho": 0.0}, r"p must be above 1/k = 0\.5 and at most 1; got 0\.5"),
         ({"p": "a", "rho": 0.0}, "p must be a number; got 'a'"),

@@ -12,10 +12,7 @@ from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
-from ldp_lib.jrr import JRR, KJRR
-from ldp_lib.jrr.inside import JointHashing, JointUnary
-from ldp_lib.jrr.protocols import ServerProtocol, ShuffleProtocol
-from ldp_lib.jrr.signed import SignedRR
+from ldp_lib.jrr import JRR, KJRR, JointHashing, JointUnary, ServerProtocol, ShuffleProtocol, SignedRR
 from ldp_lib.plurality import Plurality
 from ldp_lib.population import Population
 from ldp_lib.product import ProductRR, RRIndependent, RRJoint
@@ -41,6 +38,16 @@ MECHANISMS = [
     AskSome(k=(2, 3, 4), epsilon=1.0, m=2),
     AskSome(k=(3, 4), epsilon=0.5),
     AskSome(k=(2, 3), epsilon=2.0, m=2, sizes=(1, 2), groups=False),
+    JRR(p=0.6, rho=-0.5),
+    JRR(p=0.75, rho=0.8),
+    KJRR(k=4, p=0.5, rho=-0.9),
+    KJRR(k=3, p=0.4, rho=1.5),
+    KJRR(k=5, epsilon=1.0),
+    ServerProtocol(p=0.6, rho=-0.5),
+    ShuffleProtocol(p=0.7, rho=-0.4),
+    SignedRR(p=0.6, rho=-0.5),
+    JointUnary(k=4, epsilon=1.0, rho=-0.3),
+    JointUnary(k=3, epsilon=1.5, q=0.4, rho=-0.25, lean="report"),
     SPL(k=(2, 3, 4), epsilon=2.0),
     BRR(k=(3, 2), epsilon=2.0),
     MRR(k=(4,), epsilon=1.0),
@@ -64,15 +71,6 @@ MECHANISMS = [
     ProductRR(k=(2, 3, 2), clusters=((2, 1), (0,)), channels=(2.0, [[0.8, 0.2], [0.1, 0.9]])),
 ]
 UNDER_THE_OLD_CONTRACT = [
-    JRR(p=0.6, rho=-0.5),
-    JRR(p=0.75, rho=0.8),
-    KJRR(k=4, p=0.5, rho=-0.9),
-    KJRR(k=3, p=0.4, rho=1.5),
-    ServerProtocol(p=0.6, rho=-0.5),
-    ShuffleProtocol(p=0.7, rho=-0.4),
-    SignedRR(p=0.6, rho=-0.5),
-    JointUnary(k=4, epsilon=1.0, rho=-0.3),
-    JointUnary(k=3, epsilon=1.5, q=0.4, rho=-0.25, lean="report"),
     JointHashing(k=6, epsilon=1.0, rho=-0.8),
     JointHashing(k=4, epsilon=2.0, g=3, rho=1.2),
 ]

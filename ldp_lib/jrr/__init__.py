@@ -3,7 +3,8 @@
 from ldp_lib.jrr.inside import JointHashing, JointUnary
 from ldp_lib.jrr.pairs import JRR, KJRR, rho_range, table, variance
 from ldp_lib.jrr.parameters import corner, optimal_parameters
-from ldp_lib.jrr.printed import algorithm_1, printed_ratio
+from ldp_lib.jrr.privacy import colluder_ratio, transcript_delta, transcript_ratio
+from ldp_lib.jrr.profile import signed_delta, signed_delta_bound, signed_parameters, signed_ratio
 from ldp_lib.jrr.protocols import ServerProtocol, ShuffleProtocol
 from ldp_lib.jrr.signed import SignedRR, signed_variance
 
@@ -15,12 +16,17 @@ __all__ = [
     "ServerProtocol",
     "ShuffleProtocol",
     "SignedRR",
-    "algorithm_1",
+    "colluder_ratio",
     "corner",
     "optimal_parameters",
-    "printed_ratio",
     "rho_range",
+    "signed_delta",
+    "signed_delta_bound",
+    "signed_parameters",
+    "signed_ratio",
     "signed_variance",
     "table",
+    "transcript_delta",
+    "transcript_ratio",
     "variance",
 ]

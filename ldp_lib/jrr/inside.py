@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from ldp_lib import grr, hashing, inputs, pure, unary
 from ldp_lib.jrr import pairs
 from ldp_lib.jrr.protocols import server_messages
 from ldp_lib.jrr.signed import signed_variance, simulate_counts
+from ldp_lib.population import Population
 
 
 def hashed_variance(n_v, n, p, g, correlation, odd=0):
@@ -54,9 +56,10 @@ class JointUnary:
     k : int
         Domain size, at least 2.
     epsilon : float
-        Budget of one user's report on its own, finite and above 0.
-    rho : float
-        Minus the square of the share of a bit's standard deviation by which the sign moves its chance; at most 0.
+        Budget of one user's report on its own, finite and above 0, to an observer who knows nothing of the others.
+    rho : float, optional
+        Minus the square of the share of a bit's standard deviation by which the sign moves its chance; at most 0. If
+        not given the least for these bits.
     q : float, optional
         Probability that a 0 is reported as 1; if not given that of `unary.OUE`. A 1 stays 1 with the p that
         `unary.probabilities` gives.
@@ -76,9 +79,10 @@ class JointUnary:
 
     k: int
     epsilon: float
-    rho: float
+    rho: float | None = None
     q: float | None = None
     lean: str = "truth"
+    has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
         if self.q is None:
@@ -87,26 +91,38 @@ class JointUnary:
         inputs.require(k=self.k, epsilon=self.epsilon, q=self.q)
         if self.lean not in ("truth", "report"):
             raise ValueError(f"lean must be 'truth' or 'report'; got {self.lean!r}")
-        low = -min(min(chance, 1 - chance) / max(chance, 1 - chance) for chance in self._pq)
-        if isinstance(self.rho, (bool, np.bool_)) or not isinstance(self.rho, (int, float, np.number)):
-            raise TypeError(f"rho must be a number; got {self.rho!r}")
+        low = -min(min(chance, 1 - chance) / max(chance, 1 - chance) for chance in self.probabilities)
+        if self.rho is None:
+            object.__setattr__(self, "rho", low)
+        pairs.check_number("rho", self.rho)
         if not low * (1 + 1e-12) <= self.rho <= 0:
             raise ValueError(f"rho must be from {low:.12g} to 0 for these bits; got {self.rho!r}")
 
-    @cached_property
-    def _pq(self):
-        return unary.probabilities(math.exp(self.epsilon), self.q)
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is one attribute's domain size."""
+        return inputs.is_size(k)
+
+    @property
+    def probabilities(self) -> tuple[float, float]:
+        """Probabilities p and q that the own bit, and any other, is reported as 1."""
+        return self._independent.probabilities
 
     @cached_property
-    def _moves(self):
-        s, t = (math.sqrt(-self.rho * chance * (1 - chance)) for chance in self._pq)
+    def moves(self) -> tuple[float, float]:
+        """What the sign +1 adds to p and to q."""
+        s, t = (math.sqrt(-self.rho * chance * (1 - chance)) for chance in self.probabilities)
         return s, t if self.lean == "report" else -t
 
-    def perturb(self, x, *, rng):
+    def channel(self) -> np.ndarray:
+        """Return Pr[y | x] of one report on its own, as `unary.UnaryEncoding.channel`."""
+        return self._independent.channel()
+
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one row of k bits a user, an array of uint8 of shape (n, k)."""
         inputs.require(rng=rng)
         x = inputs.check_values(x, self.k)
-        (p, q), (s, t) = self._pq, self._moves
+        (p, q), (s, t) = self.probabilities, self.moves
         own = x[:, None] == np.arange(self.k)
         dealt = server_messages(x.size, rng)
         flips = 2 * rng.integers(2, size=own.shape, dtype=np.int8) - 1
@@ -114,7 +130,7 @@ class JointUnary:
         sign = dealt["sign"][:, None] * flips[pair]
         return (rng.random(own.shape) < np.where(own, p + s * sign, q + t * sign)).astype(np.uint8)
 
-    def estimate(self, y):
+    def estimate(self, y) -> np.ndarray:
         """Return unbiased frequencies, shape (k,), from reports of shape (n, k); they need not sum to 1."""
         return self._independent.estimate(y)
 
@@ -122,24 +138,24 @@ class JointUnary:
     def _independent(self):
         return unary.UnaryEncoding(k=self.k, epsilon=self.epsilon, q=self.q)
 
-    def simulate(self, population, *, rng, runs):
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k); each value's column has the exact law of ``estimate(perturb(x))``.
 
         The columns are drawn independently. The user-level ones are uncorrelated, but not independent: one pairing
         serves all bits. The cost is free of n.
         """
-        histogram = inputs.check_histogram(population, self.k)
-        counts = simulate_counts(histogram, *self._pq, *self._moves, rng=rng, runs=runs)
-        return pure.estimate(counts, population.n, *self._pq)
+        histogram, n = inputs.check_histogram(population, self.k), pairs.check_users(population)
+        counts = simulate_counts(histogram, *self.probabilities, *self.moves, rng=rng, runs=runs)
+        return pure.estimate(counts, n, *self.probabilities)
 
-    def mean(self, population):
+    def mean(self, population: Population) -> np.ndarray:
         """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
         return inputs.check_histogram(population, self.k) / population.n
 
-    def variance(self, population):
+    def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
         histogram, n = inputs.check_histogram(population, self.k).astype(float), population.n
-        return signed_variance(histogram, n, *self._pq, *self._moves, odd=n % 2) / n**2
+        return signed_variance(histogram, n, *self.probabilities, *self.moves, odd=n % 2) / n**2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,8 +167,8 @@ class JointHashing:
     k : int
         Domain size, at least 2.
     epsilon : float
-        Budget of one report on its own, finite and above 0.
-    rho : float
+        Budget of one user's report on its own, finite and above 0, to an observer who knows nothing of the others.
+    rho : float, optional
         As for `jrr.KJRR` with g values.
     g : int, optional
         Number of buckets, as for `hashing.OLH`.
@@ -169,12 +185,18 @@ class JointHashing:
 
     k: int
     epsilon: float
-    rho: float
+    rho: float | None = None
     g: int | None = None
+    has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
         object.__setattr__(self, "g", self._hashing.g)
-        _ = self._pairs  # checks rho
+        object.__setattr__(self, "rho", self._pairs.rho)  # checks it
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is one attribute's domain size."""
+        return inputs.is_size(k)
 
     @cached_property
     def _hashing(self):
@@ -184,34 +206,44 @@ class JointHashing:
     def _pairs(self):
         return pairs.KJRR(k=self.g, p=grr.probabilities(math.exp(self.epsilon), self.g)[0], rho=self.rho)
 
-    def perturb(self, x, *, rng):
+    @property
+    def probabilities(self) -> tuple[float, float]:
+        """Probabilities p and q that a user supports the user's own value, and any other."""
+        return self._hashing.probabilities
+
+    def channel(self) -> np.ndarray:
+        """Return the channel of one report on its own, as `hashing.OLH.channel`."""
+        return self._hashing.channel()
+
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user, in the form of `hashing.OLH.perturb`."""
         y = self._hashing.perturb(x, rng=rng)  # draws the seeds; its reports are replaced
         bucket = hashing.hash_values(y["a"].copy(), y["b"].copy(), np.asarray(x).astype(np.uint64), self.g)
         y["y"] = self._pairs.perturb(bucket, rng=rng)
         return y
 
-    def estimate(self, y):
+    def estimate(self, y) -> np.ndarray:
         """Return unbiased frequencies, shape (k,), from the reports of `perturb`; they need not sum to 1."""
         return self._hashing.estimate(y)
 
-    def simulate(self, population, *, rng, runs):
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k); each value's column has the exact law of ``estimate(perturb(x))``.
 
-        The columns are drawn independently, as for `hashing.OLH`. The cost is free of n.
+        Who tells the truth is drawn for all values together. Supports by others are drawn independently for each value,
+        as for `hashing.OLH`. The cost is free of n.
         """
         inputs.require(rng=rng, runs=runs)
-        histogram, n = inputs.check_histogram(population, self.k), population.n
-        types = rng.multinomial(n // 2, self._pairs._truths, size=(runs, self.k))
-        true = 2 * types[..., 0] + types[..., 1] + rng.binomial(n % 2, self._pairs.p, (runs, self.k))
-        counts = rng.hypergeometric(true, n - true, histogram) + rng.binomial(n - histogram, 1 / self.g, (runs, self.k))
+        histogram, n = inputs.check_histogram(population, self.k), pairs.check_users(population)
+        counts = rng.binomial(n - histogram, 1 / self.g, (runs, self.k))
+        held = np.flatnonzero(histogram)
+        counts[:, held] += self._pairs.draw_truths(histogram[held], rng=rng, runs=runs)
         return pure.estimate(counts, n, self._pairs.p, 1 / self.g)
 
-    def mean(self, population):
+    def mean(self, population: Population) -> np.ndarray:
         """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
         return inputs.check_histogram(population, self.k) / population.n
 
-    def variance(self, population):
+    def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
         histogram, n = inputs.check_histogram(population, self.k).astype(float), population.n
         correlation = self.rho / (self.g - 1)

@@ -1,12 +1,15 @@
 """Joint randomized response (JRR): two users at a time toss correlated coins for whether they tell the truth."""
 
 import math
+import numbers
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
-from ldp_lib import inputs, pure, sampling
+from ldp_lib import grr, inputs, pure, sampling
+from ldp_lib.population import Population
 
 
 def table(p, rho, k=2):
@@ -59,7 +62,67 @@ def variance(n_v, n, p, rho, k=2, odd=0):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KJRR:
+class Reports:
+    """What all mechanisms with one report a user and p, rho share: parameters, estimate, and the report on its own."""
+
+    k: int
+    epsilon: float | None = None
+    p: float | None = None
+    rho: float | None = None
+    has_exact_moments: ClassVar[bool] = True
+
+    def __post_init__(self):
+        inputs.require(k=self.k)
+        if not type(self).serves(self.k):
+            raise ValueError(f"k must be 2 for {type(self).__name__}; got {self.k!r}")
+        if self.p is None:
+            inputs.require(epsilon=self.epsilon)
+            object.__setattr__(self, "p", grr.probabilities(math.exp(self.epsilon), self.k)[0])
+        check_p(self.p, self.k)
+        own = math.log(self.p * (self.k - 1) / (1 - self.p)) if self.p < 1 else math.inf
+        if self.epsilon is None:
+            object.__setattr__(self, "epsilon", own)
+        elif isinstance(self.epsilon, bool) or not isinstance(self.epsilon, numbers.Real):
+            raise TypeError(f"epsilon must be a number; got {self.epsilon!r}")
+        elif self.epsilon != own and not abs(self.epsilon - own) <= 1e-9:
+            raise ValueError(
+                f"epsilon must be ln(p (k-1) / (1-p)) = {own:.12g} and at most 15, so that p is not rounded away; "
+                f"got {self.epsilon!r} with p = {self.p!r}"
+            )
+        if self.rho is None:
+            object.__setattr__(self, "rho", rho_range(self.p, self.k)[0])
+        check_parameters(self.p, self.rho, self.k)
+        for name in ("epsilon", "p", "rho"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is 2."""
+        return inputs.is_size(k) and k == 2
+
+    @cached_property
+    def probabilities(self) -> tuple[float, float]:
+        """Probabilities p and q of the true and of any other value."""
+        return self.p, (1 - self.p) / (self.k - 1)
+
+    def channel(self) -> np.ndarray:
+        """Return Pr[y | x] of one report on its own, shape (k, k). The users' reports depend on each other."""
+        inputs.check_cells(self.k, self.k)
+        p, q = self.probabilities
+        return np.where(np.eye(self.k, dtype=bool), p, q)
+
+    def estimate(self, y) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from reports of shape (n,); raw, as for `GRR`."""
+        y = inputs.check_values(y, self.k, "y")
+        return pure.estimate(np.bincount(y, minlength=self.k), y.size, *self.probabilities)
+
+    def mean(self, population: Population) -> np.ndarray:
+        """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
+        return inputs.check_histogram(population, self.k) / population.n
+
+
+@dataclass(frozen=True, kw_only=True)
+class KJRR(Reports):
     """Pair the users at random; each pair's truthfulness is correlated, and a lie is a uniform other value.
 
     With an odd number of users, one of them, chosen at random, answers alone: true with probability p.
@@ -68,47 +131,38 @@ class KJRR:
     ----------
     k : int
         Domain size, at least 2.
-    p : float
-        Probability that a user tells the truth, above 1/k and at most 1.
-    rho : float
-        The parameter of Eq. (27), within `rho_range`. For k = 2 it is the correlation of the pair's truthfulness.
+    epsilon : float, optional
+        Budget of one user's report on its own, ln(p/q), to an observer who knows nothing of the other users. The
+        reports of all together say more about each: see `jrr.privacy` and the chapter `jrr_privacy`.
+    p : float, optional
+        Probability that a user tells the truth, above 1/k and at most 1. Give `epsilon`, at most 15, or `p`.
+    rho : float, optional
+        The parameter of Eq. (27), within `rho_range`. For k = 2 it is the correlation of the pair's truthfulness. If
+        not given the least: what `jrr.optimal_parameters` gives for users of whom none colludes.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong type or out of range.
+        If an argument is of the wrong type or out of range, or `epsilon` and `p` disagree.
 
     Notes
     -----
-    Zheng et al. (2025), Eq. (27). `epsilon` is the budget of one report alone, ln(p/q). The reports of all users
-    together say more about each of them: see `jrr_privacy`, module and chapter.
+    Zheng et al. (2025), Eq. (27).
     """
 
-    k: int
-    p: float
-    rho: float
-
-    def __post_init__(self):
-        inputs.require(k=self.k)
-        check_parameters(self.p, self.rho, self.k)
-
-    @property
-    def epsilon(self):
-        """Budget of one report on its own, ln(p/q); infinite if p = 1."""
-        p, q = self._pq
-        return math.log(p / q) if q else math.inf
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is one attribute's domain size."""
+        return inputs.is_size(k)
 
     @cached_property
-    def _pq(self):
-        return self.p, (1 - self.p) / (self.k - 1)
-
-    @cached_property
-    def _truths(self):
+    def truths(self) -> np.ndarray:
+        """Probabilities that two paired users tell two truths, one, and none."""
         both, mixed, _ = table(self.p, self.rho, self.k)
-        one = 2 * (self.k - 1) * mixed
-        return np.array([both, one, max(0.0, 1 - both - one)])  # two truths, one, none
+        one = max(0.0, 2 * (self.k - 1) * mixed)
+        return np.array([max(0.0, both), one, max(0.0, 1 - both - one)])
 
-    def perturb(self, x, *, rng):
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return all users' reports, shape (n,): an integer array of the smallest unsigned type that holds them."""
         inputs.require(rng=rng)
         x = inputs.check_values(x, self.k)
@@ -132,54 +186,82 @@ class KJRR:
         rng.shuffle(true)
         return true
 
-    def estimate(self, y):
-        """Return unbiased frequencies, shape (k,), from reports of shape (n,); raw, as for `GRR`."""
-        y = inputs.check_values(y, self.k, "y")
-        return pure.estimate(np.bincount(y, minlength=self.k), y.size, *self._pq)
-
-    def simulate(self, population, *, rng, runs):
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k), drawn from the exact joint law of ``estimate(perturb(x))``.
 
         Pairs with two truths, one and none are counted. Given their number, the true reports are a uniform sample of
         the users. The cost depends on k and `runs` only.
         """
         inputs.require(rng=rng, runs=runs)
-        histogram = inputs.check_histogram(population, self.k)
-        n = population.n
-        types = rng.multinomial(n // 2, self._truths, size=runs)
-        left = 2 * types[:, 0] + types[:, 1] + rng.binomial(n % 2, self.p, runs)
-        counts, pool = np.zeros((runs, self.k), dtype=np.int64), n
+        histogram, n = inputs.check_histogram(population, self.k), check_users(population)
+        counts = self.draw_truths(histogram, rng=rng, runs=runs)
+        lies = histogram - counts
+        for v in range(self.k):
+            others = [u for u in range(self.k) if u != v]
+            counts[:, others] += rng.multinomial(lies[:, v], np.full(self.k - 1, 1 / (self.k - 1)))
+        return pure.estimate(counts, n, *self.probabilities)
+
+    def draw_truths(self, histogram, *, rng: np.random.Generator, runs: int) -> np.ndarray:
+        """Draw how many of each value's holders tell the truth, shape (runs, k), from their exact joint law."""
+        pool = int(histogram.sum())
+        types = rng.multinomial(pool // 2, self.truths, size=runs)
+        left = 2 * types[:, 0] + types[:, 1] + rng.binomial(pool % 2, self.p, runs)
+        counts = np.zeros((runs, histogram.size), dtype=np.int64)
         for v, size in enumerate(histogram):
             pool -= size
-            true = rng.hypergeometric(size, pool, left) if size + pool else np.zeros(runs, dtype=np.int64)
-            left = left - true
-            counts[:, v] += true
-            others = [u for u in range(self.k) if u != v]
-            counts[:, others] += rng.multinomial(size - true, np.full(self.k - 1, 1 / (self.k - 1)))
-        return pure.estimate(counts, n, *self._pq)
+            counts[:, v] = rng.hypergeometric(size, pool, left) if size + pool else 0
+            left = left - counts[:, v]
+        return counts
 
-    def mean(self, population):
-        """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
-        return inputs.check_histogram(population, self.k) / population.n
-
-    def variance(self, population):
+    def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
         histogram, n = inputs.check_histogram(population, self.k).astype(float), population.n
         return variance(histogram, n, self.p, self.rho, self.k, odd=n % 2) / n**2
 
 
-def JRR(*, p, rho):
-    """Return joint randomized response on {0, 1}: ``KJRR(k=2, p=p, rho=rho)``; Zheng et al. (2025), Table 2."""
-    return KJRR(k=2, p=p, rho=rho)
+@dataclass(frozen=True, kw_only=True)
+class JRR(KJRR):
+    """Joint randomized response on {0, 1}: `KJRR` with k = 2, which may be left out; Zheng et al. (2025), Table 2."""
+
+    k: int = 2
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is 2."""
+        return inputs.is_size(k) and k == 2
+
+
+def check_p(p, k=2):
+    """Check p of `table`; the error says which range is allowed."""
+    check_number("p", p)
+    if not 1 / k < p <= 1:
+        raise ValueError(f"p must be above 1/k = {1 / k:g} and at most 1; got {p!r}")
 
 
 def check_parameters(p, rho, k=2):
     """Check p and rho of `table`; the error says which range is allowed."""
-    for name, value in (("p", p), ("rho", rho)):
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.number)):
-            raise TypeError(f"{name} must be a number; got {value!r}")
-    if not 1 / k < p <= 1:
-        raise ValueError(f"p must be above 1/k = {1 / k:g} and at most 1; got {p!r}")
+    check_p(p, k)
+    check_number("rho", rho)
     low, high = rho_range(p, k)
     if not low * (1 + 1e-12) - 1e-15 <= rho <= high:
-        raise ValueError(f"rho must be from {low:.12g} to {high} for p = {p:g} and k = {k}; got {rho!r}")
+        raise ValueError(f"rho must be from {float(low):.12g} to {high} for p = {float(p):g} and k = {k}; got {rho!r}")
+
+
+def check_negative(mechanism):
+    """Raise ValueError if a mechanism by opposite signs has a positive rho."""
+    if mechanism.rho > 0:
+        low, name = rho_range(mechanism.p)[0], type(mechanism).__name__
+        raise ValueError(f"rho must be from {low:.12g} to 0 for {name}; got {mechanism.rho!r}")
+
+
+def check_number(name, value):
+    """Raise TypeError unless the value is a real number; a bool is none."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number; got {value!r}")
+
+
+def check_users(population):
+    """Return the number of users, or raise ValueError if they are too many for NumPy's hypergeometric law."""
+    if population.n >= 10**9:
+        raise ValueError(f"population must have less than 10**9 users to be simulated; got n = {population.n}")
+    return population.n

@@ -4,10 +4,12 @@ Under random pairing the users' truthfulness T_1, ..., T_n is exchangeable: only
 """
 
 import math
+from fractions import Fraction
 
 import numpy as np
+from scipy.special import gammaln, xlogy
 
-from ldp_lib.jrr import pairs
+from ldp_lib.jrr import pairs, parameters
 
 
 def partner_posterior(p, rho, n, colluders):
@@ -16,50 +18,73 @@ def partner_posterior(p, rho, n, colluders):
     Parameters
     ----------
     p, rho : float or Fraction
-        As in `jrr.table`; Fractions give an exact result.
+        As in `jrr.table`, p above 1/2; Fractions give an exact result.
     n, colluders : int
-        Number of users, even, and of colluders, 0 to n-1.
+        Number of users, at least 1, and of colluders, 0 to n-1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong type or out of range; this holds for all functions here.
 
     Notes
     -----
     With j pairs inside the set of colluders, colluders - 2j of the n - colluders others have a colluder for partner.
-    The number j has weight (number of pairings) * (none / q^2)^j, with none = q^2 + rho p q. Chapter `jrr_privacy`.
+    The number j has weight (number of pairings) * (none / q^2)^j, with none = q^2 + rho p q. An odd n is one user more,
+    of whom nobody hears: whoever is paired with that user answers alone. Chapter `jrr_privacy`.
     """
-    q, m = 1 - p, colluders
-    tilt = pairs.table(p, rho)[2] / q**2
+    _check(p, rho, n, colluders)
+    inside, outside = _partner_odds(p, rho, n, colluders)
+    return inside / (inside + outside)
+
+
+def _partner_odds(p, rho, n, m):
+    """The partner's chances to be a colluder or not, up to a common factor: sums of terms that are not negative."""
+    n, tilt = n + n % 2, _cells(p, rho)[2] / (1 - p) ** 2 if p < 1 else 0
     least = max(0, m - n // 2)
-    weight = total = 1 + 0 * tilt
-    moment = (m - 2 * least) * total
+    weight = 1 + 0 * tilt
+    inside, outside = (m - 2 * least) * weight, (n - 2 * m + 2 * least) * weight
     for j in range(least, m // 2):
         weight *= tilt * ((m - 2 * j) * (m - 2 * j - 1)) / (2 * (j + 1) * (n - 2 * m + 2 * j + 2))
-        total, moment = total + weight, moment + weight * (m - 2 * j - 2)
+        inside, outside = inside + weight * (m - 2 * j - 2), outside + weight * (n - 2 * m + 2 * j + 2)
         if weight > 1e200:  # rescale
-            total, moment, weight = total / weight, moment / weight, weight / weight
-    return moment / total / (n - m)
+            inside, outside, weight = inside / weight, outside / weight, weight / weight
+    return inside, outside
 
 
 def colluder_ratio(p, rho, n, colluders):
     """Return the largest likelihood ratio of one user's report, given the coins of the colluders, for rho at most 0.
 
     It is reached when all colluders lied and the user tells the truth. Arguments as in `partner_posterior`. This is
-    Eq. (20) with the posterior probability of a colluding partner in place of the prior one; it may be infinite.
+    Eq. (20) with the posterior probability of a colluding partner in place of the prior one. It is infinite where the
+    colluders' lies leave the user nothing but the truth.
     """
+    _check(p, rho, n, colluders)
     if rho > 0:
         raise ValueError(f"rho must be at most 0 for this ratio; got {rho!r}")
-    q, weight = 1 - p, partner_posterior(p, rho, n, colluders)
-    lies = q + weight * rho * p
-    return (p - weight * rho * p) / lies if lies else math.inf
+    q, (_, one, none) = 1 - p, _cells(p, rho)
+    if q == 0:
+        return math.inf
+    inside, outside = _partner_odds(p, rho, n, colluders)
+    lies = inside * none / q + outside * q
+    return (inside * one / q + outside * p) / lies if lies else math.inf
 
 
-def transcript_ratio(p, rho):
+def transcript_ratio(p, rho, n=2):
     """Return the largest likelihood ratio of all n reports about one user, if the others' data are known.
 
-    The same for every even n of at least 2: both / one and one / none of `jrr.table` are the extremes, whatever
-    the sign of rho. Infinite if none is 0.
+    The same for every even n of at least 2: both / one and one / none of `jrr.table` are the extremes, whatever the
+    sign of rho, infinite if none is 0. For an odd n the user may be the one who answers alone: the ratio is smaller.
     """
-    both, one, none = _cells(p, rho)
-    ratios = [(both, one), (one, none), (one, both), (none, one)]
-    return max(a / b if b else math.inf for a, b in ratios if a or b)
+    _check(p, rho, n)
+    if p == 1:
+        return math.inf
+    (both, one, none), odds = _cells(p, rho), p / (1 - p)
+    alone = Fraction(1, n) if n % 2 else 0  # the chance to answer alone
+    # If all others lied the odds of the truth are an average over the partner; if all were true those of a lie are.
+    lied = alone * odds + (1 - alone) * (one / none if none else math.inf) if n > 1 else odds
+    true = alone / odds + (1 - alone) * one / both
+    return max(ratio for value in (lied, true) for ratio in (value, 1 / value if value else math.inf))
 
 
 def transcript_chances(p, rho, n):
@@ -68,29 +93,74 @@ def transcript_chances(p, rho, n):
     Parameters
     ----------
     p, rho : float
-        As in `jrr.table`.
+        As in `jrr.table`, p above 1/2.
     n : int
-        Number of users, even.
+        Number of users, at least 1.
 
     Notes
     -----
-    The number of truths has the coefficients of (none + 2 one z + both z^2)^(n/2) for its law. Given t truths, this
-    user's is among them with probability t/n.
+    The number of truths has the coefficients of (none + 2 one z + both z^2)^(n/2) for its law, for odd n those of
+    (none + 2 one z + both z^2)^((n-1)/2) (q + p z). Given t truths, this user's is among them with probability t/n.
     """
-    pairs = n // 2
-    law = np.exp(_log_coefficients(*_cells(p, rho)[::-1], pairs))
+    _check(p, rho, n)
+    p, rho = float(p), float(rho)
+    law = np.exp(_log_coefficients(*_cells(p, rho)[::-1], n // 2))
+    if n % 2:
+        law = np.append((1 - p) * law, 0) + np.append(0, p * law)
     truths = np.arange(n + 1)
     return (law * truths / n)[1:], (law * (n - truths) / n)[:-1]
+
+
+def transcript_delta(epsilon, p, rho, n):
+    """Return the least delta with which all n reports are (epsilon, delta)-private for one user, others' data known.
+
+    Parameters
+    ----------
+    epsilon : float or array
+        At least 0.
+    p, rho, n :
+        As in `transcript_chances`.
+
+    Returns
+    -------
+    float or array
+        Sum over all transcripts of max(0, Pr[transcript | x] - exp(epsilon) Pr[transcript | x']). The same for all
+        values of the others.
+    """
+    e = check_epsilons(epsilon)
+    true, false = transcript_chances(p, rho, n)
+    delta = (np.maximum(0, true - e * false) + np.maximum(0, false - e * true)).sum(axis=-1)
+    return float(delta) if delta.ndim == 0 else delta
+
+
+def check_epsilons(epsilon):
+    """Return exp(epsilon) with a last axis of length 1, after checking that every epsilon is a number of at least 0."""
+    value = np.asarray(epsilon)
+    if value.dtype.kind not in "iuf" or not ((value >= 0) & (value <= 700)).all():
+        raise ValueError(f"epsilon must be a number from 0 to 700, or an array of such; got {epsilon!r}")
+    return np.exp(value.astype(float))[..., None]
+
+
+def _check(p, rho, n, colluders=0):
+    pairs.check_parameters(p, rho)
+    parameters.check_colluders(n, colluders)
 
 
 def _cells(p, rho):
     both, one, none = pairs.table(p, rho)
     # At the ends of rho's range an entry is 0; floats may miss it by rounding.
-    rounding = 8 * np.finfo(float).eps * p if isinstance(p, float) else 0
-    return both, max(0, one) * (one > rounding), max(0, none) * (none > rounding * (1 - p))
+    exact = isinstance(p, (int, Fraction)) and isinstance(rho, (int, Fraction))
+    rounding = 0 if exact else 8 * np.finfo(float).eps * p
+    return both, max(0, one) * (one > rounding * (1 - p)), max(0, none) * (none > rounding * (1 - p))
 
 
 def _log_coefficients(none, one, both, pairs):
+    if one == 0:  # the truths come in twos
+        law = np.full(2 * pairs + 1, -np.inf)
+        pool = np.arange(pairs + 1)
+        law[::2] = gammaln(pairs + 1) - gammaln(pool + 1) - gammaln(pairs - pool + 1)
+        law[::2] += xlogy(pool, both) + xlogy(pairs - pool, none)
+        return law
     # From either end to the middle every term of the recurrence is positive, so nothing cancels.
     half = [_log_half(a, 2 * one, b, pairs) for a, b in ((none, both), (both, none))]
     return np.concatenate([half[0], half[1][:-1][::-1]])
@@ -107,23 +177,3 @@ def _log_half(low, middle, high, pairs):
         ratio = ((pairs - t) * middle + (2 * pairs - t + 1) * high / ratio) / (low * (t + 1))
         logs[t + 1] = logs[t] + math.log(ratio)
     return logs
-
-
-def transcript_delta(epsilon, p, rho, n):
-    """Return the least delta with which all n reports are (epsilon, delta)-private for one user, others' data known.
-
-    Parameters
-    ----------
-    epsilon : float or array
-        At least 0.
-    p, rho, n :
-        As in `transcript_chances`.
-
-    Returns
-    -------
-    float or array
-        Sum over all transcripts of max(0, Pr[transcript | x] - exp(epsilon) Pr[transcript | x']).
-    """
-    true, false = transcript_chances(p, rho, n)
-    e = np.exp(np.asarray(epsilon, dtype=float))[..., None]
-    return (np.maximum(0, true - e * false) + np.maximum(0, false - e * true)).sum(axis=-1)

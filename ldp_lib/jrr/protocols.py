@@ -4,14 +4,13 @@ Each user gets a sign R_j in secret, tosses a coin C_j alone and tells the truth
 """
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ldp_lib import inputs
-from ldp_lib.jrr import pairs
+from ldp_lib.jrr import pairs, parameters
 
 STEPS = (1.5, 0.5, -0.5, -1.5)
 
@@ -31,16 +30,26 @@ def sign_ratio(p, s, n, colluders):
     Parameters
     ----------
     p, s : number or Fraction
-        As in `coin`; p is above 1/2.
+        As in `coin`; p is above 1/2, s from 0 to 1-p.
     n, colluders : int
-        Number of users, even, and of those who show their signs, 0 to n-1.
+        Number of users, at least 1, and of those who show their signs, 0 to n-1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong type or out of range.
 
     Notes
     -----
-    It is reached when all shown signs, or n/2 of them, are equal. Infinite if the signs then settle the user's truth.
-    The bound for colluders who show their truths only is `jrr_privacy.colluder_ratio`. Chapter `jrr_protocols`.
+    It is reached when all shown signs, or half of all signs, are equal. Infinite if the signs then settle the user's
+    truth. The bound for colluders who show their truths only is `privacy.colluder_ratio`. Chapter `jrr_protocols`.
     """
-    lean = s * min(colluders, n // 2) / max(n - colluders, n // 2)
+    pairs.check_p(p)
+    pairs.check_number("s", s)
+    parameters.check_colluders(n, colluders)
+    if not 0 <= s <= (1 - p) * (1 + 1e-12):
+        raise ValueError(f"s must be from 0 to 1 - p = {float(1 - p):.12g}; got {s!r}")
+    lean = s * min(colluders, n - colluders) / (n - colluders)
     return (p + lean) / (1 - p - lean) if 1 - p - lean > 1e-15 else math.inf
 
 
@@ -80,17 +89,15 @@ def shuffle_messages(n, rng):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Protocol:
-    """Joint randomized response on {0, 1} by messages; made by `ServerProtocol` or `ShuffleProtocol`.
+class ServerProtocol(pairs.JRR):
+    """Joint randomized response by messages: a server pairs the users and never sees a report; Section 4.5.1.
 
     Parameters
     ----------
-    p : float
-        Probability that a user tells the truth, above 1/2 and at most 1.
-    rho : float
-        Correlation of a pair's truthfulness, from -(1-p)/p to 0: opposite signs cannot give more.
-    deal : callable
-        `server_messages` or `shuffle_messages`.
+    k : int, optional
+        2.
+    epsilon, p, rho : float, optional
+        As for `jrr.JRR`, with rho at most 0: opposite signs cannot give more.
 
     Raises
     ------
@@ -99,35 +106,17 @@ class Protocol:
 
     Notes
     -----
-    The reports have the law of ``jrr.JRR(p=p, rho=rho)``, which gives everything but `perturb`. Zheng et al. (2025),
-    Section 4.5 and Theorem 5. Chapter `jrr_protocols`.
+    The reports have the law of `jrr.JRR` with the same parameters, which gives everything but `perturb`. Zheng et al.
+    (2025), Section 4.5 and Theorem 5. Chapter `jrr_protocols`.
     """
 
-    p: float
-    rho: float
-    deal: Callable = field(repr=False)  # a function shows its address
+    deal: ClassVar = staticmethod(server_messages)
 
     def __post_init__(self):
-        pairs.check_parameters(self.p, self.rho)
-        if self.rho > 0:
-            low = pairs.rho_range(self.p)[0]
-            raise ValueError(f"rho must be from {low:.12g} to 0 for this protocol; got {self.rho!r}")
+        super().__post_init__()
+        pairs.check_negative(self)
 
-    @property
-    def k(self):
-        """Domain size, 2."""
-        return 2
-
-    @property
-    def epsilon(self):
-        """Budget of one report on its own, ln(p/q)."""
-        return self._joint.epsilon
-
-    @cached_property
-    def _joint(self):
-        return pairs.JRR(p=self.p, rho=self.rho)
-
-    def run(self, x, *, rng):
+    def run(self, x, *, rng: np.random.Generator) -> dict:
         """Run the protocol for users' values x, shape (n,), and return everything that anybody knows.
 
         Returns
@@ -144,32 +133,15 @@ class Protocol:
         true = tossed + messages["sign"] > 0
         return {**messages, "coin": tossed, "true": true, "y": np.where(true, x, 1 - x).astype(np.uint8)}
 
-    def perturb(self, x, *, rng):
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return all users' reports, shape (n,), those of `run`."""
         return self.run(x, rng=rng)["y"]
 
-    def estimate(self, y):
-        """Return unbiased frequencies, shape (2,), as for `jrr.JRR`."""
-        return self._joint.estimate(y)
 
-    def simulate(self, population, *, rng, runs):
-        """Return estimates of shape (runs, 2), drawn from the exact joint law of ``estimate(perturb(x))``."""
-        return self._joint.simulate(population, rng=rng, runs=runs)
+class ShuffleProtocol(ServerProtocol):
+    """Joint randomized response by messages: a secret permutation in place of the server; Section 4.5.2.
 
-    def mean(self, population):
-        """Return the exact expectation of the estimate, shape (2,): the true frequencies."""
-        return self._joint.mean(population)
+    Parameters, errors and methods are those of `ServerProtocol`.
+    """
 
-    def variance(self, population):
-        """Return the exact variance of the estimate, shape (2,), the users' data held fixed."""
-        return self._joint.variance(population)
-
-
-def ServerProtocol(*, p, rho):
-    """Return the protocol with a server that pairs the users and never sees a report; Section 4.5.1."""
-    return Protocol(p=p, rho=rho, deal=server_messages)
-
-
-def ShuffleProtocol(*, p, rho):
-    """Return the protocol with a secret permutation in place of the server; Section 4.5.2."""
-    return Protocol(p=p, rho=rho, deal=shuffle_messages)
+    deal = staticmethod(shuffle_messages)

@@ -9,6 +9,7 @@ import numpy as np
 from ldp_lib import inputs, pure
 from ldp_lib.jrr import pairs
 from ldp_lib.jrr.protocols import server_messages
+from ldp_lib.population import Population
 
 
 def signed_variance(n_v, n, p, q, s, t, odd=0):
@@ -50,74 +51,60 @@ def simulate_counts(histogram, p, q, s, t, *, rng, runs):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SignedRR:
+class SignedRR(pairs.Reports):
     """Randomized response on {0, 1} in which a secret sign moves the *report*, not the truth as in `jrr.JRR`.
 
-    A random half of the users reports 1 with probability s more, the other half with s less, s^2 = -rho p (1-p).
+    A random half of the users reports 1 with probability s more, the other half with s less, s^2 = -rho p (1-p). Of an
+    odd number of users one, chosen at random, has no sign.
 
     Parameters
     ----------
-    p : float
-        Probability that a user tells the truth, above 1/2 and at most 1.
-    rho : float
-        From -(1-p)/p to 0. The reports of any two paired users have covariance rho p (1-p), whatever their values.
+    k : int, optional
+        2.
+    epsilon : float, optional
+        Budget of one user's report on its own, ln(p/q), to an observer who knows nothing of the other users. For all
+        reports together see `jrr.signed_delta` and `jrr.signed_parameters`.
+    p : float, optional
+        Probability that a user tells the truth, above 1/2 and at most 1. Give `epsilon`, at most 15, or `p`.
+    rho : float, optional
+        From -(1-p)/p, which it is if not given, to 0. The reports of any two paired users have covariance rho p (1-p),
+        whatever their values.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong type or out of range.
+        If an argument is of the wrong type or out of range, or `epsilon` and `p` disagree.
 
     Notes
     -----
-    Ours. `epsilon` is the budget of one report on its own; for all reports see the chapter `jrr_beyond_pairs`.
+    Ours. Chapter `jrr_beyond_pairs`.
     """
 
-    p: float
-    rho: float
+    k: int = 2
 
     def __post_init__(self):
-        pairs.check_parameters(self.p, self.rho)
-        if self.rho > 0:
-            low = pairs.rho_range(self.p)[0]
-            raise ValueError(f"rho must be from {low:.12g} to 0 for signed reports; got {self.rho!r}")
-
-    @property
-    def k(self):
-        """Domain size, 2."""
-        return 2
-
-    @property
-    def epsilon(self):
-        """Budget of one report on its own, ln(p/q); infinite if p = 1."""
-        return math.log(self.p / (1 - self.p)) if self.p < 1 else math.inf
+        super().__post_init__()
+        pairs.check_negative(self)
 
     @cached_property
-    def _s(self):
+    def move(self) -> float:
+        """What the sign +1 adds to the chance of a 1."""
         return math.sqrt(-self.rho * self.p * (1 - self.p))
 
-    def perturb(self, x, *, rng):
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return all users' reports, shape (n,), in the smallest unsigned integer type."""
         inputs.require(rng=rng)
         x = inputs.check_values(x, 2)
-        chance = np.where(x == 1, self.p, 1 - self.p) + self._s * server_messages(x.size, rng)["sign"]
+        chance = np.where(x == 1, self.p, 1 - self.p) + self.move * server_messages(x.size, rng)["sign"]
         return (rng.random(x.size) < chance).astype(np.uint8)
 
-    def estimate(self, y):
-        """Return unbiased frequencies, shape (2,), from reports of shape (n,); raw, as for `GRR`."""
-        y = inputs.check_values(y, 2, "y")
-        return pure.estimate(np.bincount(y, minlength=2), y.size, self.p, 1 - self.p)
-
-    def simulate(self, population, *, rng, runs):
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, 2), drawn from the exact joint law of ``estimate(perturb(x))``."""
-        histogram, q = inputs.check_histogram(population, 2), 1 - self.p
-        ones = simulate_counts(histogram, self.p, q, self._s, self._s, rng=rng, runs=runs)[:, 1]
-        return pure.estimate(np.column_stack([population.n - ones, ones]), population.n, self.p, q)
+        histogram, n, q = inputs.check_histogram(population, 2), pairs.check_users(population), 1 - self.p
+        ones = simulate_counts(histogram, self.p, q, self.move, self.move, rng=rng, runs=runs)[:, 1]
+        return pure.estimate(np.column_stack([n - ones, ones]), n, self.p, q)
 
-    def mean(self, population):
-        """Return the exact expectation of the estimate, shape (2,): the true frequencies."""
-        return inputs.check_histogram(population, 2) / population.n
-
-    def variance(self, population):
+    def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (2,), the users' data held fixed."""
         histogram, n = inputs.check_histogram(population, 2).astype(float), population.n
-        return signed_variance(histogram, n, self.p, 1 - self.p, self._s, self._s, odd=n % 2) / n**2
+        return signed_variance(histogram, n, self.p, 1 - self.p, self.move, self.move, odd=n % 2) / n**2

@@ -8,7 +8,7 @@ import sympy as sp
 
 from ldp_lib import jrr
 from ldp_lib.book.claims import claim
-from ldp_lib.jrr import privacy
+from ldp_lib.jrr import printed, privacy
 from ldp_lib.population import Population
 
 BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -26,7 +26,7 @@ def strongest(epsilon):
 
 
 def table_4(epsilon, n, colluders=5):
-    return jrr.algorithm_1(epsilon=epsilon, n=n, colluders=colluders)
+    return printed.algorithm_1(epsilon=epsilon, n=n, colluders=colluders)
 
 
 def ratio(pair, epsilon, n, n1):
@@ -119,7 +119,7 @@ def _log_binomial(n, k, p):
 def test_jrr_and_shuffled_rr_can_be_compared_for_one_observer():
     n, budget = 1_000, 0.1
     pair = table_4(budget, n)
-    stated = jrr.printed_ratio(*pair, n, 5) <= math.exp(budget)
+    stated = printed.ratio(*pair, n, 5) <= math.exp(budget)
     # RR is pure: delta 0 at its budget. JRR's transcript has a positive delta there, as shuffled reports have at a
     # budget below their own. Both profiles are computed for the same observer.
     pure_rr = float(privacy.transcript_delta(budget + 1e-9, *rr(budget), n))
@@ -132,8 +132,8 @@ def test_jrr_and_shuffled_rr_can_be_compared_for_one_observer():
 def test_which_pair_the_comparison_uses():
     sizes = (20, 10_000, 2_000_000)
     below = all(table_4(b, n)[0] < rr(b)[0] for b in (0.01, 0.1, 1.0) for n in sizes)
-    within = all(jrr.printed_ratio(*table_4(b, n), n, 5) <= math.exp(b) for b in (0.01, 0.1, 1.0) for n in sizes)
-    over = jrr.printed_ratio(*strongest(0.1), 10_000, 1) > math.exp(0.1) * (1 + 1e-6)
+    within = all(printed.ratio(*table_4(b, n), n, 5) <= math.exp(b) for b in (0.01, 0.1, 1.0) for n in sizes)
+    over = printed.ratio(*strongest(0.1), 10_000, 1) > math.exp(0.1) * (1 + 1e-6)
     claim("jrr/sec-5.1-s4").conditional(below and within, over and strongest(0.1)[0] == rr(0.1)[0])
 
 
@@ -161,7 +161,7 @@ def test_the_losing_band():
 
 def test_the_band_of_the_optimum_shrinks_like_one_over_root_n():
     for n in (10_000, 1_000_000):
-        p, rho = jrr.optimal_parameters(epsilon=0.1, n=n, colluders=5)
+        p, rho = printed.optimum(epsilon=0.1, n=n, colluders=5)
         d = math.tanh(0.05)
         width = math.sqrt((1 + 10 / (d * (1 - d))) / n)
         inside, outside = (ratio((p, rho), 0.1, n, n / 2 * (1 - k * width)) for k in (0.97, 1.03))
@@ -195,7 +195,7 @@ def test_the_curves_against_the_number_of_users():
 
     few = [table_4(b, 20) for b in budgets]
     close = [ratio(pair, b, 20, n1) for pair, b in zip(few, budgets, strict=True) for n1 in (0, 2, 20)]
-    best = [jrr.optimal_parameters(epsilon=b, n=20, colluders=5) == rr(b) for b in budgets]
+    best = [printed.optimum(epsilon=b, n=20, colluders=5) == rr(b) for b in budgets]
     claim("jrr/sec-5.3.2-s3").reproduced(
         max(abs(rho) for _, rho in few) < 0.01, all(0.9 < value < 1.1 for value in close), all(best)
     )
