@@ -240,6 +240,35 @@ def copies():
     return d
 
 
+@diagram
+def one_question():
+    """Three people, one question each."""
+    d = Diagram(
+        "One question each",
+        "Three people hold three answers each. Each is asked about one of them, by chance, and answers with the whole "
+        "budget; the report says which attribute it is about. The collector keeps a group for each attribute, and "
+        "divides each group by its own size.",
+        height=250,
+        device=430,
+    )
+    for row, (values, asked) in enumerate((((0, 1, 2), 0), ((3, 1, 0), 2), ((0, 3, 3), 0))):
+        y = 32 + 64 * row
+        d.person(44, y)
+        d.record(78, y - 6, values, labels="ABC" if row == 0 else None, faded=set(range(3)) - {asked})
+        d.arrow(188, y + 9, 226, y + 9)
+        d.coin(254, y + 9, "\u03b5")
+        d.arrow(280, y + 9, 324, y + 9)
+        d.report(334, y - 14, width=76)
+        d.text(352, y + 10, f"{'ABC'[asked]}:")
+        d.record(372, y - 3, [(0, 0, 3)[row]], side=24)
+    for row, (label, heights) in enumerate((("A", [40, 18, 14]), ("B", [12, 30, 22]), ("C", [24, 16, 28]))):
+        y = 62 + 64 * row
+        d.counts(470, y, heights, label=f"group {label}")
+        d.estimate(600, y, [1.3 * height - 5 for height in heights], label=f"estimate {label}")
+        d.arrow(534, y - 20, 584, y - 20, "\u00f7 its size" if row == 0 else "")
+    return d
+
+
 def main(folder=FOLDER):
     """Write every diagram into a folder."""
     folder = Path(folder)
