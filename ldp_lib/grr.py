@@ -1,7 +1,7 @@
 """Generalized randomized response (GRR, k-RR) over the values 0, ..., k-1, and randomized response (RR) over 0, 1."""
 
-import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
@@ -43,6 +43,16 @@ def inverse(e, k):
     """Return the inverse of `channel(e, k)`: (e+k-2)/(e-1) on the diagonal and -1/(e-1) elsewhere."""
     diagonal, other = (e + k - 2) / (e - 1), -1 / (e - 1)
     return np.array([[diagonal if u == v else other for v in range(k)] for u in range(k)])
+
+
+def proved_keep(epsilon, k):
+    """Return a rational just below p - q, the chance that a report is the truth for sure; the rest is uniform.
+
+    With the rational e just below exp(epsilon) that `sampling.exp_below` gives, it is (e-1) / (e+k-1). Reports that are
+    kept with a probability s have the ratio 1 + k s / (1-s), which rises with s: at most e for any s up to this one.
+    """
+    e = sampling.exp_below(epsilon)
+    return (e - 1) / (e + k - 1)
 
 
 def covariance(f, n, e):
@@ -106,14 +116,31 @@ class GRR:
         return inputs.is_size(k)
 
     @cached_property
+    def _keep(self):
+        return proved_keep(self.epsilon, self.k)
+
+    @cached_property
+    def realised_probabilities(self) -> tuple[Fraction, Fraction]:
+        """Probabilities p and q with which `perturb` reports the true and any other value, exactly."""
+        q = (1 - sampling.realised_keep(self._keep, self.k)) / self.k
+        return 1 - (self.k - 1) * q, q
+
+    @cached_property
     def probabilities(self) -> tuple[float, float]:
         """Probabilities p and q of the true and of any other value."""
-        return probabilities(math.exp(self.epsilon), self.k)
+        p, q = self.realised_probabilities
+        return float(p), float(q)
+
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
+        p, q = self.realised_probabilities
+        return sampling.proved_epsilon(p / q, self.epsilon)
 
     def channel(self) -> np.ndarray:
         """Return Pr[y | x], shape (k, k)."""
         inputs.check_cells(self.k, self.k)
-        return channel(math.exp(self.epsilon), self.k)
+        p, q = self.probabilities
+        return np.where(np.eye(self.k, dtype=bool), p, q)
 
     def reports(self) -> np.ndarray:
         """Return all reports of one user, in the order of the channel's columns."""
@@ -136,11 +163,7 @@ class GRR:
         """
         inputs.require(rng=rng)
         x = inputs.check_values(x, self.k)
-        # With probability k q the report is uniform over all k values, the truth among them; else it is the truth.
-        noisy, dtype = sampling.bernoulli(self.k * self.probabilities[1], x.size, rng), inputs.small_dtype(self.k)
-        y = x.astype(dtype)
-        y += noisy * (rng.integers(self.k, size=x.size, dtype=dtype) - y)  # unsigned: wraps around, and back
-        return y
+        return sampling.grr_reports(x, self.k, self._keep, rng)
 
     def estimate(self, y) -> np.ndarray:
         """Return unbiased frequencies, shape (k,), from reports of shape (n,); they sum to 1 but may be negative."""
@@ -154,10 +177,8 @@ class GRR:
         """
         inputs.require(rng=rng, runs=runs)
         histogram = inputs.check_histogram(population, self.k)
-        p, q = self.probabilities
-        truths = np.column_stack([rng.binomial(count, p - q, runs) for count in histogram])
-        noise = rng.multinomial(population.n - truths.sum(axis=1), np.full(self.k, 1 / self.k))
-        return pure.estimate(truths + noise, population.n, p, q)
+        counts = sampling.grr_counts(histogram, self._keep, rng=rng, runs=runs)
+        return pure.estimate(counts, population.n, *self.probabilities)
 
     def mean(self, population: Population) -> np.ndarray:
         """Return the exact expectation of the estimate, shape (k,): the true frequencies."""

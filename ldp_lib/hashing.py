@@ -3,6 +3,7 @@
 import itertools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
@@ -10,6 +11,9 @@ import numpy as np
 
 from ldp_lib import grr, inputs, pure, sampling
 from ldp_lib.population import Population
+
+PRIME = 2**31 - 1
+BLOCK = 2**12  # users at a time: what is computed for them stays in the cache
 
 
 def probabilities(e, g):
@@ -44,31 +48,87 @@ def optimal_g(e):
     return h + 2 if e * e > h * (h + 1) else h + 1
 
 
-def hash_values(a, b, x, g):
-    """Return the bucket, 0 to g-1, of each value under the multiply-shift hash function with seed (a, b).
+def points(x, prime=PRIME):
+    """Return the point at which the polynomials of `hash_values` stand for each value: (x+1)**5 modulo the prime.
+
+    Different values below the prime have different points, as 5 does not divide prime - 1. Values in a row would do
+    for independence of four; at such points five polynomial values have no relation with small coefficients either.
+    """
+    t = (np.asarray(x).astype(np.uint64) + np.uint64(1)) % np.uint64(prime)
+    square = t * t % np.uint64(prime)
+    return square * square % np.uint64(prime) * t % np.uint64(prime)
+
+
+def hash_values(seed, x, g, prime=PRIME):
+    """Return the bucket, 0 to g-1, of each value under the hash functions with the given seeds.
 
     Parameters
     ----------
-    a, b : array of an unsigned integer type of w bits
-        Seeds, each uniform over the whole type.
-    x : int or array of the same type
-        Values, below 2**(w/2).
+    seed : array of int, shape (..., 4)
+        Seeds: four numbers below the prime, each uniform; the coefficients of a polynomial of degree 3.
+    x : int or array of int, shape (...)
+        Values, below the prime.
     g : int
-        Number of buckets, at most 2**(w/2).
+        Number of buckets, at most 2**20.
+    prime : int
+        A prime below 2**31 such that 5 does not divide prime - 1.
 
     Returns
     -------
-    array of the same type
-        The high w/2 bits of a x + b, computed modulo 2**w, scaled down to g buckets.
+    array of uint64
+        The polynomial's value modulo the prime, scaled down to g buckets.
 
     Notes
     -----
-    The high halves of two different values are exactly independent and uniform over random seeds (Dietzfelbinger,
-    1996). So two values share a bucket with probability 1/g exactly if g is a power of two, and within g / 2**w
-    otherwise. Checked over all seeds of an 8-bit word in the chapter `unary_and_hashing`.
+    Over random seeds the polynomials' values for any four different x are exactly independent and uniform (Wegman and
+    Carter, 1981). So the buckets of four values are independent, and each bucket has the probability 1/g to within
+    1/prime. Checked over all seeds for the prime 7 in the chapter `unary_and_hashing`.
     """
-    half = a.dtype.itemsize * 4
-    return ((a * x + b) >> half) * g >> half
+    seed, t = np.asarray(seed).astype(np.uint64), points(x, prime)
+    value = seed[..., 3]
+    for j in (2, 1, 0):
+        value = (value * t + seed[..., j]) % np.uint64(prime)
+    return value * np.uint64(g) // np.uint64(prime)
+
+
+def draw_seeds(n, rng):
+    """Return n seeds for `hash_values`, shape (n, 4)."""
+    seed = rng.integers(2**64, size=(n, 2), dtype=np.uint64).view(np.uint32) >> np.uint32(1)
+    while (again := seed == PRIME).any():
+        seed[again] = rng.integers(2**31, size=np.count_nonzero(again), dtype=np.uint32)
+    return seed
+
+
+def count_support(seed, bucket, k, g):
+    """Return how many users support each of k values: whose hash function sends the value to the user's bucket."""
+    # A bucket is an interval of polynomial values, so neither a product nor a quotient is needed for each.
+    prime, low = np.uint64(PRIME), np.uint64(31)
+    edges = (np.arange(g + 1, dtype=np.uint64) * prime + np.uint64(g - 1)) // np.uint64(g)
+    t = points(np.arange(k))
+    powers = np.stack([t, t * t % prime, t * t % prime * t % prime], axis=1)
+    count, other = np.zeros(k, dtype=np.int64), np.empty(BLOCK, dtype=np.uint64)
+    for first in range(0, len(bucket), BLOCK):
+        block = slice(first, first + BLOCK)
+        c0, c1, c2, c3 = np.ascontiguousarray(seed[block].T.astype(np.uint64))
+        start = edges[bucket[block]]
+        width = edges[bucket[block] + np.uint64(1)] - start
+        w = other[: c0.size]
+        for v, (t1, t2, t3) in enumerate(powers):
+            z = c1 * t1
+            np.multiply(c2, t2, out=w)
+            z += w
+            np.multiply(c3, t3, out=w)
+            z += w
+            z += c0  # below 2**64
+            for _ in range(2):  # 2**31 is 1 modulo the prime
+                np.right_shift(z, low, out=w)
+                z &= prime
+                z += w
+            np.subtract(z, prime, out=w)
+            np.minimum(z, w, out=z)
+            z -= start
+            count[v] += np.count_nonzero(z < width)
+    return count
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +142,7 @@ class OLH:
     epsilon : float
         Privacy budget of one report, finite and above 0.
     g : int, optional
-        Number of buckets, 2 to 2**32. If not given, `optimal_g` or 2**32, whichever is less.
+        Number of buckets, 2 to 2**20. If not given, `optimal_g` or 2**20, whichever is less.
 
     Raises
     ------
@@ -91,8 +151,8 @@ class OLH:
 
     Notes
     -----
-    Wang, Blocki, Li and Jha (2017). Chapter `unary_and_hashing`. Seeds are 128 public random bits from the same
-    generator as the coins, which is fine for a simulation and not for a deployment.
+    Wang, Blocki, Li and Jha (2017). Chapter `unary_and_hashing`. Seeds are public. They come from the same generator
+    as the coins, which is fine for a simulation and not for a deployment.
     """
 
     k: int
@@ -103,8 +163,10 @@ class OLH:
     def __post_init__(self):
         inputs.require(k=self.k, epsilon=self.epsilon)
         if self.g is None:
-            object.__setattr__(self, "g", min(optimal_g(math.exp(self.epsilon)), 2**32))
+            object.__setattr__(self, "g", min(optimal_g(math.exp(self.epsilon)), 2**20))
         inputs.require(g=self.g)
+        if self.k > PRIME:
+            raise ValueError(f"k must be at most {PRIME} for hashing; got {self.k}")
 
     @classmethod
     def serves(cls, k) -> bool:
@@ -114,7 +176,20 @@ class OLH:
     @cached_property
     def probabilities(self) -> tuple[float, float]:
         """Probabilities p and q that a user supports the user's own value, and any other."""
-        return probabilities(math.exp(self.epsilon), self.g)
+        return self._buckets.probabilities[0], 1 / self.g
+
+    @cached_property
+    def _buckets(self):
+        return grr.GRR(k=self.g, epsilon=self.epsilon)
+
+    @property
+    def bucket_probabilities(self) -> tuple[Fraction, Fraction]:
+        """Probabilities with which `perturb` reports the value's bucket and any other, exactly, given the seed."""
+        return self._buckets.realised_probabilities
+
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: that of GRR on the buckets."""
+        return self._buckets.realised_epsilon()
 
     def channel(self) -> np.ndarray:
         """Return Pr[function, bucket | x], shape (k, g**k * g), the function uniform over all from values to buckets.
@@ -123,11 +198,11 @@ class OLH:
         """
         inputs.check_cells(self.k, self.g ** min(self.k + 1, 64))
         buckets = np.array(list(itertools.product(range(self.g), repeat=self.k)))
-        return np.concatenate(grr.channel(math.exp(self.epsilon), self.g)[buckets], axis=1) / len(buckets)
+        return np.concatenate(self._buckets.channel()[buckets], axis=1) / len(buckets)
 
     @property
     def _dtype(self):
-        return np.dtype([("a", np.uint64), ("b", np.uint64), ("y", inputs.small_dtype(self.g))])
+        return np.dtype([("seed", np.uint32, (4,)), ("y", inputs.small_dtype(self.g))])
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user.
@@ -142,15 +217,13 @@ class OLH:
         Returns
         -------
         structured array, shape (n,)
-            Fields `a` and `b`, the 64-bit seeds of the user's hash function, and `y`, the reported bucket.
+            Fields `seed`, the four numbers of the user's hash function, and `y`, the reported bucket.
         """
         inputs.require(rng=rng)
         x = inputs.check_values(x, self.k)
         y = np.empty(x.size, self._dtype)
-        a, b = rng.integers(2**64, size=(2, x.size), dtype=np.uint64)
-        bucket = hash_values(a, b, x.astype(np.uint64), self.g)
-        y["a"], y["b"] = a, b
-        y["y"] = grr.GRR(k=self.g, epsilon=self.epsilon).perturb(bucket, rng=rng)
+        y["seed"] = draw_seeds(x.size, rng)
+        y["y"] = self._buckets.perturb(hash_values(y["seed"], x, self.g), rng=rng)
         return y
 
     def estimate(self, y) -> np.ndarray:
@@ -159,18 +232,17 @@ class OLH:
         if y.dtype != self._dtype:
             raise TypeError(f"y must be reports of type {self._dtype}; got type {y.dtype}")
         bucket = inputs.check_values(y["y"], self.g, "y['y']")
-        a, b = np.ascontiguousarray(y["a"]), np.ascontiguousarray(y["b"])
-        count = [np.count_nonzero(hash_values(a, b, v, self.g) == bucket) for v in range(self.k)]
-        return pure.estimate(np.array(count), y.size, *self.probabilities)
+        if y["seed"].max() >= PRIME:
+            raise ValueError(f"y['seed'] must be below {PRIME}; got {y['seed'].max()}")
+        return pure.estimate(count_support(y["seed"], bucket, self.k, self.g), y.size, *self.probabilities)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
-        """Return estimates of shape (runs, k); each value's column has the exact law of ``estimate(perturb(x))``.
+        """Return estimates of shape (runs, k), drawn from the law of ``estimate(perturb(x))``, at a cost free of n.
 
-        The columns are drawn independently. The user-level estimates of different values are not quite independent,
-        and their joint law has no short form. The cost is free of n.
+        Given the data, any three values' estimates are independent, as any four values' hashes are; here all are.
         """
         histogram = inputs.check_histogram(population, self.k)
-        counts = sampling.simulate_counts(histogram, *self.probabilities, rng=rng, runs=runs)
+        counts = sampling.support_counts(histogram, *self.probabilities, rng=rng, runs=runs)
         return pure.estimate(counts, population.n, *self.probabilities)
 
     def mean(self, population: Population) -> np.ndarray:

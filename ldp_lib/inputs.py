@@ -7,8 +7,8 @@ from numbers import Integral
 import numpy as np
 
 _RULES = {
-    "k": (numbers.Integral, lambda v: v >= 2, "an integer of at least 2"),
-    "g": (numbers.Integral, lambda v: 2 <= v <= 2**32, "an integer from 2 to 2**32"),
+    "k": (numbers.Integral, lambda v: 2 <= v <= 2**32, "an integer from 2 to 2**32"),
+    "g": (numbers.Integral, lambda v: 2 <= v <= 2**20, "an integer from 2 to 2**20"),
     "runs": (numbers.Integral, lambda v: v >= 1, "an integer of at least 1"),
     "q": (numbers.Real, lambda v: 0 < v < 1, "a number above 0 and below 1"),
     "epsilon": (numbers.Real, lambda v: 1e-9 <= v <= 700, "a number from 1e-9 to 700"),
@@ -24,8 +24,8 @@ class NoExactMoments(ValueError):
 
 
 def is_size(k):
-    """Return whether `k` is the size of one attribute's domain: an integer of at least 2."""
-    return isinstance(k, Integral) and not isinstance(k, (bool, np.bool_)) and bool(k >= 2)
+    """Return whether `k` is the size of one attribute's domain: an integer from 2 to 2**32."""
+    return isinstance(k, Integral) and not isinstance(k, (bool, np.bool_)) and bool(2 <= k <= 2**32)
 
 
 def are_sizes(k, least=1):
@@ -88,7 +88,7 @@ def check_values(x, k, name="x"):
         raise ValueError(f"{allowed}; got shape {x.shape}")
     if x.dtype.kind not in "iu":
         raise TypeError(f"{allowed}; got type {x.dtype}, first value {x[0]!r}")
-    if x.max() >= k or (x.dtype.kind == "i" and x.min() < 0):
+    if x.view(x.dtype.str.replace("i", "u")).max() >= k:  # a negative number reads as a large one
         where = int(np.flatnonzero((x < 0) | (x >= k))[0])
         raise ValueError(f"{allowed}; got {int(x[where])} at position {where}")
     return x

@@ -1,46 +1,140 @@
-"""Coins: Bernoulli draws from random bytes, and counts of support drawn without drawing users."""
+"""Coins: random bits compared with integer thresholds, so that every probability that is realised is a known rational.
+
+All draws of users' reports come from here. A coin comes up with the largest multiple of 2**-136 that is at most the
+probability asked for, exactly; a uniform value is uniform, exactly. So what a mechanism spends can be proved of the
+code that runs, not of the real numbers that it stands for: see `exp_below` and `proved_epsilon`.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
-from ldp_lib.inputs import require, small_dtype
+from ldp_lib import inputs
 
-BLOCK = 2**20  # entries of working memory in `draw_sampled`
+BITS = 136  # a byte, which nearly always decides, and two words of 64 bits
+BLOCK = 2**17  # users at a time: what is drawn for them stays in the cache
+ENTRIES = 2**20  # of working memory in `draw_sampled`
+
+
+def realised(p):
+    """Return the probability with which `bernoulli` comes up, exactly: p rounded down to a multiple of 2**-136."""
+    return Fraction(math.floor(Fraction(p) * 2**BITS), 2**BITS)
 
 
 def bernoulli(p, size, rng):
-    """Draw booleans of the given size that are True with probability p.
+    """Draw booleans of the given size that are True with probability `realised(p)`, exactly.
 
-    One random byte decides 255 of 256 draws; where the byte ties with p, a float draw settles it. The probability is
-    p to within 2**-61, and the cost is a fraction of one float per draw.
+    One random byte decides 255 of 256 draws; where it ties with p, a word does, and where that ties, another.
+
+    Parameters
+    ----------
+    p : float or Fraction
+        Probability, from 0 to 1.
+    size : int or tuple of int
+        Shape of the result.
+    rng : numpy.random.Generator
+        Source of randomness.
     """
-    threshold = int(p * 256)
+    digits = _digits(p)
     hit = np.empty(size, dtype=bool)
     flat = hit.reshape(-1)
-    for start in range(0, flat.size, 2**16):  # a block stays in the cache
-        block = flat[start : start + 2**16]
-        byte = rng.integers(2**64, size=-(-block.size // 8), dtype=np.uint64).view(np.uint8)[: block.size]
-        np.less(byte, threshold, out=block)
-        tie = np.flatnonzero(byte == threshold)
-        block[tie] = rng.random(tie.size) < p * 256 - threshold
+    for start in range(0, flat.size, BLOCK):
+        _toss(digits, flat[start : start + BLOCK], rng)
     return hit
 
 
-def simulate_counts(histogram, p, q, *, rng, runs):
+def uniform(k, size, rng):
+    """Draw `size` values, each uniform over 0, ..., k-1, exactly, in the smallest unsigned integer type."""
+    if k > 2**16:
+        return rng.integers(k, size=size, dtype=inputs.small_dtype(k))
+    return _mixed(None, k, 0, size, rng)
+
+
+def draw(shares, size, rng):
+    """Draw `size` values 0, ..., k-1 with the probabilities `realised_shares(shares)`, in the smallest integer type."""
+    if all(share == shares[0] for share in shares):
+        return uniform(len(shares), size, rng)
+    edges = np.array([edge for edge in _edges(shares) if edge < 2**64], dtype=np.uint64)
+    return np.searchsorted(edges, _words(size, rng), side="right").astype(inputs.small_dtype(len(shares)))
+
+
+def realised_shares(shares):
+    """Return the probabilities with which `draw` draws each value, exactly: Fractions that sum to 1.
+
+    Each share is rounded down to a multiple of 2**-64, and what is left goes to the largest. A share of 0 stays 0.
+    Shares that are all equal stay so.
+    """
+    if all(share == shares[0] for share in shares):
+        return [Fraction(1, len(shares))] * len(shares)
+    return [Fraction(high - low, 2**64) for low, high in itertools.pairwise([0, *_edges(shares)])]
+
+
+def grr_reports(x, k, keep, rng):
+    """Return each user's value with probability `realised_keep(keep, k)`, else a uniform value, the truth among them.
+
+    Parameters
+    ----------
+    x : array of int, shape (n,)
+        Values 0, ..., k-1.
+    k : int
+        Domain size.
+    keep : float or Fraction
+        Probability that a report is the truth for sure: p - q of generalized randomized response.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    array, shape (n,)
+        Reports in the smallest unsigned integer type.
+    """
+    if k > 2**16:
+        return np.where(bernoulli(keep, x.size, rng), x, uniform(k, x.size, rng)).astype(inputs.small_dtype(k))
+    return _mixed(x, k, keep, x.size, rng)
+
+
+def realised_keep(keep, k):
+    """Return the probability with which `grr_reports` keeps the truth for sure, exactly: at most `keep`."""
+    if k > 2**16:
+        return realised(keep)
+    bits, sure, width, rest = _cells(keep, k)
+    return (sure + (2**bits - sure - k * width) * realised(rest)) / 2**bits
+
+
+def grr_counts(counts, keep, *, rng, runs=None):
+    """Draw how often each value is reported where `counts` users hold each: the law of counts of `grr_reports`.
+
+    Parameters
+    ----------
+    counts : array of int, shape (k,) if `runs` is given, else (..., k)
+        Numbers of users.
+    keep : float or Fraction
+        Probability that a report is the truth for sure.
+    rng : numpy.random.Generator
+        Source of randomness.
+    runs : int, optional
+        Number of draws from the same counts.
+
+    Returns
+    -------
+    array of int, shape (runs, k) or that of `counts`
+    """
+    keep, k = float(keep), np.shape(counts)[-1]
+    if runs is None:
+        truths, total = rng.binomial(counts, keep), np.sum(counts, axis=-1)
+    else:
+        truths, total = np.column_stack([rng.binomial(count, keep, runs) for count in counts]), np.sum(counts)
+    return truths + rng.multinomial(total - truths.sum(axis=-1), np.full(k, 1 / k))
+
+
+def support_counts(histogram, p, q, *, rng, runs):
     """Draw counts of support, shape (runs, k): for each value on its own, Bin(n_v, p) + Bin(n - n_v, q)."""
-    require(rng=rng, runs=runs)
-    others = histogram.sum() - histogram
+    inputs.require(rng=rng, runs=runs)
+    p, q, others = float(p), float(q), histogram.sum() - histogram
     return rng.binomial(histogram, p, (runs, histogram.size)) + rng.binomial(others, q, (runs, histogram.size))
-
-
-def draw(probabilities, size, rng):
-    """Draw `size` values independently, each v with probability ``probabilities[v]``, in the smallest integer type."""
-    chances = np.asarray(probabilities, dtype=float)
-    dtype = small_dtype(chances.size)
-    if (chances == chances[0]).all():
-        return rng.integers(chances.size, size=size, dtype=dtype)
-    edges = np.cumsum(chances)
-    edges[np.flatnonzero(chances)[-1] :] = 1.0  # rounding must not reach a value of probability 0
-    return np.searchsorted(edges, rng.random(size), side="right").astype(dtype)
 
 
 def draw_sampled(population, *, rng, runs):
@@ -55,10 +149,10 @@ def draw_sampled(population, *, rng, runs):
     rows = np.arange(len(cells), dtype=np.int32)
     table = np.zeros((runs, offsets[-1]), dtype=np.int64)
     for run in range(runs):
-        picked = cells[rows, rng.integers(len(k), size=len(cells), dtype=small_dtype(len(k)))]
+        picked = cells[rows, rng.integers(len(k), size=len(cells), dtype=inputs.small_dtype(len(k)))]
         table[run] = np.bincount(picked, minlength=offsets[-1])
     records, counts = population.records[common], population.counts[common]
-    block = max(1, BLOCK // max(1, len(records)))
+    block = max(1, ENTRIES // max(1, len(records)))
     for start in range(0, runs if len(records) else 0, block):
         stop = min(start + block, runs)
         left, merged = np.broadcast_to(counts, (stop - start, len(counts))), records
@@ -70,3 +164,119 @@ def draw_sampled(population, *, rng, runs):
                 first = np.flatnonzero(np.r_[True, (np.diff(merged[:, :j], axis=0) != 0).any(axis=1)])
                 merged, left = merged[first, :j], np.add.reduceat(left - chosen, first, axis=1)
     return np.split(table, offsets[1:-1], axis=1)
+
+
+@lru_cache(maxsize=1024)
+def exp_below(epsilon):
+    """Return a rational number just below exp(epsilon), for the float's exact value: by less than 1 in 2**300.
+
+    The Taylor series of exp(epsilon / 2**10) in integer arithmetic, squared ten times, every step rounded down.
+    """
+    bits = 400
+    x = math.floor(Fraction(epsilon) * 2 ** (bits - 10))
+    term = total = 2**bits
+    step = 1
+    while term:
+        term = term * x // (step * 2**bits)
+        total, step = total + term, step + 1
+    for _ in range(10):
+        total = total * total >> bits
+    return Fraction(total, 2**bits)
+
+
+def proved_epsilon(ratio, epsilon):
+    """Return a float that is at least log(ratio) and at most epsilon, for a rational ratio of realised probabilities.
+
+    Raises
+    ------
+    ArithmeticError
+        If the ratio exceeds the rational bound below exp(epsilon): the proof fails.
+    """
+    if not 1 <= ratio <= exp_below(epsilon):
+        raise ArithmeticError(f"ratio must be from 1 to exp(epsilon), epsilon = {epsilon}; got {float(ratio)}")
+    return min(epsilon, math.log1p(ratio - 1) * (1 + 2**-50))
+
+
+def _words(size, rng):
+    return rng.integers(2**64, size=size, dtype=np.uint64)
+
+
+def _bits(dtype, size, rng):
+    width = np.dtype(dtype).itemsize
+    return _words(-(-size * width // 8), rng).view(dtype)[:size]
+
+
+def _digits(p):
+    """The threshold of a coin: its first byte, and two words."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"p must be a probability; got {p!r}")
+    top, rest = divmod(math.floor(Fraction(p) * 2**BITS), 2 ** (BITS - 8))
+    return top, divmod(rest, 2**64)
+
+
+def _toss(digits, out, rng):
+    """Fill a block with coins."""
+    byte = _bits(np.uint8, out.size, rng)
+    np.less(byte, digits[0], out=out)
+    tie = np.flatnonzero(byte == digits[0])
+    if tie.size:
+        out[tie] = _below(digits[1], tie.size, rng)
+    return out
+
+
+def _cells(keep, k):
+    """How the numbers of so many bits are shared out: first to the truth, then to each value; and the coin of the rest.
+
+    The shares are those of the reports, rounded down. A number that is left goes on to a coin and a uniform value, the
+    coin such that all is exact. So one small random number a user settles nearly all reports.
+    """
+    bits = next(bits for bits in (8, 16, 32) if 32 * (k + 1) <= 2**bits)
+    share = Fraction(keep) * 2**bits
+    sure, width = math.floor(share), math.floor((2**bits - share) / k)
+    left = 2**bits - sure - k * width
+    return bits, sure, width, (share - sure) / left if left else Fraction(0)
+
+
+def _mixed(x, k, keep, size, rng):
+    """Reports of `grr_reports`, k at most 2**16; where x is None, uniform values."""
+    bits, sure, width, rest = _cells(keep, k)
+    number, y, left = np.dtype(f"u{bits // 8}").type, np.empty(size, inputs.small_dtype(k)), []
+    limit = sure + k * width
+    for start in range(0, size, BLOCK):
+        block = y[start : start + BLOCK]
+        drawn = _bits(number, block.size, rng)
+        if limit < 2**bits:
+            left.append(np.flatnonzero(drawn >= number(limit)) + start)
+        if x is None:
+            np.floor_divide(drawn, number(max(width, 1)), out=block, casting="unsafe")
+            continue
+        true = drawn < sure
+        drawn -= number(sure % 2**bits)  # unsigned: wraps around where the truth is told
+        drawn //= number(max(width, 1))
+        block[:] = drawn
+        truth = x[start : start + BLOCK].astype(y.dtype)
+        truth -= block
+        truth *= true
+        block += truth
+    left = np.concatenate(left) if left else np.empty(0, int)
+    y[left] = rng.integers(k, size=left.size, dtype=y.dtype)
+    if x is not None and rest:
+        told = left[bernoulli(rest, left.size, rng)]
+        y[told] = x[told]
+    return y
+
+
+def _below(digits, size, rng):
+    """Whether random words, the most significant first, are below the number with the given digits."""
+    word = _words(size, rng)
+    hit = word < np.uint64(digits[0])
+    tie = np.flatnonzero(word == np.uint64(digits[0]))
+    if tie.size and digits[1:]:
+        hit[tie] = _below(digits[1:], tie.size, rng)
+    return hit
+
+
+def _edges(shares):
+    parts = [math.floor(Fraction(share) * 2**64) for share in shares]
+    parts[parts.index(max(parts))] += 2**64 - sum(parts)
+    return list(itertools.accumulate(parts))

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
@@ -105,12 +106,27 @@ class UnaryEncoding:
     @cached_property
     def probabilities(self) -> tuple[float, float]:
         """Probabilities p and q that the own bit, and any other, is reported as 1."""
-        return probabilities(math.exp(self.epsilon), self.q)
+        p, q = self.realised_probabilities
+        return float(p), float(q)
+
+    @cached_property
+    def realised_probabilities(self) -> tuple[Fraction, Fraction]:
+        """Probabilities p and q of the coins of `perturb`, exactly: q rounded up, and the p that goes with it, down."""
+        q = 1 - sampling.realised(1 - Fraction(self.q))
+        return sampling.realised(probabilities(sampling.exp_below(self.epsilon), q)[0]), q
+
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
+        p, q = self.realised_probabilities
+        return sampling.proved_epsilon(p * (1 - q) / (q * (1 - p)), self.epsilon)
 
     def channel(self) -> np.ndarray:
         """Return Pr[y | x], shape (k, 2**k); column y has value v's bit at position v, least first."""
-        inputs.check_cells(self.k, 2**self.k)
-        return channel(*self.probabilities, self.k)
+        p, q = self.realised_probabilities
+        bits = self.reports() == 1
+        other = np.where(bits, float(q), float(1 - q))
+        own = np.where(bits, float(p), float(1 - p)) / other
+        return other.prod(axis=1) * own.T
 
     def reports(self) -> np.ndarray:
         """Return all reports of one user, shape (2**k, k), in the order of the channel's columns."""
@@ -134,7 +150,7 @@ class UnaryEncoding:
         """
         inputs.require(rng=rng)
         x = inputs.check_values(x, self.k)
-        p, q = self.probabilities
+        p, q = self.realised_probabilities
         y = sampling.bernoulli(q, (x.size, self.k), rng).view(np.uint8)
         y[np.arange(x.size), x] = sampling.bernoulli(p, x.size, rng)
         return y
@@ -157,7 +173,7 @@ class UnaryEncoding:
         The bits are independent given the users' values, so the k counts are too. The cost is free of n.
         """
         histogram = inputs.check_histogram(population, self.k)
-        counts = sampling.simulate_counts(histogram, *self.probabilities, rng=rng, runs=runs)
+        counts = sampling.support_counts(histogram, *self.probabilities, rng=rng, runs=runs)
         return pure.estimate(counts, population.n, *self.probabilities)
 
     def mean(self, population: Population) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Exact facts by enumeration, in rational numbers: every comparison is ==."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -72,36 +73,36 @@ def test_unary_moments_and_budget_are_exact(r, kind):
     assert (off_diagonal == 0).all()  # so `simulate` may draw the values independently
 
 
-SEEDS = np.array(np.meshgrid(np.arange(256), np.arange(256)), dtype=np.uint8).reshape(2, -1)
+SEEDS = np.array(list(itertools.product(range(7), repeat=4)))  # all of them, for the prime 7
 
 
-def test_the_hash_family_is_pairwise_independent_over_all_seeds_of_an_eight_bit_word():
-    hashes = [hashing.hash_values(*SEEDS, v, 16).astype(int) for v in range(16)]
-    for v in range(16):
-        for w in range(v):
-            assert (np.bincount(hashes[v] * 16 + hashes[w], minlength=256) == 256).all()
+def test_four_hashes_are_independent_over_all_seeds_and_five_are_not():
+    hashes = [hashing.hash_values(SEEDS, v, 7, prime=7).astype(int) for v in range(7)]
+    for four in itertools.combinations(hashes, 4):
+        assert (np.bincount(np.ravel_multi_index(four, (7,) * 4), minlength=7**4) == 1).all()
+    assert np.bincount(np.ravel_multi_index(hashes[:5], (7,) * 5)).max() == 1  # of 7**5 cells, 7**4 occur
+    assert sorted(hashing.points(range(7), prime=7)) == list(range(7))
 
 
 @pytest.mark.parametrize("g", [2, 3, 4, 5])
 def test_olh_support_probabilities_are_exact_over_all_seeds(g):
     e, k = Fraction(3), 3
     stay, leave = grr.probabilities(e, g)
-    hashes = [hashing.hash_values(*SEEDS, v, g).astype(int) for v in range(k)]
+    p, q = hashing.probabilities(e, g)
+    hashes = [hashing.hash_values(SEEDS, v, g, prime=7).astype(int) for v in range(k)]
+    sizes = np.bincount(np.arange(7) * g // 7, minlength=g)  # buckets are as even as 7 numbers can be
+    shared = sum(Fraction(int(size), 7) ** 2 for size in sizes)
     for x in range(k):
         for v in range(k):
             # Given the seed, the reported bucket is v's with probability `stay` if v and x collide, else `leave`.
-            together = Fraction(int((hashes[v] == hashes[x]).sum()), SEEDS.shape[1])
-            support = together * stay + (1 - together) * leave
-            p, q = hashing.probabilities(e, g)
-            buckets = [Fraction(int(size), 256) for size in np.bincount(np.arange(16) * g >> 4) * 16]
-            collision = q if v == x else sum(size**2 for size in buckets)
-            assert support == (p if v == x else collision * stay + (1 - collision) * leave)
-            if g in (2, 4) and v != x:
-                assert collision == q == support
+            together = Fraction(int((hashes[v] == hashes[x]).sum()), len(SEEDS))
+            assert together == (1 if v == x else shared)
+    assert shared * stay + (1 - shared) * leave - q == (stay - leave) * (shared - Fraction(1, g))
+    assert 0 <= shared - Fraction(1, g) <= Fraction(g, 4 * 49)  # in general: at most g / (2 * prime)**2
     # The seed says nothing about x. Given the seed, x's row is GRR's row for x's bucket.
     collisions = np.unique(np.stack(hashes), axis=1).T
     ratios = {channel.privacy_ratio(grr.channel(e, g)[buckets]) for buckets in collisions}
-    assert max(ratios) == e
+    assert max(ratios) == e == p * (1 - q) / (q * (1 - p))
 
 
 def test_simulate_follows_the_exact_law():

@@ -28,7 +28,7 @@ WRONG_TYPE = [None, "3", 2.5, True, [3], np.array([3]), 3 + 0j]
 @each_family
 @given(k=st.one_of(st.integers(max_value=1), st.sampled_from(WRONG_TYPE), st.floats()))
 def test_a_domain_of_fewer_than_two_values_is_refused(family, k):
-    with pytest.raises((TypeError, ValueError), match=r"k must be an integer of at least 2; got"):
+    with pytest.raises((TypeError, ValueError), match=r"k must be an integer from 2 to 2\*\*32; got"):
         family(k=k, epsilon=1.0)
 
 
@@ -157,9 +157,9 @@ def test_a_bit_probability_outside_the_open_unit_interval_is_refused(q):
         UnaryEncoding(k=3, epsilon=1.0, q=q)
 
 
-@pytest.mark.parametrize("g", [1, 0, 2.0, "2", True, 2**32 + 1])
+@pytest.mark.parametrize("g", [1, 0, 2.0, "2", True, 2**20 + 1])
 def test_fewer_than_two_buckets_are_refused(g):
-    with pytest.raises((TypeError, ValueError), match=r"g must be an integer from 2 to 2\*\*32; got"):
+    with pytest.raises((TypeError, ValueError), match=r"g must be an integer from 2 to 2\*\*20; got"):
         OLH(k=3, epsilon=1.0, g=g)
 
 
@@ -171,6 +171,6 @@ def test_arguments_go_by_keyword():
 
 def test_a_large_budget_gets_as_many_buckets_as_there_can_be():
     mechanism = OLH(k=3, epsilon=50.0)
-    assert mechanism.g == 2**32
+    assert mechanism.g == 2**20
     reports = mechanism.perturb([2, 2, 2], rng=np.random.default_rng(1))
     assert mechanism.estimate(reports).argmax() == 2

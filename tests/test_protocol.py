@@ -30,6 +30,8 @@ MECHANISMS = [
     OUE(k=4, epsilon=1.0),
     UnaryEncoding(k=3, epsilon=2.0, q=0.4),
     OLH(k=6, epsilon=1.0),
+    OLH(k=4, epsilon=2.0, g=3),
+    OLH(k=5, epsilon=4.0),
     SubsetSelection(k=5, epsilon=0.7),
     SubsetSelection(k=4, epsilon=2.0, size=3),
     OneQuestion(k=(2, 4, 3), epsilon=0.6),

@@ -218,7 +218,7 @@ class JointHashing:
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user, in the form of `hashing.OLH.perturb`."""
         y = self._hashing.perturb(x, rng=rng)  # draws the seeds; its reports are replaced
-        bucket = hashing.hash_values(y["a"].copy(), y["b"].copy(), np.asarray(x).astype(np.uint64), self.g)
+        bucket = hashing.hash_values(y["seed"], x, self.g)
         y["y"] = self._pairs.perturb(bucket, rng=rng)
         return y
 

@@ -1,0 +1,212 @@
+"""Coins: their realised probabilities are exact rationals, found again by going through the branches of the code."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldp_lib import GRR, OLH, OUE, RR, SUE, UnaryEncoding, channel, check, grr, inputs, sampling
+
+TOP = 2**64 - 1
+epsilons = st.floats(-20.7, 6.5).map(math.exp)  # from 1e-9 to 665
+sizes = st.floats(1, 16).map(lambda power: round(2**power))
+
+
+class Scripted(np.random.Generator):
+    """A generator whose words, and uniform values, are those of a script."""
+
+    def __init__(self, *script):
+        super().__init__(np.random.PCG64(0))
+        self.script = list(script)
+
+    def integers(self, high, size=None, dtype=np.int64):
+        part = np.asarray(self.script.pop(0), dtype=dtype)
+        assert part.size == np.prod(size), (part.size, size)
+        assert part.size == 0 or part.max() < high
+        return part.reshape(size)
+
+
+def packed(numbers, dtype):
+    """Numbers as the words that hold them, the last one filled up."""
+    lanes = 8 // np.dtype(dtype).itemsize
+    numbers = np.array([*numbers, *[numbers[-1]] * (-len(numbers) % lanes)], dtype=dtype)
+    return numbers.view(np.uint64)
+
+
+def law_of_a_coin(p):
+    """Probability that `bernoulli(p)` comes up, from every branch: all bytes, and words around each threshold."""
+    settled = sampling.bernoulli(p, 256, Scripted(packed(range(256), np.uint8), *tie_words(256, p)))
+    tie = [b for b in range(256) if b == math.floor(Fraction(p) * 256)]
+    total = Fraction(int(settled.sum()) - int(settled[tie].sum()), 256)
+    if tie:
+        total += Fraction(1, 256) * law_of_a_word(p, tie[0], Fraction(p) * 256 - tie[0], 2)
+    return total
+
+
+def tie_words(n, p):
+    return [[TOP]] if 0 <= math.floor(Fraction(p) * 256) < 256 else []
+
+
+def law_of_a_word(p, byte, share, depth, before=()):
+    """Probability that a tie comes up: the classes of words are below, at and above the share, whatever the code."""
+    at = math.floor(share * 2**64)
+    classes = [(range(at), at), (range(at + 1, TOP + 1), TOP - at)]
+    total = Fraction(0)
+    for members, number in classes:
+        if number:
+            ends = {members[0], members[-1]}
+            outcome = {bool(sampling.bernoulli(p, 1, Scripted([byte], *before, [word]))[0]) for word in ends}
+            assert len(outcome) == 1  # one class, one outcome
+            total += Fraction(number, 2**64) * outcome.pop()
+    if depth > 1:
+        return total + Fraction(1, 2**64) * law_of_a_word(p, byte, share * 2**64 - at, depth - 1, (*before, [at]))
+    return total + Fraction(1, 2**64) * bool(sampling.bernoulli(p, 1, Scripted([byte], *before, [at]))[0])
+
+
+@pytest.mark.parametrize("p", [0.3, 1 / 256, 0.5, 1e-30, Fraction(1, 3), 1 - 2**-40, 0.0, 1.0, Fraction(2, 2**136)])
+def test_a_coin_has_its_realised_probability_exactly(p):
+    assert law_of_a_coin(p) == sampling.realised(p)
+    assert 0 <= Fraction(p) - sampling.realised(p) < Fraction(1, 2**136)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 7, 8, 100, 256, 300])
+@pytest.mark.parametrize("keep", [Fraction(1, 3), 0.0, 0.999, 1e-5])
+def test_reports_have_their_realised_law_exactly(k, keep):
+    bits, kind = (8, np.uint8) if k <= 7 else (16, np.uint16)
+    cells = 2**bits
+    x = np.full(cells, 1)
+    left = cells - math.floor(Fraction(keep) * cells) - k * math.floor((1 - Fraction(keep)) * cells / k)
+    # Numbers that are left go on to a uniform value and a coin, which here says no, or yes.
+    law = {}
+    for told, byte in ((False, 255), (True, 0)):
+        script = [packed(range(cells), kind), np.zeros(left), packed([byte] * left, np.uint8) if left else []]
+        ties = [[TOP] * left] if math.floor(256 * rest(keep, k)) == byte else []
+        law[told] = sampling.grr_reports(x, k, keep, Scripted(*script, *ties))
+    settled = law[False][: cells - left]
+    assert np.array_equal(settled, law[True][: cells - left])  # what is left are the last numbers
+    counts = np.bincount(settled, minlength=k)
+    assert len(set(np.delete(counts, 1))) == 1
+    if rest(keep, k) > Fraction(1, 256):
+        assert (law[True][cells - left :] == 1).all()
+    assert (law[False][cells - left :] == 0).all() or rest(keep, k) >= Fraction(255, 256)
+    kept = Fraction(int(counts[1] - counts[0]), cells) + Fraction(left, cells) * sampling.realised(rest(keep, k))
+    assert kept == sampling.realised_keep(keep, k) <= Fraction(keep)
+    assert Fraction(keep) - kept < Fraction(1, 2**136)
+
+
+def rest(keep, k):
+    """The coin of the numbers that are left, from what the report must be all in all."""
+    cells = 2**8 if k <= 7 else 2**16
+    sure = math.floor(Fraction(keep) * cells)
+    left = cells - sure - k * math.floor((1 - Fraction(keep)) * cells / k)
+    return (Fraction(keep) * cells - sure) / left if left else Fraction(0)
+
+
+@pytest.mark.parametrize("k", [2, 3, 6, 7, 16, 100, 256, 1000, 40_000, 70_000])
+def test_uniform_values_are_uniform(k):
+    counts = np.bincount(sampling.uniform(k, 10**6, np.random.default_rng(1)), minlength=k)
+    cells = counts[: k // 2 * 2].reshape(2, -1).sum(axis=1) if k > 1_000 else counts
+    statistic = ((cells - cells.mean()) ** 2).sum() / cells.mean()
+    assert abs(statistic - (len(cells) - 1)) < 5 * math.sqrt(2 * len(cells))
+    assert counts.size == k
+
+
+@pytest.mark.parametrize("k", [3, 100, 5_000])
+def test_counts_of_reports_have_the_law_of_the_reports(k):
+    rng, keep, x = np.random.default_rng(2), 0.4, np.array([0, 0, 0, 1, 2, 2])
+    users = np.array([np.bincount(sampling.grr_reports(x, k, keep, rng), minlength=k)[:3] for _ in range(5_000)])
+    drawn = sampling.grr_counts(np.bincount(x, minlength=k), keep, rng=rng, runs=50_000)[:, :3]
+    again = sampling.grr_counts(np.tile(np.bincount(x, minlength=k), (50_000, 1)), keep, rng=rng)[:, :3]
+    for counts in (drawn, again):
+        assert check.mean_z(users, counts.mean(axis=0)) < 5
+        assert check.covariance_z(users, np.cov(counts.T)) < 5 < check.covariance_z(users, 1.2 * np.cov(counts.T))
+
+
+@pytest.mark.parametrize("shares", [(0.25, 0.75), (0.2, 0.0, 0.8), (0.0, 1 / 3, 2 / 3), (0.0, 1.0), (1.0, 0.0)])
+def test_draws_have_their_realised_shares(shares):
+    exact = sampling.realised_shares(shares)
+    assert sum(exact) == 1
+    assert all(abs(a - Fraction(b)) <= Fraction(len(shares), 2**53) for a, b in zip(exact, shares, strict=True))
+    assert [a == 0 for a in exact] == [b == 0 for b in shares]
+    edges = [int(2**64 * sum(exact[:v])) for v in range(len(shares) + 1)]
+    for v, share in enumerate(exact):
+        if share:
+            assert sampling.draw(shares, 2, Scripted([edges[v], edges[v + 1] - 1])).tolist() == [v, v]
+    draws = sampling.draw(shares, 20_000, np.random.default_rng(3))
+    assert check.mean_z(draws == 1, shares[1]) < 5
+
+
+@given(epsilons)
+def test_the_rational_bound_lies_just_below_the_exponential(epsilon):
+    bound, exact = sampling.exp_below(epsilon), sp.exp(sp.Rational(*epsilon.as_integer_ratio()))
+    gap = sp.N(1 - sp.Rational(bound.numerator, bound.denominator) / exact, 30, maxn=2_000)
+    assert 0 < gap < sp.Rational(1, 2**300)
+
+
+@given(epsilons, sizes, st.floats(1e-6, 1 - 1e-6))
+def test_no_coin_spends_more_than_epsilon(epsilon, k, q):
+    bound = sampling.exp_below(epsilon)
+    for mechanism in (GRR(k=k, epsilon=epsilon), OLH(k=2, epsilon=epsilon, g=k)):
+        p, other = mechanism.realised_probabilities if isinstance(mechanism, GRR) else mechanism.bucket_probabilities
+        assert p + (k - 1) * other == 1
+        assert 0 < other <= p < 1
+        assert p / other <= bound
+    for mechanism in (SUE(k=k, epsilon=epsilon), OUE(k=k, epsilon=epsilon), UnaryEncoding(k=k, epsilon=epsilon, q=q)):
+        p, other = mechanism.realised_probabilities
+        assert 0 < other <= p < 1
+        assert p * (1 - other) / (other * (1 - p)) <= bound
+
+
+@given(st.floats(1e-6, 50), sizes)
+def test_the_proved_budget_is_next_to_epsilon(epsilon, k):
+    for mechanism in (GRR(k=k, epsilon=epsilon), SUE(k=k, epsilon=epsilon), OUE(k=k, epsilon=epsilon)):
+        assert epsilon * (1 - 1e-9) <= mechanism.realised_epsilon() <= epsilon
+
+
+def test_large_budgets_and_small_ones_keep_their_promise():
+    for epsilon in (74.0, 100.0, 700.0):
+        for mechanism in (SUE(k=4, epsilon=epsilon), OUE(k=4, epsilon=epsilon), RR(epsilon=epsilon)):
+            p, q = mechanism.realised_probabilities
+            assert 0 < q < p < 1
+            assert math.log(channel.privacy_ratio(mechanism.channel())) <= epsilon + 1e-9
+    keep = sampling.realised_keep(grr.proved_keep(1e-9, 2**20), 2**20)
+    assert float(keep) == pytest.approx(math.expm1(1e-9) / 2**20, rel=1e-9)
+
+
+def test_a_false_proof_is_refused():
+    with pytest.raises(ArithmeticError, match="ratio must be from 1 to exp"):
+        sampling.proved_epsilon(Fraction(3), 1.0)
+    with pytest.raises(ValueError, match=r"p must be a probability; got 1\.5"):
+        sampling.bernoulli(1.5, 3, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize("p", [0.75 / 256, 76.25 / 256, 128.75 / 256, 187.25 / 256, 254.75 / 256])
+def test_bernoulli_draws_have_their_probability_to_better_than_one_byte(p):
+    hits = sampling.bernoulli(p, 2**24, np.random.default_rng(1))
+    assert check.mean_z(hits, p) < 5
+    # A decision by one byte alone would be off by a quarter of 1/256 or more, and so would a fair coin at a tie.
+    for wrong in (np.floor(p * 256) / 256, (np.floor(p * 256) + 0.5) / 256):
+        assert check.mean_z(hits, wrong) > 5
+
+
+def test_bernoulli_draws_have_the_shape_asked_for_and_never_miss_at_zero_or_one():
+    rng = np.random.default_rng(2)
+    assert sampling.bernoulli(0.5, (3, 5), rng).shape == (3, 5)
+    assert not sampling.bernoulli(0.0, 10_000, rng).any()
+    assert sampling.bernoulli(1.0, 10_000, rng).all()
+
+
+def test_draws_are_uncorrelated_with_their_neighbours():
+    rng = np.random.default_rng(3)
+    for draws in (sampling.bernoulli(0.3, 2**20, rng) - 0.3, sampling.uniform(5, 2**20, rng) - 2.0):
+        for lag in (1, 2, 7, 8, 9, 2**16, 2**17, 2**18):
+            assert check.mean_z(draws[lag:] * draws[:-lag], 0) < 5
+
+
+def test_the_smallest_integer_type_holds_the_largest_value():
+    wanted = [np.uint8, np.uint8, np.uint16, np.uint16, np.uint32]
+    assert [inputs.small_dtype(k) for k in (2, 256, 257, 2**16, 2**16 + 1)] == wanted
