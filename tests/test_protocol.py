@@ -34,7 +34,7 @@ MECHANISMS = [
     OLH(k=5, epsilon=4.0),
     SubsetSelection(k=5, epsilon=0.7),
     SubsetSelection(k=4, epsilon=2.0, size=3),
-    OneQuestion(k=(2, 4, 3), epsilon=0.6),
+    OneQuestion(k=(4, 3), epsilon=0.6),
     OneQuestion(k=(5,), epsilon=1.0, groups=False),
     OneQuestion(k=(2, 3), epsilon=1.0, oracle=OUE, weights=(1, 3), groups=False),
     AskSome(k=(2, 3, 4), epsilon=1.0, m=2),
