@@ -269,6 +269,34 @@ def one_question():
     return d
 
 
+@diagram
+def plurality():
+    """Draw one person, four answers and three kinds of report."""
+    d = Diagram(
+        "Looking before answering",
+        "A person's record has four answers, three of them alike. The device finds the answer that most of them share. "
+        "By a coin it sends that answer, or whether one of the four agrees with it, or one of the four; each through "
+        "randomized response. The collector puts the three kinds of report together.",
+        height=230,
+        device=490,
+    )
+    d.person(40, 84)
+    d.record(70, 92, [0, 0, 1, 0], ["1", "2", "3", "4"], side=26)
+    d.arrow(198, 105, 236, 105)
+    d.coin(266, 105, "?")
+    for y, height, words, values, text in (
+        (24, 48, "what most share", [0], ""),
+        (84, 96, "does 3 agree?", (), "3: no"),
+        (144, 164, "what is 3?", [1], ""),
+    ):
+        d.arrow(290, 105 + (y - 84) * 0.25, 392, y + 22)
+        d.text(340 - abs(y - 84) / 2, height, words, size=12, colour=SOFT)
+        d.report(400, y, values, text, width=62)
+    d.arrow(500, 106, 560, 106, "combine")
+    d.estimate(586, 140, [64, 34, 18], label="estimate of each")
+    return d
+
+
 def main(folder=FOLDER):
     """Write every diagram into a folder."""
     folder = Path(folder)
