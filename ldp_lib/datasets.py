@@ -116,6 +116,31 @@ def load_corr_rr_correlations():
         return pd.read_csv(file)
 
 
+def load_corr_rr_figures():
+    """Return the 660 values of Figures 3 to 11, 13 and 14 of the revised Corr-RR paper (2026), one row a point of x.
+
+    Columns: panel ("3a"), x, the setting with which the values were made as far as it is known: data ("SynA", "SynB",
+    "clave", "mushroom", "adult"), d, epsilon, rho, first (the share of the users in the first phase), runs, parents
+    (as for `corr_rr.tree_law`); stated_rho (what the paper says); and the errors of SPL, RS+FD, RS+RFD and Corr-RR.
+    Chapter `corr_rr_figures`.
+    """
+    with (DATA / "corr_rr_figures.csv").open(encoding="utf-8") as file:
+        frame = pd.read_csv(file, dtype={"parents": str})
+    return frame.assign(parents=[tuple(map(int, text.split())) for text in frame.parents.fillna("")])
+
+
+def load_corr_rr_curves():
+    """Return the points of the curves in Figure 2 of that paper: f_s (the curve), f_j and p_y."""
+    with (DATA / "corr_rr_figure2.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file).rename(columns={"curve_f_s": "f_s"})
+
+
+def load_corr_rr_bars():
+    """Return the bars of Figure 12 of that paper: data_set, attribute, value, count_implied of rows_implied."""
+    with (DATA / "corr_rr_figure12.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file)
+
+
 def fetch_adult():
     """Return the path of UCI's adult.data: 32,561 rows of 15 fields separated by ", "; no header, missing is "?"."""
     return _fetch("adult/adult.data")

@@ -295,3 +295,29 @@ def test_the_corr_rr_tables_are_the_printed_ones():
     table = datasets.load_corr_rr_correlations().pivot(index=["first", "second"], columns=["rho", "data"])
     for row in table.sort_index(axis=1).to_numpy():
         assert "| " + " | ".join(f"{value:.3f}" for value in row) + " |" in PAPER.read_text(encoding="utf-8")
+
+
+def test_the_corr_rr_figures_have_all_their_points_each_with_its_setting():
+    points = datasets.load_corr_rr_figures()
+    assert len(points) == 165
+    assert points[["SPL", "RS+FD", "RS+RFD", "Corr-RR"]].gt(0).all().all()  # 660 values
+    assert points.groupby("panel").size().eq(5).all()
+    drawn = points.data.isin(["SynA", "SynB"])
+    assert (points.parents.map(len)[drawn] == points.d[drawn] - 1).all()
+    assert all(0 <= parent < child for tree in points.parents for child, parent in enumerate(tree, 1))
+    assert points.rho.notna().equals(drawn)
+    apart = points[points.rho.notna() & (points.rho != points.stated_rho)]
+    assert set(apart.panel) == {"4a", "4b"}
+    curves, bars = datasets.load_corr_rr_curves(), datasets.load_corr_rr_bars()
+    assert sorted(curves.f_s.unique()) == sorted(set(curves.f_s))
+    assert curves.p_y.between(0, 1).all()
+    assert (
+        bars.groupby(["data_set", "attribute"]).count_implied.sum().unstack().dropna(axis=1).nunique(axis=1) == 1
+    ).all()
+
+
+@needs_raw
+def test_the_corr_rr_figures_are_what_was_read(tmp_path):
+    build.build_corr_rr_figures(RAW_FOLDER / "published", tmp_path)
+    for name in ("figures", "figure2", "figure12"):
+        assert (tmp_path / f"corr_rr_{name}.csv").read_bytes() == (datasets.DATA / f"corr_rr_{name}.csv").read_bytes()
