@@ -1,4 +1,4 @@
-"""What all signed reports (`signed`) reveal about one user: exact, in epsilon and delta, and parameters for it.
+"""What all signed reports (`signed`) together reveal about one user: exact, in epsilon and delta.
 
 The observer sees all reports, knows the other users' values, and the signs of those who collude. Given the others'
 reports the sign of the one user has a mean lambda, and the user's chance of a 1 is p + lambda s or q + lambda s.
@@ -8,7 +8,6 @@ import math
 
 import numpy as np
 from scipy import stats
-from scipy.optimize import brentq, minimize_scalar
 
 from ldp_lib.jrr import pairs, parameters, privacy
 
@@ -95,84 +94,11 @@ def signed_delta_bound(epsilon, p, rho, n, colluders=0):
     most = np.append(steps[(steps >= 0) & (steps < others)], others).astype(int)
     share = np.diff(stats.binom.cdf(most, others, 2 * q), prepend=0.0)
     share[1:] = np.maximum(share[1:], -np.diff(stats.binom.sf(most, others, 2 * q)))  # exact in the upper tail
-    laws = [
-        (weight * part, _thinned(law, others, tossed))
-        for tossed, part in zip(most, share, strict=True)
-        if part > _RARE
-        for weight, law in coins
-    ]
+    laws = []
+    for tossed, part in zip(most, share, strict=True):
+        if part > _RARE:
+            laws += [(weight * part, law) for weight, law in _thinned(coins, others, tossed)]
     return _worst(epsilon, p, s, laws)
-
-
-def signed_parameters(*, epsilon, delta, n, colluders=0, profile=signed_delta):
-    """Return (p, rho) with the least variance at which all signed reports are (epsilon, delta)-private for each user.
-
-    Parameters
-    ----------
-    epsilon : float
-        Budget, above 0.
-    delta : float
-        From 1e-30 to 0.1.
-    n, colluders : int
-        As for `signed_delta`.
-    profile : callable
-        `signed_delta`, exact if the others all hold the same value, or `signed_delta_bound`, which holds for all
-        values. Or another function of epsilon, p, rho, n, colluders.
-
-    Returns
-    -------
-    (float, float)
-        Randomized response, with p = (e + delta) / (1 + e) and rho = 0, where no sign helps. As n grows the variance of
-        the count tends to n q / (p-q) at p = e / (1+e).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of the wrong type or out of range.
-    """
-    parameters.check_design(epsilon, n, colluders)
-    pairs.check_number("delta", delta)
-    if not 1e-30 <= delta <= 0.1:
-        raise ValueError(f"delta must be from 1e-30 to 0.1; got {delta!r}")
-    return tune(lambda p, rho: profile(epsilon, p, rho, n, colluders), epsilon, delta, lambda rho: 1 + rho)
-
-
-def tune(spent, epsilon, delta, factor):
-    """Return (p, rho), rho at most 0, with the least p q / (p-q)^2 factor(rho) for which spent(p, rho) <= delta.
-
-    `spent` is a delta at the budget epsilon. For shares r of the least rho, up to .999, the largest p is sought, then
-    the best r.
-    """
-    e = math.exp(epsilon)
-    top = (e + delta) / (1 + e)
-
-    def largest(r):
-        over = lambda p: spent(p, -r * (1 - p) / p) / delta - 1  # noqa: E731
-        grid = np.append(0.5 + (top - 0.5) * (1 - np.geomspace(0.9, 1e-4, 24)), top)
-        kept = top
-        for p in grid[::-1]:
-            if over(p) <= 0:
-                if p == top:
-                    return top
-                p = brentq(over, p, kept, xtol=1e-15, rtol=1e-12)
-                while over(p) > 0:
-                    p -= 1e-12
-                return p
-            kept = p
-        return None
-
-    def value(r):
-        p = largest(r)
-        return p * (1 - p) / (2 * p - 1) ** 2 * factor(-r * (1 - p) / p) if p else math.inf
-
-    shares = np.array([0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 0.995, 0.999])
-    values = [value(r) for r in shares]
-    best = int(np.argmin(values))
-    low, high = shares[max(0, best - 1)], shares[min(len(shares) - 1, best + 1)]
-    found = minimize_scalar(value, bounds=(low, high), method="bounded", options={"xatol": 1e-4})
-    r = found.x if found.fun < values[best] else shares[best]
-    p = largest(r)
-    return float(p), float(-r * (1 - p) / p)
 
 
 def _check(p, rho, n, colluders=0):
@@ -261,11 +187,11 @@ def _stack(laws):
     return low, rows
 
 
-def _thinned(law, others, tossed):
-    """The law of the number of ones among `tossed` of the others, drawn at random, jointly with the sign."""
-    (low, _), total = law
-    total = total[:, :, 0] if total.shape[2] == 1 else total.sum(axis=2)
-    ones = np.arange(low, low + total.shape[1])
+def _thinned(laws, others, tossed):
+    """The laws of the number of ones among `tossed` of the others, drawn at random, jointly with the sign."""
+    counts = [(weight, start[0], law.sum(axis=2)) for weight, (start, law) in laws]
+    low = min(start for _, start, _ in counts)
+    ones = np.arange(low, max(start + law.shape[1] for _, start, law in counts))
     reach = 14 * math.sqrt(tossed) / 2 + 60
     kept = np.arange(max(0, math.floor(tossed / 2 - reach)), min(tossed, math.ceil(tossed / 2 + reach)) + 1)
     logs = np.append(0.0, np.cumsum(np.log(np.arange(1, others + 1))))
@@ -277,7 +203,8 @@ def _thinned(law, others, tossed):
 
     u, v = ones[:, None], kept[None, :]
     chances = np.exp(choose(u, v) + choose(others - u, tossed - v) - choose(np.array(others), np.array(tossed)))
-    return (kept[0], 0), (total @ chances)[:, :, None]
+    for weight, start, law in counts:
+        yield weight, ((kept[0], 0), law @ chances[start - low : start - low + law.shape[1]])
 
 
 def _worst(epsilon, p, s, laws):

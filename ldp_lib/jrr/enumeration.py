@@ -1,0 +1,64 @@
+"""Exact laws of small surveys by listing every pairing or every half: only the table goes in, no formula."""
+
+import itertools
+import math
+from fractions import Fraction
+
+from ldp_lib.jrr import pairs
+
+
+def pairings(users):
+    """Return all ways to pair the users, each a list of tuples; one of an odd number stays alone."""
+    users = list(users)
+    if not users:
+        return [[]]
+    if len(users) % 2:
+        return [[(u,), *rest] for u in users for rest in pairings(v for v in users if v != u)]
+    first, *others = users
+    return [[(first, u), *rest] for u in others for rest in pairings(v for v in others if v != u)]
+
+
+def truth_law(n, p, rho):
+    """Return the law of (T_1, ..., T_n) under random pairing, a dict from vectors of truths to chances."""
+    cells, groups = pairs.table(p, rho), pairings(range(n))
+    law = dict.fromkeys(itertools.product((0, 1), repeat=n), 0)
+    for told, pairing in itertools.product(law, groups):
+        chance = Fraction(1, len(groups))
+        for group in pairing:
+            truths = sum(told[u] for u in group)
+            chance *= cells[2 - truths] if len(group) == 2 else (p if truths else 1 - p)
+        law[told] += chance
+    return law
+
+
+def half_law(x, p, s, lean=1):
+    """Return the law of all reports of an even number of users with values x, if a secret random half has plus.
+
+    The sign adds s to the chance of a 1 for users who hold 1, and lean * s for others, or takes it away: `lean` is 1
+    for signed reports, -1 for signed truths.
+    """
+    n, law = len(x), {}
+    halves = list(itertools.combinations(range(n), n // 2))
+    for half, y in itertools.product(halves, itertools.product((0, 1), repeat=n)):
+        chance = Fraction(1, len(halves))
+        for j, (value, report) in enumerate(zip(x, y, strict=True)):
+            one = (p if value else 1 - p) + (s if value else lean * s) * (1 if j in half else -1)
+            chance *= one if report else 1 - one
+        law[y] = law.get(y, 0) + chance
+    return law
+
+
+def worst_ratio(first, second):
+    """Return the largest likelihood ratio of two laws, either way; infinite if one rules out what the other allows."""
+    found = 1
+    for y in first.keys() | second.keys():
+        a, b = sorted((first.get(y, 0), second.get(y, 0)))
+        if b:
+            found = max(found, b / a if a else math.inf)
+    return found
+
+
+def mixture(laws):
+    """Return the average of laws."""
+    laws = list(laws)
+    return {y: sum(law[y] for law in laws) * Fraction(1, len(laws)) for y in laws[0]}
