@@ -297,6 +297,36 @@ def plurality():
     return d
 
 
+@diagram
+def longer_reports():
+    """Draw four reports on the same answer: one answer, bits, a hash, a set."""
+    d = Diagram(
+        "Four reports on the same answer",
+        "A person holds one of four answers and can report in four ways: one answer; a noisy bit for each answer; the "
+        "bucket of a random hash through a coin; a set of answers in which the true one is more likely.",
+        height=280,
+        device=560,
+    )
+    d.person(44, 110)
+    d.record(80, 112, [0], ["answer"])
+    rows = (("one answer", [0]), ("bits", None), ("hash", "bucket 2"), ("a set", [0, 2]))
+    for row, (label, content) in enumerate(rows):
+        y = 40 + 60 * row
+        d.arrow(116, 127, 190, y)
+        d.coin(216, y, "coin" if row != 1 else "coins")
+        d.arrow(240, y, 318, y)
+        d.text(280, y - 12, label, size=12, colour=SOFT)
+        if content is None:
+            d.report(350, y - 23, words="1 0 1 0", width=92)
+        elif isinstance(content, str):
+            d.report(350, y - 23, words=content, width=92)
+        else:
+            d.report(350, y - 23, content, width=92)
+    d.arrow(456, 130, 600, 130)
+    d.text(640, 100, "count\nsupports,\ncorrect", size=13)
+    return d
+
+
 def main(folder=FOLDER):
     """Write every diagram into a folder."""
     folder = Path(folder)
