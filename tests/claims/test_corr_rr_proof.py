@@ -13,7 +13,7 @@ import numpy as np
 import sympy as sp
 
 from ldp_lib import channel as channels
-from ldp_lib import corr_rr, grr, splitting
+from ldp_lib import check, corr_rr, grr, splitting
 from ldp_lib.book.claims import claim
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.corr_rr.printed import appendix_minimizer
@@ -83,16 +83,31 @@ def everywhere(identity):
     return found
 
 
+def first_phase_truths(mechanism, users):
+    """Whether the first phase's reports are true, (n1, d), where all users hold the same record."""
+    x = np.zeros((users, len(mechanism.k)), dtype=int)
+    first, _ = mechanism.perturb(x, rng=np.random.default_rng(1))
+    return (first == 0).astype(float)
+
+
 def test_phase_one_and_the_notation():
     root, size, d = sp.symbols("r k d", positive=True)
     p1, q1 = grr.probabilities(root, size)
+    truths = first_phase_truths(CorrRR(k=(3, 3), epsilon=1.0, n1=0.9), 400_000)
+    stated, doubled = (grr.probabilities(math.exp(budget), 3)[0] for budget in (1 / 2, 1))
     claim("corr-rr-v1/eq-phase1-grr").holds(
         is_zero(p1 - root / (root + size - 1)),
         is_zero(q1 - 1 / (root + size - 1)),
-        channels.privacy_ratio(splitting.channel(Fraction(2), (3, 3))) == 2**2,
+        max(check.mean_z(column, stated) for column in truths.T) < 5,
+        min(check.mean_z(column, doubled) for column in truths.T) > 5,
     )
+    three = first_phase_truths(CorrRR(k=(2, 2, 2), epsilon=3.0, n1=0.9), 200_000)
+    each = grr.probabilities(math.e, 2)[0]
+    pairs = {(j, m): three[:, j] * three[:, m] for j, m in itertools.combinations(range(3), 2)}
     claim("corr-rr-v1/alg-1-phase1").holds(
-        channels.privacy_ratio(splitting.channel(Fraction(3, 2), (2, 2, 2))) == Fraction(3, 2) ** 3
+        max(check.mean_z(column, each) for column in three.T) < 5,
+        max(check.mean_z(both, each**2) for both in pairs.values()) < 5,  # one coin for each attribute
+        min(check.mean_z(both, each) for both in pairs.values()) > 5,  # and not one for all
     )
     claim("corr-rr-v1/rem-p1q1").conditional(
         is_zero((p1 + q1 - 1).subs(size, 2)),
