@@ -327,6 +327,33 @@ def longer_reports():
     return d
 
 
+@diagram
+def report_as_set():
+    """Draw three reports as sets of records: one question, two questions, any set."""
+    d = Diagram(
+        "Every report is a set of records",
+        "Three squares of four by four cells. A cell is a record: the column is the first answer, the row the second. "
+        "In the first square one column is filled: one question. In the second the cell where a column and a row "
+        "meet: two questions. In the third some cells in no order: any other mechanism.",
+        height=222,
+    )
+    drawn = [
+        ("one question", lambda i, j: i == 1),
+        ("two questions", lambda i, j: i == 1 and j == 2),
+        ("whatever is possible", lambda i, j: (i, j) in {(0, 0), (1, 0), (3, 1), (2, 3), (0, 2)}),
+    ]
+    for number, (words, holds) in enumerate(drawn):
+        left, top = 86 + 225 * number, 42
+        d.text(left + 57, 20, words, size=13)
+        for i in range(4):
+            for j in range(4):
+                d.bar(left + 30 * i, top + 30 * j, 24, 24, VALUES[2] if holds(i, j) else DEVICE, stroke=SOFT)
+        d.text(left + 57, top + 132, "first answer", size=12, colour=SOFT)
+    d.text(40, 90, "second\nanswer", size=12, colour=SOFT)
+    d.text(360, 206, "a record in the filled set sends this report e times as often as any other", size=12, colour=SOFT)
+    return d
+
+
 def main(folder=FOLDER):
     """Write every diagram into a folder."""
     folder = Path(folder)
