@@ -65,6 +65,13 @@ def small_dtype(k):
     return np.min_scalar_type(int(k) - 1)
 
 
+def unmasked(x, name):
+    """Return `x` as an array, or raise ValueError if it is a masked array with masked entries."""
+    if np.ma.is_masked(x):
+        raise ValueError(f"{name} must not have masked entries; got {np.ma.count_masked(x)} of them")
+    return np.asarray(x)
+
+
 def check_values(x, k, name="x"):
     """Return `x` as an array after checking that it holds at least one integer, all from 0 to k-1.
 
@@ -82,7 +89,7 @@ def check_values(x, k, name="x"):
     TypeError, ValueError
         If `x` is not one-dimensional, is empty, or holds anything but integers from 0 to k-1.
     """
-    x = np.asarray(x)
+    x = unmasked(x, name)
     allowed = f"{name} must be a one-dimensional array of at least one integer from 0 to {k - 1}"
     if x.ndim != 1 or x.size == 0:
         raise ValueError(f"{allowed}; got shape {x.shape}")
@@ -104,17 +111,17 @@ def check_histogram(population, k):
 def check_domain(k):
     """Return the domain sizes as a tuple of ints of at least 2, or raise."""
     sizes = tuple(k) if isinstance(k, Iterable) else (k,)
-    complaint = f"k must be an integer of at least 2, or one for each attribute; got {k!r}"
+    complaint = f"k must be an integer of at least 2, or one for each attribute, at most 2**32; got {k!r}"
     if any(isinstance(size, (bool, np.bool_)) or not isinstance(size, Integral) for size in sizes):
         raise TypeError(complaint)
-    if not sizes or min(sizes) < 2:
+    if not sizes or min(sizes) < 2 or max(sizes) > 2**32:
         raise ValueError(complaint)
     return tuple(map(int, sizes))
 
 
 def check_records(x, k, name="x"):
     """Return records as an (n, d) integer array after checking the shape and every column's range, or raise."""
-    x = np.asarray(x)
+    x = unmasked(x, name)
     if x.ndim == 1 and len(k) == 1:
         x = x[:, None]
     if x.ndim != 2 or x.shape[1] != len(k) or len(x) == 0:

@@ -1,12 +1,14 @@
 """A population: its distinct records and how many users hold each."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
 
 import numpy as np
+import pandas as pd
 
-from ldp_lib.inputs import check_domain, check_records
+from ldp_lib.inputs import check_domain, check_records, unmasked
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -20,7 +22,7 @@ class Population:
     records : array of int, shape (m, d)
         The distinct records, in lexicographic order; attribute j takes values 0 to k[j]-1.
     counts : array of int, shape (m,)
-        The number of users with each record, at least 1.
+        The number of users with each record, at least 1; fewer than 2**53 in all, so that every sum is exact.
     k : tuple of d ints
         Domain sizes.
     names : tuple of d str, optional
@@ -38,15 +40,16 @@ class Population:
     def __post_init__(self):
         object.__setattr__(self, "k", check_domain(self.k))
         records = check_records(self.records, self.k, name="records")
-        counts = np.asarray(self.counts)
+        counts = unmasked(self.counts, "counts")
         if counts.shape != (len(records),):
             raise ValueError(f"counts must have one entry a record, shape ({len(records)},); got shape {counts.shape}")
         if counts.dtype.kind not in "iu":
             raise TypeError(f"counts must be integers; got type {counts.dtype}")
         if counts.min() < 1:
             raise ValueError(f"counts must be at least 1 for a record that is listed; got {counts.min()}")
-        codes = np.ravel_multi_index(tuple(records.T), self.k) if np.prod(self.k, dtype=float) < 2**63 else None
-        if codes is not None and (np.diff(codes) <= 0).any():
+        if counts.sum(dtype=float) >= 2**53:
+            raise ValueError(f"counts must add up to less than 2**53; got {counts.sum(dtype=float):.6g}")
+        if not _increasing(records):
             raise ValueError("records must be distinct and in lexicographic order; use Population.from_records")
         for name, value, sizes in (("names", self.names, None), ("labels", self.labels, self.k)):
             if value is None:
@@ -56,7 +59,9 @@ class Population:
                 raise ValueError(f"{name} must have one entry an attribute, {self.d}; got {len(value)}")
             if sizes and tuple(map(len, value)) != sizes:
                 raise ValueError(f"labels must match k = {sizes}; got lengths {tuple(map(len, value))}")
-        object.__setattr__(self, "records", _frozen(records))
+        if self.names and len(set(self.names)) < self.d:
+            raise ValueError(f"names must differ from each other; got {self.names}")
+        object.__setattr__(self, "records", _frozen(records.astype(np.int64)))
         object.__setattr__(self, "counts", _frozen(counts.astype(np.int64)))
 
     @classmethod
@@ -73,7 +78,7 @@ class Population:
         TypeError, ValueError
             If a count is not an integer, is negative, or all are zero, or an attribute has fewer than two values.
         """
-        counts = np.asarray(counts)
+        counts = unmasked(counts, "counts")
         if counts.dtype.kind not in "iu":
             raise TypeError(f"counts must be integers of at least 0; got type {counts.dtype}")
         if counts.ndim == 0 or counts.size == 0 or counts.min() < 0 or not counts.any():
@@ -95,7 +100,11 @@ class Population:
         """
         k = check_domain(k)
         x = check_records(x, k)
-        records, counts = np.unique(x, axis=0, return_counts=True)
+        if math.prod(k) < 2**63:  # sorted by one number a record, which is faster
+            codes, counts = np.unique(np.ravel_multi_index(tuple(x.T), k), return_counts=True)
+            records = np.column_stack(np.unravel_index(codes, k))
+        else:
+            records, counts = np.unique(x, axis=0, return_counts=True)
         return cls(records=records, counts=counts, k=k, names=names, labels=labels)
 
     @classmethod
@@ -103,14 +112,26 @@ class Population:
         """Return the population of a pandas DataFrame with one row a user and one column an attribute.
 
         A categorical column keeps the order of its categories; any other column's distinct values are sorted.
-        Missing values are an error: give them a label of their own first.
+        Missing values are an error: give them a label of their own first. `encode` gives coded records, in row order.
         """
+        if not isinstance(frame, pd.DataFrame) or frame.shape[1] == 0:
+            raise TypeError(f"frame must be a pandas.DataFrame of at least one column; got {type(frame).__name__}")
+        if not frame.columns.is_unique:
+            raise ValueError(f"frame must have columns of different names; got {list(frame.columns)}")
+        if len(frame) == 0:
+            raise ValueError("frame must have at least one row; got none")
         if frame.isna().any(axis=None):
             raise ValueError(
                 f"frame must not have missing values; got some in {list(frame.columns[frame.isna().any()])}"
             )
         columns = [frame[name].astype("category").cat for name in frame.columns]
-        x = np.column_stack([column.codes for column in columns])
+        for name, column in zip(frame.columns, columns, strict=True):
+            if len(column.categories) < 2:
+                raise ValueError(
+                    f"frame must have at least two values in column {name!r}; got {list(column.categories)}. If there "
+                    "are others, make it categorical, with all of them as categories"
+                )
+        x = np.column_stack([column.codes.astype(np.int64) for column in columns])
         labels = tuple(tuple(map(str, column.categories)) for column in columns)
         return cls.from_records(x, k=tuple(map(len, labels)), names=tuple(map(str, frame.columns)), labels=labels)
 
@@ -132,9 +153,51 @@ class Population:
         return _frozen(table)
 
     @property
-    def frequencies(self):
-        """The histogram divided by n."""
+    def joint(self):
+        """Share of users with each record, shape (k_1, ..., k_d): the histogram divided by n."""
         return self.histogram / self.n
+
+    @property
+    def frequencies(self):
+        """True frequencies, as mechanisms estimate them: shape (k,), or for several attributes d arrays (k_j,)."""
+        return marginal_frequencies(self) if self.d > 1 else self.joint
+
+    def encode(self, frame):
+        """Return the records of a frame with this population's names and labels, in the frame's row order.
+
+        Parameters
+        ----------
+        frame : pandas.DataFrame
+            One row a user, with a column for each of the names; further columns are left out.
+
+        Returns
+        -------
+        array of int, shape (n,) for one attribute, (n, d) for several
+        """
+        if not self.names or not self.labels:
+            raise ValueError("population must have names and labels to encode a frame; use Population.from_frame")
+        columns = []
+        for name, labels in zip(self.names, self.labels, strict=True):
+            if list(map(str, frame.columns)).count(name) != 1:
+                raise ValueError(f"frame must have one column {name!r}; got {list(frame.columns)}")
+            column = frame.iloc[:, list(map(str, frame.columns)).index(name)]
+            codes = pd.Index(labels).get_indexer(column.astype(str))
+            if (codes < 0).any():
+                row = int(np.argmax(codes < 0))
+                raise ValueError(
+                    f"frame must hold one of {labels} in column {name!r}; got {column.iloc[row]!r} in row {row}"
+                )
+            columns.append(codes)
+        return np.column_stack(columns) if self.d > 1 else columns[0]
+
+    def __eq__(self, other):
+        if not isinstance(other, Population):
+            return NotImplemented
+        same = (self.k, self.names, self.labels) == (other.k, other.names, other.labels)
+        return same and np.array_equal(self.records, other.records) and np.array_equal(self.counts, other.counts)
+
+    def __hash__(self):
+        return hash((self.k, self.names, self.labels, self.records.tobytes(), self.counts.tobytes()))
 
     def select(self, *attributes):
         """Return the population of the named (or numbered) attributes alone."""
@@ -149,6 +212,8 @@ class Population:
                 columns.append(int(attribute))
             else:
                 raise ValueError(f"{allowed}; got {attribute!r}")
+        if len(set(columns)) < len(columns):
+            raise ValueError(f"attributes must differ from each other; got {attributes}")
         records, inverse = np.unique(self.records[:, columns], axis=0, return_inverse=True)
         counts = np.zeros(len(records), dtype=np.int64)
         np.add.at(counts, inverse.ravel(), self.counts)
@@ -158,9 +223,19 @@ class Population:
         )
 
     def users(self):
-        """Return one row a user: shape (n,) for one attribute, (n, d) for several, in the order of the records."""
+        """Return one row a user: shape (n,) for one attribute, (n, d) for several, in the order of the records.
+
+        The order in which users came is not kept: see `encode`.
+        """
         rows = np.repeat(self.records, self.counts, axis=0)
         return rows[:, 0] if self.d == 1 else rows
+
+
+def _increasing(records):
+    """Whether every record comes after the one before it, in lexicographic order."""
+    step = records[1:].astype(np.int64) - records[:-1].astype(np.int64)
+    first = (step != 0).argmax(axis=1)
+    return (np.take_along_axis(step, first[:, None], axis=1) > 0).all()
 
 
 def _frozen(array):
@@ -170,8 +245,8 @@ def _frozen(array):
 
 
 def marginal_frequencies(population):
-    """Return the true frequencies, one array of shape (k_j,) for each attribute j."""
-    return [marginal.frequencies for marginal in marginal_populations(population)]
+    """Return the true frequencies, a list of one array (k_j,) for each attribute j, also if there is one only."""
+    return [marginal.joint for marginal in marginal_populations(population)]
 
 
 def marginal_populations(population):

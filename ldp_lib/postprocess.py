@@ -61,6 +61,8 @@ def _check(v):
         raise ValueError(f"v must have at least one entry along its last axis; got shape {v.shape}")
     if v.dtype.kind not in "iufO":
         raise TypeError(f"v must hold numbers; got type {v.dtype}")
+    if v.dtype.kind in "iu" or v.dtype.itemsize < 8:  # differences of narrow or unsigned integers wrap around
+        v = v.astype(float)
     bad = ~np.isfinite(v.astype(float))
     if bad.any():
         raise ValueError(f"v must be finite; got {v[bad][0]}")

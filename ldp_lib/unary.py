@@ -94,6 +94,9 @@ class UnaryEncoding:
         if self.q is None:
             object.__setattr__(self, "q", self._usual_q())
         inputs.require(q=self.q)
+        p, q = self.probabilities
+        if p - q < 1000 * np.spacing(p):
+            raise ValueError(f"q must be such that p and q differ in floating point; got {self.q!r}")
 
     def _usual_q(self):
         return oue_probabilities(math.exp(self.epsilon))[1]
@@ -111,9 +114,9 @@ class UnaryEncoding:
 
     @cached_property
     def realised_probabilities(self) -> tuple[Fraction, Fraction]:
-        """Probabilities p and q of the coins of `perturb`, exactly: q rounded up, and the p that goes with it, down."""
-        q = 1 - sampling.realised(1 - Fraction(self.q))
-        return sampling.realised(probabilities(sampling.exp_below(self.epsilon), q)[0]), q
+        """Probabilities p and q of the coins of `perturb`, exactly: p is rounded down and q up, so the ratio falls."""
+        p, q = probabilities(sampling.exp_below(self.epsilon), Fraction(self.q))
+        return sampling.realised(p), 1 - sampling.realised(1 - q)
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""

@@ -1,12 +1,14 @@
 """Population: distinct records and counts, from any of three sources, and back to users."""
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_lib.population import Population
+from ldp_lib.population import Population, marginal_frequencies
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=40))
@@ -50,6 +52,55 @@ def test_a_frame_keeps_names_labels_and_the_order_of_categories():
     assert population.histogram.tolist() == [[1, 1], [0, 0], [1, 0]]
 
 
+def test_frequencies_are_what_mechanisms_estimate_and_joint_is_the_whole_table():
+    population = Population.from_counts([[1, 2], [3, 4], [0, 10]])
+    assert [part.tolist() for part in population.frequencies] == [[0.15, 0.35, 0.5], [0.2, 0.8]]
+    assert population.joint.tolist() == [[0.05, 0.1], [0.15, 0.2], [0, 0.5]]
+    assert [part.tolist() for part in marginal_frequencies(population.select(1))] == [[0.2, 0.8]]
+    assert population.select(1).frequencies.tolist() == [0.2, 0.8]
+
+
+def test_populations_compare_by_value():
+    population = Population.from_counts([[1, 2], [3, 4]], names=("a", "b"))
+    again = Population.from_records(population.users().astype(np.uint8), k=(2, 2), names=("a", "b"))
+    assert population == again
+    assert hash(population) == hash(again)
+    assert pickle.loads(pickle.dumps(population)) == population
+    others = [Population.from_counts([[1, 2], [3, 5]], names=("a", "b")), Population.from_counts([[1, 2], [3, 4]])]
+    assert all(population != other for other in [*others, population.select(0), None])
+
+
+def test_a_frame_is_encoded_in_its_own_order():
+    frame = pd.DataFrame(
+        {"size": pd.Categorical(["s", "l", "s"], categories=["s", "m", "l"]), "ok": [True, False, True]}
+    )
+    population = Population.from_frame(frame)
+    x = population.encode(frame[["ok", "size"]].assign(more=1))
+    assert x.tolist() == [[0, 1], [2, 0], [0, 1]]
+    assert Population.from_records(x, k=population.k, names=population.names, labels=population.labels) == population
+    assert population.select("size").encode(frame).tolist() == [0, 2, 0]
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 2**20)] * 4), min_size=1, max_size=9), st.integers(0, 8))
+def test_records_of_a_huge_domain_are_sorted_and_distinct(rows, place):
+    k = (2**20 + 1,) * 4  # more than 2**63 cells
+    population = Population.from_records(rows + rows[:1], k=k)
+    assert list(map(tuple, population.records.tolist())) == sorted(set(rows))
+    assert population.n == len(rows) + 1
+    place %= population.counts.size
+    twice = np.insert(population.records, place, population.records[place], axis=0)
+    with pytest.raises(ValueError, match="records must be distinct and in lexicographic order"):
+        Population(records=twice, counts=np.ones(len(twice), int), k=k)
+
+
+def test_large_counts_are_summed_exactly_or_refused():
+    assert Population.from_counts([2**52, 2**52 - 1]).n == 2**53 - 1
+    population = Population.from_counts([[2**51, 1], [3, 2**51 + 1]])
+    assert population.select(0).counts.tolist() == [2**51 + 1, 2**51 + 4]
+    with pytest.raises(ValueError, match=r"counts must add up to less than 2\*\*53; got 1\.38351e\+19"):
+        Population.from_counts([2**62] * 3)
+
+
 def test_a_population_cannot_be_changed():
     population = Population.from_counts([2, 1])
     for array in (population.counts, population.records, population.histogram):
@@ -75,6 +126,49 @@ def test_the_caller_s_array_is_copied():
         (lambda: Population.from_counts(np.zeros(0, int)), ValueError, "no entry"),
         (lambda: Population.from_counts([1.0, 2.0]), TypeError, "counts must be integers .* float64"),
         (lambda: Population.from_counts([1, np.nan]), TypeError, "float64"),
+        (
+            lambda: Population.from_counts(np.ma.masked_equal([3, 9], 9)),
+            ValueError,
+            "counts must not have masked .* 1 of",
+        ),
+        (
+            lambda: Population.from_records(np.ma.masked_equal([0, 9], 9), k=2),
+            ValueError,
+            "x must not have masked entries; got 1",
+        ),
+        (lambda: Population.from_frame(pd.Series([1, 2])), TypeError, "frame must be a pandas.DataFrame .* got Series"),
+        (lambda: Population.from_frame(pd.DataFrame({"a": []})), ValueError, "at least one row; got none"),
+        (
+            lambda: Population.from_frame(pd.DataFrame([[1, 2], [2, 1]], columns=["a", "a"])),
+            ValueError,
+            r"columns of different names; got \['a', 'a'\]",
+        ),
+        (
+            lambda: Population.from_frame(pd.DataFrame({"a": [1, 2], "b": ["x", "x"]})),
+            ValueError,
+            r"frame must have at least two values in column 'b'; got \['x'\]",
+        ),
+        (
+            lambda: Population.from_frame(pd.DataFrame({"a": [1, 2]})).encode(pd.DataFrame({"a": [1, 3]})),
+            ValueError,
+            r"frame must hold one of \('1', '2'\) in column 'a'; got .*3.* in row 1",
+        ),
+        (
+            lambda: Population.from_frame(pd.DataFrame({"a": [1, 2]})).encode(pd.DataFrame({"b": [1, 2]})),
+            ValueError,
+            "frame must have one column 'a'",
+        ),
+        (lambda: Population.from_counts([1, 2]).encode(None), ValueError, "must have names and labels"),
+        (
+            lambda: Population.from_counts([[1, 2], [0, 1]]).select(0, 0),
+            ValueError,
+            r"differ from each other; got \(0, 0\)",
+        ),
+        (
+            lambda: Population.from_counts([[1, 2], [0, 1]], names=("a", "a")),
+            ValueError,
+            r"names must differ from each other; got \('a', 'a'\)",
+        ),
         (lambda: Population.from_counts([4]), ValueError, r"k must be an integer of at least 2.* got \(1,\)"),
         (lambda: Population.from_counts([[1], [2]]), ValueError, r"got \(2, 1\)"),
         (lambda: Population.from_counts([1, 2], names=("a", "b")), ValueError, "names must have one entry .* got 2"),

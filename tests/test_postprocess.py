@@ -67,6 +67,14 @@ def test_huge_entries_are_projected_without_rounding():
     assert project_simplex([1e17, 1e17]).tolist() == [0.5, 0.5]
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint64, np.int64, np.float16, np.float32, object])
+def test_narrow_and_unsigned_numbers_are_projected_as_their_values(dtype):
+    for values, wanted in (([0, 1], [0, 1]), ([100, 3], [1, 0]), ([7, 7, 7], [1 / 3] * 3)):
+        assert np.allclose(project_simplex(np.array(values, dtype)).astype(float), wanted, rtol=1e-12, atol=0)
+    assert project_simplex(np.array([100, -100], np.int8)).tolist() == [1, 0]
+    assert clip_normalize(np.array([200, 200, 0], np.uint8)).tolist() == [0.5, 0.5, 0]
+
+
 def test_a_probability_vector_is_left_alone():
     v = np.array([Fraction(1, 3), Fraction(2, 3), Fraction(0)])
     assert (project_simplex(v) == v).all()
