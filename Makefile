@@ -3,11 +3,15 @@
 PYTHON ?= python3
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 BIN := .venv/bin
+PYTEST = $(BIN)/python -m pytest -q -n $(JOBS)
 
 # What a notebook's outputs depend on: the library, the ledger, the figures' style and the installed versions.
 LIBRARY := $(shell find ldp_lib tools/execute.py -type f -not -name '*.pyc')
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 EXECUTED := $(NOTEBOOKS:%=_build/source/%)
+
+# What `make test` runs as on another processor as well; `make portable` runs everything, under each setting apart.
+QUICK = tests/test_exact.py tests/test_digits.py $(shell grep -l joint_reuse notebooks/*.ipynb)
 
 # One thread for each process: notebooks and tests already run side by side.
 export OMP_NUM_THREADS = 1
@@ -15,12 +19,14 @@ export OPENBLAS_NUM_THREADS = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
-.PHONY: help book executed test lint lab bench rerun clean
+.PHONY: help book site executed test check portable lint lab bench rerun clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make book           execute the notebooks and build the site in _build/html'
 	@echo 'make test           lint, library tests, notebooks against their stored outputs, the site in a browser'
+	@echo 'make check          lint and the fast tests, in a minute'
+	@echo 'make portable       tests and notebooks as on other processors, locales, fonts, Pythons and versions; hours'
 	@echo 'make lab            open JupyterLab on the notebooks'
 	@echo 'make bench          measure speed against other libraries'
 	@echo 'make lint           check style and formatting'
@@ -42,9 +48,12 @@ help:
 # The site is built from the executed notebooks, so what is published is what ran.
 book: .venv/ready
 	@mkdir -p _build/source/notebooks
+	@$(MAKE) --no-print-directory --keep-going -j$(JOBS) executed
+	@$(MAKE) --no-print-directory site
+
+site:
 	@ln -sfn ../../book _build/source/book
 	@ln -sf ../../_config.yml ../../_toc.yml _build/source/
-	@$(MAKE) --no-print-directory --keep-going -j$(JOBS) executed
 	@# --all: Sphinx repeats no warning for a page that it has read before.
 	@$(BIN)/jupyter-book build _build/source --path-output . --all -W -n --keep-going --quiet
 
@@ -54,9 +63,19 @@ _build/source/notebooks/%.ipynb: notebooks/%.ipynb $(LIBRARY) requirements.lock
 	@echo "executing $<"
 	@$(BIN)/python tools/execute.py $< $@
 
-test: lint book
+# nbval executes each notebook once; what ran is what the site is built from, and what `make book` then finds done.
+test: lint
 	@$(BIN)/python tests/browser.py
-	@$(BIN)/python -m pytest -n $(JOBS) --dist loadfile --nbval -q
+	@$(PYTEST) --nbval -p tools.keep_executed --ignore=tests/test_site.py
+	@$(MAKE) --no-print-directory site
+	@$(PYTEST) tests/test_site.py
+	@$(BIN)/python tools/portable.py --jobs $(JOBS) --only all-at-once -- --nbval $(QUICK)
+
+check: lint
+	@$(PYTEST) -m 'not slow' --ignore=tests/test_site.py tests
+
+portable: .venv/ready
+	@$(BIN)/python tools/portable.py $(ARGS)
 
 lint: .venv/ready
 	@$(BIN)/ruff check .

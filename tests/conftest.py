@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import threading
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,7 +14,32 @@ from hypothesis import settings
 settings.register_profile("no deadline", deadline=None)  # a busy machine is no failure
 settings.load_profile("no deadline")
 
+SLOW = set((Path(__file__).parent / "slow.txt").read_text().split())
+
 SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
+
+
+def pytest_collection_modifyitems(items):
+    """Mark what `make check` leaves out."""
+    for item in items:
+        if f"{item.path.name}::{getattr(item, 'originalname', '')}" in SLOW:
+            item.add_marker("slow")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """With `-n`, share out single tests, but keep together the cells of a notebook and the checks of a page."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Apart(LoadScopeScheduling):
+        def _split_scope(self, nodeid):
+            file, _, test = nodeid.partition("::")
+            if file.endswith("test_site.py"):
+                page = re.search(r"\[((?:book|notebooks)/\w+)\]", test)
+                return page[1] if page else file
+            return file if file.endswith(".ipynb") else nodeid
+
+    return Apart(config, log)
 
 
 class Quiet(SimpleHTTPRequestHandler):

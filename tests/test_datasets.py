@@ -26,6 +26,13 @@ FETCH = {
 }
 # sha256 of the lines of adult.data's eight columns in sorted order
 ADULT_SORTED_SHA256 = "1b544f128c8a92237bb60d226c2cb3fde0357c20951e090a96ef1693c5ba0fc6"
+# sha256 of the raw rows of the other tables: Nursery's eight inputs in order, Corr-RR's three files in sorted order
+NURSERY_SHA256 = "a6b65f3fec994b227747220d46303d19ee98dbb219f7995d6fdba3d5ee5f1027"
+CORR_RR_SHA256 = {
+    "adult": "46d4f09d74873f30d1eb6d64d8ac891368ed90e2b85dc7c9c9b304f367449100",
+    "mushroom": "90a7b0f85f4116f29024c033741281ded3afba3ef27568ebfb0365003d23b3c8",
+    "clave": "0e024dd6f10f0b1a13a8ea30b67b5ac89b58ac000718e58b586e61599c749558",
+}
 ADULT_COLUMNS = (1, 3, 5, 6, 7, 8, 9, 14)
 
 needs_raw = pytest.mark.skipif(
@@ -67,6 +74,26 @@ def test_adult_has_the_published_size_domain_and_marginals():
 
 def test_adult_expands_to_the_raw_rows_by_checksum():
     assert datasets.content_sha256(sorted(labelled_rows(datasets.load_adult()))) == ADULT_SORTED_SHA256
+
+
+def corr_rr_rows(name):
+    """The records of a Corr-RR table, one a user, as its raw file writes them."""
+    population = datasets.load_corr_rr(name)
+    return [tuple(map(str, row)) for row in np.repeat(population.records, population.counts, axis=0).tolist()]
+
+
+def test_the_other_tables_expand_to_their_raw_rows_by_checksum():
+    assert datasets.content_sha256(labelled_rows(datasets.load_nursery())) == NURSERY_SHA256
+    for name in datasets.CORR_RR:
+        assert datasets.content_sha256(sorted(corr_rr_rows(name))) == CORR_RR_SHA256[name]
+
+
+@needs_raw
+def test_the_checksums_are_those_of_the_raw_rows(raw):
+    assert datasets.content_sha256([row[:8] for row in read_rows(datasets.fetch_nursery())]) == NURSERY_SHA256
+    for name in datasets.CORR_RR:
+        _, *rows = read_rows(RAW_FOLDER / "corr_rr" / f"{name}.csv")
+        assert datasets.content_sha256(sorted(rows)) == CORR_RR_SHA256[name]
 
 
 @needs_raw
