@@ -270,6 +270,30 @@ def one_question():
 
 
 @diagram
+def correlation():
+    """Draw two tied answers, one report, and the question which estimates it may serve."""
+    d = Diagram(
+        "One report for two answers?",
+        "A person's two answers agree, as those of most people do. One of them goes through a coin with the whole "
+        "budget. At the collector the report counts for the first attribute; whether it may count for the second as "
+        "well is the question.",
+        device=420,
+    )
+    d.person(48, 72)
+    d.record(84, 76, [0, 0], ["first", "second"], side=34)
+    d.text(120, 128, "agree in 99 of 100", size=12, colour=SOFT)
+    d.arrow(166, 93, 222, 93)
+    d.coin(250, 93, "\u03b5")
+    d.arrow(276, 93, 332, 93)
+    d.report(342, 70, [0])
+    d.arrow(446, 84, 540, 58, "counts", above=14)
+    d.arrow(446, 102, 540, 132, "counts too?", above=-16)
+    d.estimate(566, 72, [44, 20], label="first")
+    d.estimate(566, 150, [44, 20], label="second")
+    return d
+
+
+@diagram
 def plurality():
     """Draw one person, four answers and three kinds of report."""
     d = Diagram(

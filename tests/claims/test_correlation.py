@@ -1,0 +1,105 @@
+"""Part 2 of the theorem of the chapter `correlation`: a certificate's inequalities, for every set of records.
+
+A record of d binary attributes is a row of signs x, a set of records a function f = 1 or -1, with Fourier coefficients
+f_0 and f_j, and W = sum_j f_j^2. With delta = (e-1)/(e+1) the certificate holds at the joint law F if, for every f,
+
+    1 - W - delta^2 (s^2 - sum_j m_j^2 f_j^2) + 2 delta f_0 (1 + delta s) >= 0,
+
+s and m_j being the means of f and x_j under F. That is a quadratic form in F; none of its coefficients is negative.
+"""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from ldp_lib.book.claims import claim
+from ldp_lib.limit import TableCertificate
+
+LARGEST = {2: Fraction(1, 3), 3: Fraction(1, 3), 4: Fraction(3, 11)}  # delta: e = 2, 2 and 7/4
+
+
+def never_negative(c0, c1, c2, top):
+    """Return whether c0 + c1 t + c2 t^2 >= 0 for all t from 0 to the fraction `top`; arrays of integers."""
+    a, z = top.numerator, top.denominator
+    end = c0 * z**2 + c1 * a * z + c2 * a**2 >= 0
+    inside = (c2 > 0) & (c1 < 0) & (-c1 * z < 2 * c2 * a)
+    return bool((end & (c0 >= 0) & (~inside | (4 * c0 * c2 >= c1**2))).all())
+
+
+def slack_is_never_negative(d, top, portion=4096):
+    """Return whether all coefficients of the form are non-negative for delta up to `top`, for all sets of records."""
+    size = 2**d
+    x = np.array(list(itertools.product((1, -1), repeat=d)))
+    products = x[:, None, :] * x[None, :, :]
+    for start in range(0, 2**size, portion):
+        codes = np.arange(start, min(start + portion, 2**size))[:, None]
+        f = 1 - 2 * ((codes >> np.arange(size)) & 1)
+        mean, first = f.sum(axis=1)[:, None, None], f @ x  # `size` times the Fourier coefficients
+        both, pairs = f[:, :, None] + f[:, None, :], f[:, :, None] * f[:, None, :]
+        c0 = size**2 - (first**2).sum(axis=1)[:, None, None] + 0 * both  # size^2 times the form's coefficients
+        c2 = (products @ (first**2).T).transpose(2, 0, 1) - size**2 * pairs + size * mean * both
+        if not never_negative(c0, 2 * size * mean + 0 * both, c2, top):
+            return False
+    return True
+
+
+def certificate(law, e, v):
+    """Return the certificate for two binary attributes, from rational v_1 and v_2; records as in `law`."""
+    signs, total = [(1, 1), (1, -1), (-1, 1), (-1, -1)], sum(v)
+    half = [[Fraction(total * v[j] * x[j]) / 8 for x in signs] for j in (0, 1)]
+    directions = tuple(tuple(sign * z for z in row) for row in half for sign in (1, -1))
+    prices = tuple(Fraction(total) ** 2 / 2 * (Fraction(1, 2) - p) for p in law)
+    return TableCertificate(
+        k=(2, 2),
+        e=(e, e),
+        frequencies=tuple(law),
+        prices=prices,
+        directions=directions,
+        error=Fraction(total) ** 2 / 2,
+    )
+
+
+def fair_coins_slack():
+    """Return the least slack for two fair coins with correlation 1 or -1, for delta up to 1/2 (e = 3), set by set.
+
+    In between the slack is concave in the correlation rho, so it is least at one of the two.
+    """
+    rho, t = sp.symbols("rho t", real=True)
+    least = []
+    for f in itertools.product((1, -1), repeat=4):
+        mean, last = sp.Rational(sum(f), 4), sp.Rational(f[0] - f[1] - f[2] + f[3], 4)
+        at = mean + rho * last  # and W = 1 - mean^2 - last^2, by Parseval
+        slack = mean**2 + last**2 - t**2 * at**2 + 2 * t * mean * (1 + t * at)
+        assert sp.expand(sp.diff(slack, rho, 2) + 2 * last**2 * t**2) == 0
+        for end in (-1, 1):
+            least.append(sp.minimum(sp.expand(slack.subs(rho, end)), t, sp.Interval(0, sp.S.Half)))
+    return least
+
+
+def test_the_condition_is_what_is_multiplied_out():
+    delta, s, f0 = sp.symbols("delta s f_0")
+    right = (1 + delta * s) * (1 + delta * (2 * f0 - s))
+    assert sp.expand(right - (1 - delta**2 * s**2 + 2 * delta * f0 * (1 + delta * s))) == 0
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_bounds_on_the_budget_cannot_be_pushed_further_with_this_certificate(d):
+    assert not slack_is_never_negative(d, LARGEST[d] + Fraction(1, 1000))
+
+
+def test_correlation_does_not_enter_the_limit_of_binary_attributes():
+    together = [Fraction(a, 200) for a in (99, 1, 1, 99)]
+    skew = [Fraction(73, 74), Fraction(0), Fraction(0), Fraction(1, 74)]
+    v = Fraction(105, 37)  # v^2 = 9 - (36/37)^2
+    v1, v2 = sp.symbols("v_1 v_2", positive=True)
+    share = v1 / (v1 + v2)  # of the question about attribute 1: proportional to v_1
+    claim("own/correlation-binary").holds(
+        all(slack_is_never_negative(d, top) for d, top in LARGEST.items()),
+        min(fair_coins_slack()) == 0,
+        certificate(together, Fraction(2), (3, 3)).check() and certificate(together, Fraction(3), (2, 2)).check(),
+        not certificate(skew, Fraction(3), (2, 2)).check() and certificate(skew, Fraction(2), (v, v)).check(),
+        sp.simplify((v1**2 / share + v2**2 / (1 - share)) / 2 - (v1 + v2) ** 2 / 2) == 0,
+    )
