@@ -378,6 +378,34 @@ def report_as_set():
     return d
 
 
+@diagram
+def two_coins():
+    """Draw two people whose coins are tied, and their two reports."""
+    d = Diagram(
+        "Two people's coins, tied together",
+        "Two people are paired at random. Their coins are tied: when one falls on truth, the other tends to fall on "
+        "lie. Each sends one report; the collector counts all reports and corrects the count.",
+        height=220,
+        device=420,
+    )
+    for row, (value, said) in enumerate(((0, 0), (0, 1))):
+        y = 30 + 94 * row
+        d.person(48, y + 8)
+        d.record(82, y + 10, [value])
+        d.arrow(118, y + 25, 178, y + 25)
+        d.coin(204, y + 25, "p")
+        d.arrow(228, y + 25, 306, y + 25, "truth" if value == said else "lie")
+        d.report(316, y + 2, [said])
+        d.arrow(380, y + 25, 478, 104 + 8 * (2 * row - 1))
+    d.arrow(204, 94, 204, 82)
+    d.arrow(204, 88, 204, 122)
+    d.text(214, 103, "tied", size=12, colour=SOFT, anchor="start")
+    d.counts(492, 134, [34, 56])
+    d.arrow(540, 104, 590, 104, "correct")
+    d.estimate(606, 134, [22, 66])
+    return d
+
+
 def main(folder=FOLDER):
     """Write every diagram into a folder."""
     folder = Path(folder)
