@@ -352,6 +352,28 @@ def longer_reports():
 
 
 @diagram
+def sorted_set():
+    """Draw a set of records, and the same number of records after sorting and swapping: a staircase."""
+    d = Diagram(
+        "From any set to a staircase",
+        "On the left a square of five by five records with eight filled cells in no order. An arrow to the right leads "
+        "to the same square with eight filled cells in the lower left corner, as a staircase.",
+        height=230,
+    )
+    before = {(0, 1), (1, 3), (1, 4), (2, 0), (2, 3), (3, 3), (4, 1), (4, 4)}
+    after = {(0, 4), (1, 4), (2, 4), (3, 4), (0, 3), (1, 3), (0, 2), (0, 1)}
+    for left, cells, words in ((130, before, "any set of records"), (440, after, "as many, as a staircase")):
+        for i in range(5):
+            for j in range(5):
+                d.bar(left + 30 * i, 44 + 30 * j, 24, 24, VALUES[2] if (i, j) in cells else DEVICE, stroke=SOFT)
+        d.text(left + 72, 22, words, size=13)
+        d.text(left + 72, 208, "first answer", size=12, colour=SOFT)
+    d.text(88, 116, "second\nanswer", size=12, colour=SOFT)
+    d.arrow(306, 116, 416, 116, "sort and swap")
+    return d
+
+
+@diagram
 def report_as_set():
     """Draw three reports as sets of records: one question, two questions, any set."""
     d = Diagram(
