@@ -428,6 +428,35 @@ def two_coins():
     return d
 
 
+@diagram
+def fakes():
+    """Draw a record of three attributes, one of which is really reported."""
+    d = Diagram(
+        "One real answer among fakes",
+        "A person's record has three attributes. One is picked at random and goes through a coin with the whole "
+        "budget. The other two reports are fakes, drawn without looking at the record. The collector sees three.",
+        height=220,
+        device=450,
+    )
+    d.person(44, 84)
+    for row, value in enumerate((0, 1, 2)):
+        y = 22 + 56 * row
+        d.record(80, y, [value], faded=() if row == 1 else (0,))
+        if row == 1:
+            d.arrow(116, y + 15, 186, y + 15, "picked")
+            d.coin(212, y + 15, "p")
+            d.arrow(236, y + 15, 340, y + 15, "whole budget")
+        else:
+            d.text(240, y + 15, "a fake, drawn by chance", size=12, colour=SOFT)
+            d.arrow(318, y + 15, 340, y + 15)
+        d.report(350, y - 8, [(3, 1, 0)[row]])
+        d.arrow(414, y + 15, 500, y + 15)
+        d.text(514, y + 15, "real or fake?", size=12, colour=SOFT, anchor="start")
+    d.arrow(600, 93, 630, 93)
+    d.estimate(640, 126, [50, 34, 20])
+    return d
+
+
 def main(folder=FOLDER):
     """Write every diagram into a folder."""
     folder = Path(folder)
