@@ -18,6 +18,7 @@ COLOURS = {
     "RSFD": "#56B4E9",
     "RSRFD": "#CC79A7",
     "CorrRR": "#D55E00",
+    "Plurality": "#0072B2",
     "CondRR": "#E69F00",
     "JRR": "#D55E00",
     "BRR": "#000000",
