@@ -19,13 +19,13 @@ export OPENBLAS_NUM_THREADS = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
-.PHONY: help book site executed test check portable lint lab bench rerun clean
+.PHONY: help book site executed test check portable lint types lab bench rerun clean
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make book           execute the notebooks and build the site in _build/html'
-	@echo 'make test           lint, library tests, notebooks against their stored outputs, the site in a browser'
-	@echo 'make check          lint and the fast tests, in a minute'
+	@echo 'make test           lint, types, library tests, notebooks against their stored outputs, the site in a browser'
+	@echo 'make check          lint, types and the fast tests, in a minute'
 	@echo 'make portable       tests and notebooks as on other processors, locales, fonts, Pythons and versions; hours'
 	@echo 'make lab            open JupyterLab on the notebooks'
 	@echo 'make bench          measure speed against other libraries'
@@ -64,14 +64,14 @@ _build/source/notebooks/%.ipynb: notebooks/%.ipynb $(LIBRARY) requirements.lock
 	@$(BIN)/python tools/execute.py $< $@
 
 # nbval executes each notebook once; what ran is what the site is built from, and what `make book` then finds done.
-test: lint
+test: lint types
 	@$(BIN)/python tests/browser.py
 	@$(PYTEST) --nbval -p tools.keep_executed --ignore=tests/test_site.py
 	@$(MAKE) --no-print-directory site
 	@$(PYTEST) tests/test_site.py
 	@$(BIN)/python tools/portable.py --jobs $(JOBS) --only all-at-once -- --nbval $(QUICK)
 
-check: lint
+check: lint types
 	@$(PYTEST) -m 'not slow' --ignore=tests/test_site.py tests
 
 portable: .venv/ready
@@ -80,6 +80,9 @@ portable: .venv/ready
 lint: .venv/ready
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
+
+types: .venv/ready
+	@$(BIN)/mypy
 
 lab: .venv/ready
 	@$(BIN)/jupyter lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)

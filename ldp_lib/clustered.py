@@ -30,6 +30,10 @@ class Clustered:
     Subclasses give `k`, `epsilon`, `clusters` and `channels`: one budget or one matrix a cluster.
     """
 
+    k: tuple[int, ...]
+    epsilon: float
+    clusters: tuple
+    channels: tuple
     has_exact_moments: ClassVar[bool] = True
 
     @classmethod
@@ -156,7 +160,7 @@ class Clustered:
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
         """Return a list of d arrays (runs, k_j), drawn from the exact joint law of ``estimate(perturb(x))``."""
         inputs.require(rng=rng, runs=runs)
-        estimates = [None] * len(self.k)
+        estimates: list = [None] * len(self.k)
         for block in self._blocks:
             cluster, _, keep, matrix, _ = block
             if matrix is None:

@@ -145,6 +145,9 @@ class _FakeData:
     Subclasses give `k`, `epsilon` and `priors`.
     """
 
+    k: tuple[int, ...]
+    epsilon: float
+    priors: tuple
     has_exact_moments: ClassVar[bool] = True
 
     @classmethod

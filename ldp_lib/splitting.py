@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -47,6 +47,10 @@ class _Split:
     epsilon: float
 
     shares: ClassVar[Callable]
+    oracle: ClassVar[Any]
+    _sizes: ClassVar[Any]
+    _edges: ClassVar[Any]
+    _own: ClassVar[Any]
     has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):

@@ -94,7 +94,7 @@ class TwoPhaseRSRFD:
         n1 = first_users(self.n1, population.n)
         return combine(*phases, n1, population.n - n1)
 
-    def simulate_phases(self, population, *, rng, runs):
+    def simulate_phases(self, population, *, rng, runs) -> tuple[list, list]:
         """Return the two phases' estimates on their own, from their exact joint law: two lists of d (runs, k_j)."""
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)

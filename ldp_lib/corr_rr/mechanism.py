@@ -224,7 +224,7 @@ class CorrRR:
         n1 = two_phase.first_users(self.n1, population.n)
         return two_phase.combine(*phases, n1, population.n - n1)
 
-    def simulate_phases(self, population: Population, *, rng: np.random.Generator, runs: int) -> tuple:
+    def simulate_phases(self, population: Population, *, rng: np.random.Generator, runs: int) -> tuple[list, list]:
         """Return the two phases' estimates on their own, from their exact joint law: two lists of d (runs, k)."""
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)

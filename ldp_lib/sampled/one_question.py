@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -49,7 +49,7 @@ class OneQuestion:
 
     k: tuple
     epsilon: float
-    oracle: tuple | type | None = None
+    oracle: Any = None  # afterwards a tuple
     weights: tuple | None = None
     groups: bool = True
     has_exact_moments: ClassVar[bool] = True
