@@ -54,6 +54,11 @@ class Clustered:
         return blocks
 
     @property
+    def keeps(self) -> list:
+        """For each cluster the chance to tell the truth on purpose; None if its channel is written out."""
+        return [keep for _, _, keep, _, _ in self._blocks]
+
+    @property
     def probabilities(self) -> list:
         """For each cluster p and q, with which a report is the true cell and any other one, or its matrix."""
         cells = [math.prod(self.k[j] for j in cluster) for cluster in self.clusters]

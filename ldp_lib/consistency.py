@@ -1,0 +1,231 @@
+"""Repair joint tables: given marginals, agreement between overlapping tables, shrinkage towards independence.
+
+All take raw estimates, which may be negative. What comes out is not unbiased, except for `agree`.
+"""
+
+import math
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldp_lib.postprocess import project_simplex
+from ldp_lib.shrinkage import _block
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Projected:
+    """What `project_marginals` found: the table, and the largest distance of one of its marginals from its target."""
+
+    table: np.ndarray
+    converged: bool
+    passes: int
+    gap: float
+
+
+def project_marginals(table, marginals, *, tolerance=1e-9, max_passes=10_000):
+    """Return the table of probabilities with the given marginals that is nearest in Euclidean distance.
+
+    Parameters
+    ----------
+    table : array_like, shape (k_1, ..., k_d)
+        Raw estimates.
+    marginals : sequence of d arrays (k_j,)
+        The wanted sums over all other axes: at least 0, each with sum 1. Their product always is such a table.
+    tolerance : float
+        It stops when no marginal is further than this from its target.
+    max_passes : int
+        Most passes over the axes.
+
+    Returns
+    -------
+    Projected
+        With ``converged=False`` if `max_passes` did not suffice. The last axis is matched to rounding in any case.
+
+    Notes
+    -----
+    The nearest table is max(table + a_1 + ... + a_d, 0) with one number in a_j for each value of axis j, by the
+    conditions of Karush, Kuhn and Tucker. One axis after the other is matched, as in raking, but by adding: each step
+    maximizes the concave dual over one a_j, so the passes converge.
+    """
+    table = _check_table(table)
+    if len(marginals) != table.ndim:
+        raise ValueError(f"marginals must be one for each of {table.ndim} axes; got {len(marginals)}")
+    targets = [_check_marginal(marginal, table.shape[j], j) for j, marginal in enumerate(marginals)]
+    for name, value in (("tolerance", tolerance), ("max_passes", max_passes)):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < math.inf:
+            raise ValueError(f"{name} must be a number above 0; got {value!r}")
+    shifts = [np.zeros(size) for size in table.shape]
+    done, gap = 0, math.inf
+    while gap > tolerance and done < max_passes:
+        done += 1
+        for axis, target in enumerate(targets):
+            moved = table + sum(_along(s, j, table.ndim) for j, s in enumerate(shifts) if j != axis)
+            shifts[axis] = _levels(np.moveaxis(moved, axis, 0).reshape(len(target), -1), target)
+        nearest = np.maximum(table + sum(_along(s, j, table.ndim) for j, s in enumerate(shifts)), 0)
+        gap = max(np.abs(_marginal(nearest, j) - target).max() for j, target in enumerate(targets))
+    return Projected(table=nearest, converged=bool(gap <= tolerance), passes=done, gap=float(gap))
+
+
+def agree(tables, weights=None):
+    """Return pair tables that agree on every attribute's marginal, and these marginals: least squares in closed form.
+
+    Parameters
+    ----------
+    tables : dict
+        For pairs (j, l) of attributes an array (k_j, k_l) of raw estimates that sum to 1.
+    weights : dict, optional
+        For (j, l) how much the marginal of j in the table of j and l counts, and for (l, j) that of l; in proportion
+        to the inverse of its variance. If not given, each cell of each table has the same noise, independently: then
+        the weight is one over the number of cells that are added up, and this is the least squares solution.
+
+    Returns
+    -------
+    tables : dict
+        The corrected tables: linear in the given ones, so unbiased if these are, and maybe negative.
+    marginals : dict
+        For each attribute its marginal, shape (k_j,).
+
+    Notes
+    -----
+    A table is the sum of its mean, a row effect, a column effect and an interaction, all orthogonal; agreement
+    concerns the row and column effects only. So each attribute's marginals are averaged, and each table takes up the
+    difference spread evenly over the other attribute's values (Qardaji, Yang and Li, 2014, for equal weights).
+    """
+    tables = _check_pairs(tables)
+    tables_and_turned = tables | {(b, a): table.T for (a, b), table in tables.items()}
+    sums, totals = {}, {}
+    for (j, other), table in tables_and_turned.items():
+        weight = 1 / table.shape[1] if weights is None else _check_weight(weights, (j, other))
+        sums[j] = sums.get(j, 0) + weight * table.sum(axis=1)
+        totals[j] = totals.get(j, 0) + weight
+    marginals = {j: sums[j] / totals[j] for j in sorted(sums)}
+    corrected = {}
+    for (j, other), table in tables.items():
+        rows, columns = marginals[j] - table.sum(axis=1), marginals[other] - table.sum(axis=0)
+        corrected[j, other] = table + rows[:, None] / table.shape[1] + columns / table.shape[0]
+    return corrected, marginals
+
+
+def repair_pairs(tables, weights=None):
+    """Return pair tables of probabilities that agree on every marginal: `agree`, then the nearest non-negative ones.
+
+    The marginals are projected first, then each table onto those with these marginals, so that agreement stays.
+    """
+    corrected, marginals = agree(tables, weights)
+    marginals = {j: project_simplex(marginal) for j, marginal in marginals.items()}
+    repaired = {}
+    for (j, other), table in corrected.items():
+        found = project_marginals(table, [marginals[j], marginals[other]])
+        if not found.converged:
+            raise ValueError(f"tables must be repaired within {found.passes} passes; {j, other} was off by {found.gap}")
+        repaired[j, other] = found.table
+    return repaired
+
+
+def interaction(table):
+    """Return a two-way table less its row and column effects and mean: what the marginals do not say."""
+    table = _check_table(table, axes=2)
+    return table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ShrunkTable:
+    """A shrunken table, the factor by which its dependence was multiplied, and Stein's estimate of its error."""
+
+    table: np.ndarray
+    factor: float
+    risk: float
+
+
+def shrink_dependence(table, noise):
+    """Return a raw pair table whose dependence is multiplied by a factor that the data choose (Stein's rule).
+
+    Parameters
+    ----------
+    table : array_like, shape (k_1, k_2)
+        Raw estimates that sum to 1. Its marginals are kept.
+    noise : float
+        Variance of the table's `interaction`, summed over all cells.
+
+    Returns
+    -------
+    ShrunkTable
+        The product of the marginals plus factor times the rest; `risk` estimates the expected squared error of the
+        interaction.
+
+    Notes
+    -----
+    With p = (k_1 - 1) (k_2 - 1) directions and a rest of squared length S in `interaction`, the factor is
+    max(0, 1 - a / S) with a = noise (p - 2) / p (James and Stein, 1961); for p of at most 2 it is 1. Noise is taken as
+    normal, alike in all directions, and much larger than that of the product of the marginals.
+    """
+    table = _check_table(table, axes=2)
+    if isinstance(noise, bool) or not isinstance(noise, numbers.Real) or not 0 <= noise < math.inf:
+        raise ValueError(f"noise must be a finite number of at least 0; got {noise!r}")
+    independent = np.outer(table.sum(axis=1), table.sum(axis=0))
+    rest = interaction(table) - interaction(independent)
+    directions = (table.shape[0] - 1) * (table.shape[1] - 1)
+    shrunk, risk = _block(rest, directions, noise / directions)
+    square = float((rest**2).sum())
+    factor = float((shrunk * rest).sum() / square) if square > 0 else 0.0
+    return ShrunkTable(table=independent + shrunk, factor=factor, risk=float(risk))
+
+
+def _along(vector, axis, axes):
+    return vector.reshape([-1 if j == axis else 1 for j in range(axes)])
+
+
+def _marginal(table, axis):
+    return table.sum(axis=tuple(j for j in range(table.ndim) if j != axis))
+
+
+def _levels(rows, targets):
+    """Return for each row the number that makes the positive part of row plus number sum to its target."""
+    descending = -np.sort(-rows, axis=1)
+    levels = (targets[:, None] - np.cumsum(descending, axis=1)) / np.arange(1, rows.shape[1] + 1)
+    support = np.maximum((descending + levels > 0).sum(axis=1), 1)
+    found = np.take_along_axis(levels, support[:, None] - 1, axis=1)[:, 0]
+    return np.where(targets > 0, found, -descending[:, 0])
+
+
+def _check_table(table, axes=None):
+    table = np.asarray(table)
+    if table.dtype.kind not in "iuf" or table.ndim < 2 or (axes and table.ndim != axes):
+        raise ValueError(f"table must be numbers with {axes or 'at least 2'} axes; got {table.dtype}, {table.shape}")
+    if not np.isfinite(table).all() or min(table.shape) < 2:
+        raise ValueError(f"table must be finite, with at least 2 values an axis; got shape {table.shape}")
+    return table.astype(float)
+
+
+def _check_marginal(marginal, size, j):
+    marginal = np.asarray(marginal, dtype=float)
+    allowed = f"marginals must be {size} numbers of at least 0 that sum to 1 for axis {j}"
+    if marginal.shape != (size,):
+        raise ValueError(f"{allowed}; got shape {marginal.shape}")
+    if not np.isfinite(marginal).all() or marginal.min() < 0 or abs(math.fsum(marginal) - 1) > 1e-9:
+        raise ValueError(f"{allowed}; got least {marginal.min()} and sum {math.fsum(marginal)}")
+    return marginal / math.fsum(marginal)
+
+
+def _check_weight(weights, pair):
+    weight = weights.get(pair)
+    if isinstance(weight, bool) or not isinstance(weight, numbers.Real) or not 0 < weight < math.inf:
+        raise ValueError(f"weights must hold a number above 0 for {pair}; got {weight!r}")
+    return weight
+
+
+def _check_pairs(tables):
+    if not isinstance(tables, dict) or not tables:
+        raise TypeError(f"tables must be a dict from pairs of attributes to tables; got {type(tables).__name__}")
+    found, sizes = {}, {}
+    for pair, table in tables.items():
+        if len(pair) != 2 or pair[0] == pair[1] or pair[::-1] in found:
+            raise ValueError(f"tables must be of two different attributes, each pair once; got {pair}")
+        found[pair] = _check_table(table, axes=2)
+        if abs(found[pair].sum() - 1) > 1e-6:
+            raise ValueError(f"tables must sum to 1; that of {pair} sums to {found[pair].sum()}")
+        for j, size in zip(pair, found[pair].shape, strict=True):
+            if sizes.setdefault(j, size) != size:
+                raise ValueError(f"tables must agree on the number of values of {j}; got {sizes[j]} and {size}")
+    return found

@@ -1,0 +1,75 @@
+"""Products of channels, one for each part of a report, applied one part at a time: the product is never built."""
+
+import numbers
+
+import numpy as np
+
+SMALL = 64
+
+
+class Tensor:
+    """Apply a product of channels, one part at a time; small neighbours are multiplied out."""
+
+    def __init__(self, channels, reports):
+        self.rows = tuple(len(c) if isinstance(c, np.ndarray) else m for c, m in zip(channels, reports, strict=True))
+        self.parts = []
+        for entry, m in zip(channels, reports, strict=True):
+            if not isinstance(entry, np.ndarray) and m <= SMALL:
+                entry = entry * np.eye(m) + (1 - entry) / m
+            last = self.parts[-1] if self.parts else None
+            if not isinstance(entry, np.ndarray):
+                self.parts.append((float(entry), m))
+            elif isinstance(last, np.ndarray) and max(np.multiply(last.shape, entry.shape)) <= SMALL:
+                self.parts[-1] = np.kron(last, entry)
+            else:
+                self.parts.append(entry)
+
+    def forward(self, table):
+        """Return the reports' probabilities, flat, from those of the cells."""
+        return self._apply(table, lambda matrix: matrix)
+
+    def backward(self, values):
+        """Return, for each cell, the mean over its reports of a value for each report, flat."""
+        return self._apply(values, lambda matrix: matrix.T)
+
+    def _apply(self, values, side):
+        for part in self.parts:  # the first axis is used up, and comes back as the last
+            if isinstance(part, tuple):
+                keep, m = part
+                values = values.reshape(m, -1).T
+                values = keep * values + (1 - keep) * values.mean(axis=1, keepdims=True)
+            else:
+                matrix = side(part)
+                values = values.reshape(len(matrix), -1).T @ matrix
+        return values.ravel()
+
+
+def check_counts(counts):
+    """Return counts of reports as floats, or raise an error that names them."""
+    counts = np.asarray(counts)
+    if counts.dtype.kind not in "iuf" or counts.ndim == 0:
+        raise TypeError(f"counts must be an array of numbers, one axis a channel; got {counts.dtype}, {counts.shape}")
+    if not np.isfinite(counts).all() or counts.size == 0 or counts.min() < 0 or not counts.sum() > 0:
+        raise ValueError("counts must be finite, at least 0, and not all 0")
+    return counts.astype(float)
+
+
+def check_channels(channels, reports):
+    """Return a list of channels, one for each size in `reports`: nonsingular matrices, or chances to keep; or raise."""
+    channels = list(channels)
+    if len(channels) != len(reports):
+        raise ValueError(f"channels must be one for each axis of counts, {len(reports)}; got {len(channels)}")
+    for number, (entry, m) in enumerate(zip(channels, reports, strict=True)):
+        if np.ndim(entry) == 0:
+            if isinstance(entry, bool) or not isinstance(entry, numbers.Real) or not 0 < entry <= 1:
+                raise ValueError(f"channels must be matrices, or numbers above 0 up to 1; entry {number} is {entry!r}")
+            continue
+        channels[number] = entry = np.asarray(entry, dtype=float)
+        if entry.ndim != 2 or entry.shape[1] != m:
+            raise ValueError(f"channels must have {m} columns in entry {number}; got shape {entry.shape}")
+        if not np.isfinite(entry).all() or entry.min() < 0:
+            raise ValueError(f"channels must hold probabilities; entry {number} has least {entry.min()}")
+        rank = np.linalg.matrix_rank(entry if entry.shape[1] <= 4 * len(entry) else entry @ entry.T)
+        if rank < len(entry):
+            raise ValueError(f"channels must be nonsingular; entry {number} has rank {rank} of {len(entry)} rows")
+    return channels

@@ -1,0 +1,147 @@
+"""Repairs of joint tables: nearest in truth, agreeing, and shrunk by the right factor."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from ldp_lib import check
+from ldp_lib.consistency import agree, interaction, project_marginals, repair_pairs, shrink_dependence
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (3, 4), (2, 2, 3)])
+def test_no_table_with_these_marginals_is_nearer(shape):
+    rng = np.random.default_rng(1)
+    raw = rng.dirichlet(np.ones(np.prod(shape))).reshape(shape) + rng.normal(0, 0.2, shape)
+    marginals = [rng.dirichlet(np.ones(size)) for size in shape]
+    found = project_marginals(raw, marginals)
+    assert found.converged
+    assert found.table.min() == 0
+    sums = lambda t: [t.sum(axis=tuple(i for i in range(len(shape)) if i != j)) for j in range(len(shape))]  # noqa: E731
+    for got, wanted in zip(sums(found.table), marginals, strict=True):
+        assert np.abs(got - wanted).max() < 1e-8
+    constraint = {
+        "type": "eq",
+        "fun": lambda t: np.concatenate(
+            [a[1:] - b[1:] for a, b in zip(sums(t.reshape(shape)), marginals, strict=True)] + [[t.sum() - 1]]
+        ),
+    }
+    other = minimize(
+        lambda t: ((t - raw.ravel()) ** 2).sum(),
+        np.multiply.outer(marginals[0], np.multiply.outer(*marginals[1:]) if len(shape) == 3 else marginals[1]).ravel(),
+        jac=lambda t: 2 * (t - raw.ravel()),
+        bounds=[(0, 1)] * raw.size,
+        constraints=[constraint],
+        options={"ftol": 1e-14, "maxiter": 500},
+    )
+    assert np.abs(other.x - found.table.ravel()).max() < 1e-5
+
+
+def test_a_zero_in_a_marginal_empties_its_row():
+    found = project_marginals([[0.5, 0.2], [0.3, 0.4]], [[1, 0], [0.25, 0.75]])
+    assert found.converged
+    assert np.allclose(found.table, [[0.25, 0.75], [0, 0]], rtol=0, atol=1e-8)
+
+
+def test_too_few_passes_are_told():
+    rng = np.random.default_rng(2)
+    found = project_marginals(
+        rng.normal(0, 1, (6, 5)), [rng.dirichlet(np.ones(6)), rng.dirichlet(np.ones(5))], max_passes=1
+    )
+    assert not found.converged
+    assert found.gap > 1e-9
+
+
+def raw_tables(rng, k=(2, 3, 4), noise=0.05):
+    tables = {}
+    for j, i in ((0, 1), (0, 2), (1, 2)):
+        table = rng.dirichlet(np.ones(k[j] * k[i])).reshape(k[j], k[i])
+        step = rng.normal(0, noise, table.shape)
+        tables[j, i] = table + step - step.mean()
+    return tables
+
+
+def test_agreement_is_the_least_squares_solution():
+    """Against the projection by a pseudo-inverse, on all cells of all tables at once."""
+    tables = raw_tables(np.random.default_rng(3))
+    corrected, marginals = agree(tables)
+    pairs, sizes = list(tables), {0: 2, 1: 3, 2: 4}
+    starts = np.cumsum([0, *(tables[pair].size for pair in pairs)])
+    rows = []
+    for j in sizes:
+        sums = []
+        for pair, start in zip(pairs, starts, strict=False):
+            if j in pair:
+                for value in range(sizes[j]):
+                    member = np.zeros(tables[pair].shape)
+                    np.moveaxis(member, pair.index(j), 0)[value] = 1
+                    row = np.zeros(starts[-1])
+                    row[start : start + member.size] = member.ravel()
+                    sums.append(row)
+        rows += [a - b for a, b in zip(sums[: sizes[j]], sums[sizes[j] :], strict=True)]
+    rows = np.array(rows)
+    stacked = np.concatenate([tables[pair].ravel() for pair in pairs])
+    wanted = stacked - np.linalg.pinv(rows) @ rows @ stacked
+    assert np.allclose(np.concatenate([corrected[pair].ravel() for pair in pairs]), wanted, rtol=0, atol=1e-12)
+    for (j, i), table in corrected.items():
+        assert np.allclose(table.sum(axis=1), marginals[j], rtol=0, atol=1e-12)
+        assert np.allclose(table.sum(axis=0), marginals[i], rtol=0, atol=1e-12)
+
+
+def test_weights_say_whose_marginal_counts():
+    tables = raw_tables(np.random.default_rng(4))
+    weights = {(j, i): 1.0 for j in range(3) for i in range(3) if j != i}
+    _, marginals = agree(tables, weights | {(0, 1): 1e12})
+    assert np.allclose(marginals[0], tables[0, 1].sum(axis=1), rtol=0, atol=1e-9)
+    assert not np.allclose(marginals[0], tables[0, 2].sum(axis=1), rtol=0, atol=1e-3)
+
+
+def test_repaired_pairs_are_probabilities_that_agree():
+    repaired = repair_pairs(raw_tables(np.random.default_rng(5), noise=0.2))
+    assert min(table.min() for table in repaired.values()) == 0
+    for j, (one, other) in enumerate([((0, 1), (0, 2)), ((0, 1), (1, 2)), ((0, 2), (1, 2))]):
+        sums = [repaired[pair].sum(axis=1 - pair.index(j)) for pair in (one, other)]
+        assert np.allclose(*sums, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.5])
+def test_shrinking_has_the_risk_that_stein_tells(strength):
+    """Noise in the interaction only, so that the theory holds exactly; independence gains most."""
+    rng, shape, sigma = np.random.default_rng(6), (4, 5), 0.01
+    truth = np.full(shape, 1 / 20) + strength * 0.02 * np.outer([1, -1, 1, -1], [1, -1, 0, 1, -1])
+    noise = sigma**2 * 12
+    losses, risks = [], []
+    for _ in range(10_000):
+        step = interaction(rng.normal(0, sigma, shape))
+        found = shrink_dependence(truth + step, noise)
+        losses.append(((found.table - truth) ** 2).sum())
+        risks.append(found.risk)
+    assert check.mean_z(np.array(losses) - risks, 0) < 5
+    assert check.mean_z(np.array(losses) - risks, 0.1 * noise) > 5
+    assert np.mean(losses) < noise * (0.3 if strength == 0 else 1.0)
+
+
+def test_two_by_two_tables_are_not_shrunk():
+    found = shrink_dependence([[0.3, 0.2], [0.1, 0.4]], 0.5)
+    assert found.factor == 1
+    assert np.allclose(found.table, [[0.3, 0.2], [0.1, 0.4]], rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: project_marginals([[0.5, 0.5], [0, 0]], [[0.5, 0.5]]), "marginals must be one for each of 2 axes"),
+        (lambda: project_marginals([[0.5, 0.5], [0, 0]], [[0.5, 0.5], [0.5, 0.6]]), "sum to 1 for axis 1"),
+        (lambda: project_marginals([[0.5, np.nan], [0, 0]], [[0.5, 0.5]] * 2), "table must be finite"),
+        (lambda: agree({(0, 0): np.full((2, 2), 0.25)}), "two different attributes"),
+        (lambda: agree({(0, 1): np.full((2, 2), 0.5)}), "sums to 2.0"),
+        (lambda: agree({(0, 1): np.full((2, 2), 0.25), (1, 2): np.full((3, 2), 1 / 6)}), "number of values of 1"),
+        (
+            lambda: agree({(0, 1): np.full((2, 2), 0.25)}, {(0, 1): 1.0}),
+            r"weights must hold a number above 0 for \(1, 0",
+        ),
+        (lambda: shrink_dependence(np.full((2, 2), 0.25), -1), "noise must be a finite number of at least 0; got -1"),
+    ],
+)
+def test_bad_input(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()

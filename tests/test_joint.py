@@ -1,0 +1,194 @@
+"""Joint tables: the maximum of the likelihood with its certificate, the raw inverse, every kind of report."""
+
+import itertools
+import math
+from functools import reduce
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from ldp_lib import check, joint
+from ldp_lib.clustering import RRClusters
+from ldp_lib.datasets import load_adult
+from ldp_lib.fake_data import RSFD
+from ldp_lib.grr import GRR
+from ldp_lib.population import Population
+from ldp_lib.product import ProductRR, RRIndependent, RRJoint
+from ldp_lib.sampled import AskSome, OneQuestion
+from ldp_lib.splitting import BRR, SPL
+from ldp_lib.tensor import Tensor
+
+
+def symmetric(keep, k):
+    return keep * np.eye(k) + (1 - keep) / k
+
+
+def reports(population, channels, rng):
+    full = reduce(np.kron, channels)
+    cells = zip(population.histogram.ravel(), full, strict=True)
+    drawn = sum(rng.multinomial(n, row / row.sum()) for n, row in cells if n)
+    return drawn.reshape([c.shape[1] for c in channels])
+
+
+@pytest.mark.parametrize("small", [1, 10, 64, 1000])
+def test_the_product_is_the_one_that_is_written_out(small, monkeypatch):
+    monkeypatch.setattr("ldp_lib.tensor.SMALL", small)
+    rng = np.random.default_rng(1)
+    matrices = [rng.dirichlet(np.ones(m), r) for r, m in ((2, 3), (5, 6), (3, 3))]
+    tensor = Tensor([*matrices, 0.3], (3, 6, 3, 11))
+    full = reduce(np.kron, [*matrices, symmetric(0.3, 11)])
+    table, values = rng.random(len(full)), rng.random(full.shape[1])
+    assert tensor.rows == (2, 5, 3, 11)
+    assert np.allclose(tensor.forward(table), table @ full, rtol=1e-10, atol=0)
+    assert np.allclose(tensor.backward(values), full @ values, rtol=1e-10, atol=0)
+
+
+@pytest.mark.parametrize("keep", [0.1, 0.3, 0.9])
+def test_no_other_table_is_likelier_by_more_than_the_gap(keep):
+    population = load_adult().select("relationship", "sex")
+    channels = [symmetric(keep, k) for k in population.k]
+    counts, full = reports(population, channels, np.random.default_rng(1)), reduce(np.kron, channels)
+    found = joint.fit(counts, channels, gap=1e-4)
+    assert found.converged
+    assert found.gap <= 1e-4
+    assert abs(found.table.sum() - 1) < 1e-12
+    likelihood = lambda table: counts.ravel() @ np.log(table @ full)  # noqa: E731
+    assert math.isclose(likelihood(found.table.ravel()), found.log_likelihood, rel_tol=1e-12)
+
+    def loss(free):
+        table = np.exp(free - free.max())
+        table /= table.sum()
+        slope = full @ (counts.ravel() / (table @ full))
+        return -likelihood(table), -table * (slope - table @ slope)
+
+    other = minimize(loss, np.zeros(full.shape[0]), jac=True, options={"gtol": 1e-4, "maxiter": 2_000})
+    assert -other.fun <= found.log_likelihood + found.gap
+    few = joint.fit(counts, channels, gap=1e-4, max_steps=5)
+    assert not few.converged
+    assert "not converged" in few.message
+    assert found.log_likelihood - few.log_likelihood <= few.gap
+    assert few.gap > 1e-4
+
+
+def test_more_steps_never_lower_the_likelihood():
+    population = load_adult().select("relationship", "race")
+    channels = [symmetric(0.1, k) for k in population.k]
+    counts = reports(population, channels, np.random.default_rng(2))
+    found = [joint.fit(counts, channels, gap=1e-3, max_steps=steps).log_likelihood for steps in range(1, 200, 7)]
+    assert np.diff(found).min() >= -1e-12 * abs(found[0])
+
+
+def test_inside_the_simplex_the_maximum_is_the_raw_inverse():
+    """Where the raw estimate is positive it fits the reports' shares perfectly, which nothing can beat."""
+    counts = np.array([[300, 250, 240], [260, 320, 270]])
+    raw = joint.invert(counts, [0.5, symmetric(0.6, 3)])
+    assert raw.min() > 0
+    found = joint.fit(counts, [symmetric(0.5, 2), 0.6], gap=1e-10)
+    assert np.abs(found.table - raw).max() < 1e-5
+    full = np.kron(symmetric(0.5, 2), symmetric(0.6, 3))
+    assert np.allclose(raw.ravel() @ full, counts.ravel() / counts.sum(), rtol=0, atol=1e-15)
+
+
+def test_repairs_on_the_same_reports():
+    """Relationship and race at a keep chance of .1: converged EM errs less than the raw inverse, by a factor."""
+    population = load_adult().select("relationship", "race")
+    channels, rng = [symmetric(0.1, k) for k in population.k], np.random.default_rng(3)
+    squares = []
+    for _ in range(20):
+        counts = reports(population, channels, rng)
+        tables = joint.invert(counts, channels), joint.fit(counts, channels).table
+        squares.append([((table - population.joint) ** 2).sum() for table in tables])
+    raw, fitted = np.array(squares).T
+    lengths = [((1 - (1 - 0.1) / k) ** 2 + (k - 1) * ((1 - 0.1) / k) ** 2) / 0.01 for k in population.k]
+    assert check.mean_z(raw, (math.prod(lengths) - 1) / population.n) < 5  # the exact total variance
+    assert check.mean_z(fitted / raw.mean(), 1 / 4) > 5
+    assert fitted.mean() < raw.mean() / 4
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        RRIndependent(k=(2, 3, 2), epsilon=3.0),
+        RRJoint(k=(2, 3, 2), epsilon=2.0),
+        RRClusters(k=(2, 3, 2), epsilon=3.0, clusters=((2, 0), (1,))),
+        ProductRR(k=(2, 3, 2), clusters=((2, 0), (1,)), channels=(symmetric(0.7, 4), 1.0)),
+        SPL(k=(2, 3, 2), epsilon=4.0),
+        BRR(k=(2, 3, 2), epsilon=5.0),
+        AskSome(k=(2, 3, 2), epsilon=2.0, m=2),
+        OneQuestion(k=(2, 3), epsilon=2.0),
+        RSFD(k=(2, 3, 2), epsilon=2.0),
+        GRR(k=5, epsilon=1.0),
+    ],
+    ids=lambda m: type(m).__name__,
+)
+def test_every_mechanism_with_a_channel(mechanism):
+    """Parts of the reports give the same table as whole records, and with many users the true one."""
+    rng = np.random.default_rng(4)
+    k = mechanism.k if isinstance(mechanism.k, tuple) else (mechanism.k,)
+    truth = Population.from_counts(rng.multinomial(300_000, rng.dirichlet(np.full(math.prod(k), 3.0))).reshape(k))
+    y = mechanism.perturb(truth.users(), rng=rng)
+    if isinstance(mechanism, OneQuestion):
+        with pytest.raises(ValueError, match="nonsingular"):
+            joint.estimate(mechanism, y)
+        return
+    if isinstance(mechanism, RSFD):
+        with pytest.raises(ValueError, match="nonsingular"):
+            joint.estimate(mechanism, y)
+        return
+    if isinstance(mechanism, AskSome):
+        with pytest.raises(ValueError, match="nonsingular"):
+            joint.estimate(mechanism, y)  # pairs say nothing of three
+        return
+    chosen = (1,) if len(k) == 2 else (2, 1) if len(k) > 1 else (0,)
+    found = joint.estimate(mechanism, y, *chosen)
+    wanted = truth.select(*chosen).joint
+    assert found.converged
+    assert found.table.shape == wanted.shape
+    assert np.abs(found.table - wanted).max() < 0.03
+    assert np.abs(found.table - wanted[::-1]).max() > 0.03
+
+
+def test_columns_are_found_for_every_kind_of_report():
+    for mechanism in (AskSome(k=(3, 2), epsilon=1.0, m=2), BRR(k=(3, 2), epsilon=1.0), GRR(k=3, epsilon=1.0)):
+        every = mechanism.outcomes() if hasattr(mechanism, "outcomes") else mechanism.reports()
+        order = np.random.default_rng(1).permutation(len(every))
+        assert (joint._columns(every, every[order]) == order).all()
+    with pytest.raises(ValueError, match="some record can give"):
+        joint._columns(np.array([[0, 1], [1, 0]], np.uint8), np.array([[1, 1]]))
+    with pytest.raises(ValueError, match="some record can give"):
+        joint._columns(np.array([[0, 1], [1, 0]], np.uint8), np.array([[256, 1]]))
+
+
+GOOD = {"counts": np.array([[5, 2], [1, 3]]), "channels": [0.5, 0.5]}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "says"),
+    [
+        ({"counts": [[1, -1], [1, 1]]}, ValueError, "counts must be finite, at least 0"),
+        ({"counts": [[0, 0], [0, 0]]}, ValueError, "not all 0"),
+        ({"counts": [["a", "b"], ["c", "d"]]}, TypeError, "counts must be an array of numbers"),
+        ({"channels": [0.5]}, ValueError, "one for each axis of counts, 2; got 1"),
+        ({"channels": [0.5, 0.0]}, ValueError, "entry 1 is 0.0"),
+        ({"channels": [0.5, np.full((2, 2), 0.5)]}, ValueError, "entry 1 has rank 1 of 2 rows"),
+        ({"channels": [0.5, np.eye(3)]}, ValueError, "2 columns in entry 1"),
+        ({"channels": [0.5, [[1.5, -0.5], [0, 1]]]}, ValueError, "entry 1 has least -0.5"),
+        ({"channels": [0.5, [[1.0, 0.0]]]}, ValueError, "no record can give; got some for"),
+        ({"start": [[1, 0], [1, 1]]}, ValueError, "start must be positive"),
+        ({"gap": 0}, ValueError, "gap must be a number above 0; got 0"),
+        ({"max_steps": -1}, ValueError, "max_steps must be a number above 0; got -1"),
+    ],
+)
+def test_bad_input(wrong, error, says):
+    with pytest.raises(error, match=says):
+        joint.fit(**{**GOOD, **wrong})
+
+
+def test_bad_input_of_the_inverse_and_of_attributes():
+    with pytest.raises(ValueError, match="square to be inverted; entry 0"):
+        joint.invert([3, 4, 5], [np.array([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]])])
+    mechanism = SPL(k=(2, 2), epsilon=1.0)
+    for wrong in itertools.chain([(0, 0), (2,), (-1,)]):
+        with pytest.raises(ValueError, match="attributes must be distinct numbers from 0 to 1"):
+            joint.estimate(mechanism, np.zeros((2, 2), int), *wrong)
