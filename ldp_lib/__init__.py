@@ -4,6 +4,7 @@ For research and teaching. Coins come from NumPy's generators, which are fast an
 secure: somebody who sees enough of their output can predict the rest. Do not protect real people's data with them.
 """
 
+from ldp_lib.catalogue import MECHANISMS
 from ldp_lib.clustering import RRClusters
 from ldp_lib.compare import total_error
 from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase
@@ -13,7 +14,7 @@ from ldp_lib.hashing import OLH
 from ldp_lib.inputs import NoExactMoments
 from ldp_lib.jrr import JRR, KJRR, JointUnary, ServerProtocol, ShuffleProtocol, SignedRR
 from ldp_lib.mechanism import Mechanism, check_mechanism
-from ldp_lib.planner import estimate_interval, required_users
+from ldp_lib.planner import estimate_interval, recommend, required_users
 from ldp_lib.plurality import Plurality
 from ldp_lib.population import Population
 from ldp_lib.product import ProductRR, RRIndependent, RRJoint
@@ -25,40 +26,6 @@ from ldp_lib.two_phase import TwoPhaseRSRFD
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
 __version__ = "0.1.0"
-MECHANISMS = [
-    RR,
-    GRR,
-    SUE,
-    OUE,
-    UnaryEncoding,
-    OLH,
-    SubsetSelection,
-    JRR,
-    KJRR,
-    SignedRR,
-    ServerProtocol,
-    ShuffleProtocol,
-    JointUnary,
-    OneQuestion,
-    AskSome,
-    SPL,
-    BRR,
-    MRR,
-    OBRR,
-    OMRR,
-    SecondPhase,
-    CorrRR,
-    CondRR,
-    RSFD,
-    RSRFD,
-    TwoPhaseRSRFD,
-    Plurality,
-    RRIndependent,
-    RRJoint,
-    RRClusters,
-    ProductRR,
-]
-"""Every mechanism: those of one attribute, then those of several."""
 
 __all__ = [
     "BRR",
@@ -99,6 +66,7 @@ __all__ = [
     "UnaryEncoding",
     "check_mechanism",
     "estimate_interval",
+    "recommend",
     "required_users",
     "total_error",
 ]

@@ -1,13 +1,119 @@
 """How sure an estimate is, and how many users it takes: from exact variances at the estimated frequencies."""
 
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
 import numpy as np
 from scipy.stats import norm
 
-from ldp_lib.inputs import require_share
-from ldp_lib.population import Population
+from ldp_lib.catalogue import MECHANISMS
+from ldp_lib.compare import total_error
+from ldp_lib.inputs import check_domain, require, require_share
+from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.postprocess import project_simplex
 
 MOST_USERS = 10**15
+
+
+WANTS = ("frequencies", "records")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommendation:
+    """The best mechanism for a survey, and the second best.
+
+    Attributes
+    ----------
+    mechanism, runner_up : Mechanism
+        `runner_up` is None if there is no other.
+    error, runner_up_error : float
+        Total mean squared error, summed over all values of all attributes.
+    points : float
+        Root mean squared error of one frequency, in percentage points.
+    why : str
+        One sentence.
+    """
+
+    mechanism: Any
+    error: float
+    points: float
+    runner_up: Any
+    runner_up_error: float
+    why: str
+
+
+def recommend(*, k, epsilon, n, wants="frequencies"):
+    """Return the mechanism with the least exact error for a survey, before anybody is asked.
+
+    Parameters
+    ----------
+    k : int or sequence of d ints
+        Domain size of one attribute, or of each of several.
+    epsilon : float
+        Privacy budget of one user's whole report.
+    n : int
+        Number of users, at least 1.
+    wants : {"frequencies", "records"}
+        What is wanted: the frequencies of each attribute, or reports that are whole records, from which estimates of
+        the joint table follow too.
+
+    Returns
+    -------
+    Recommendation
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong type or out of range.
+
+    Notes
+    -----
+    Compared are all unbiased mechanisms of the library with exact moments whose users need nobody but the collector
+    (so not `jrr`, which needs somebody who deals secrets), built from the domain and the budget alone, for users whose
+    values are spread evenly. Mechanisms equal to within rounding count as one; the first of the list is taken.
+    """
+    require(epsilon=epsilon)
+    sizes = check_domain(k)
+    k = sizes[0] if isinstance(k, Integral) else sizes
+    if isinstance(n, (bool, np.bool_)) or not isinstance(n, Integral) or n < 1:
+        raise ValueError(f"n must be an integer of at least 1; got {n!r}")
+    if wants not in WANTS:
+        raise ValueError(f"wants must be one of {WANTS}; got {wants!r}")
+    even, uneven = (
+        plug_in_population([weight ** np.arange(size) / (weight ** np.arange(size)).sum() for size in sizes], n)
+        for weight in (1.0, 0.5)
+    )
+    rows = []
+    for family in MECHANISMS:
+        if family.serves(k) and not family.__module__.startswith("ldp_lib.jrr"):
+            mechanism = family(k=k, epsilon=epsilon)
+            if _fits(mechanism, uneven, wants):
+                rows.append((total_error(mechanism, even), mechanism))
+    least = min(error for error, _ in rows)
+    first = next(row for row in rows if row[0] <= least * (1 + 1e-9))
+    others = [row for row in rows if row[0] > first[0] * (1 + 1e-9)]
+    second = min(others, key=lambda row: row[0]) if others else (np.inf, None)
+    name, gain = type(first[1]).__name__, second[0] / first[0]
+    why = f"{name} has the least exact error of {len(rows)} mechanisms at this budget"
+    if others:
+        why += f"; {type(second[1]).__name__}, the next, has {gain:.3g} times its error"
+    return Recommendation(
+        mechanism=first[1],
+        error=first[0],
+        points=100 * float(np.sqrt(first[0] / sum(sizes))),
+        runner_up=second[1],
+        runner_up_error=second[0],
+        why=why + ".",
+    )
+
+
+def _fits(mechanism, uneven, wants):
+    if not mechanism.has_exact_moments or (wants == "records" and not hasattr(mechanism, "simulate_tables")):
+        return False
+    means = mechanism.mean(uneven)
+    pairs = zip(means if isinstance(means, list) else [means], marginal_frequencies(uneven), strict=True)
+    return all(np.allclose(mean, f, rtol=0, atol=1e-9) for mean, f in pairs)
 
 
 def standard_errors(mechanism, estimate, n):

@@ -98,3 +98,47 @@ def test_bad_plans_are_refused():
         planner.required_users(mechanism, 0.1, confidence=1.0)
     with pytest.raises(ValueError, match="margin must be reachable"):
         planner.required_users(GRR(k=2, epsilon=1e-6), 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "best"),
+    [
+        (2, 1.0, "RR"),
+        (9, 1.0, "SubsetSelection"),
+        ((9, 16, 7, 15, 6, 5, 2, 2), 1.0, "OneQuestion"),
+        ((4, 4, 4, 4), 0.5, "OneQuestion"),
+        ((2,) * 10, 8.0, "AskSome"),
+    ],
+)
+def test_the_recommendation_has_the_least_error_of_all_that_fit(k, epsilon, best):
+    found = planner.recommend(k=k, epsilon=epsilon, n=10_000)
+    assert type(found.mechanism).__name__ == best
+    assert found.mechanism.k == k
+    assert found.mechanism.epsilon == epsilon
+    assert found.error < found.runner_up_error
+    assert type(found.runner_up).__name__ in found.why
+    sizes = k if isinstance(k, tuple) else (k,)
+    even = planner.plug_in_population([np.full(size, 1 / size) for size in sizes], 10_000)
+    assert found.error == pytest.approx(flat(found.mechanism.variance(even)).sum(), rel=1e-12)
+    assert found.points == pytest.approx(100 * np.sqrt(found.error / sum(sizes)))
+
+
+def test_biased_mechanisms_and_those_that_need_a_dealer_are_not_recommended():
+    square = planner.recommend(k=(3, 3), epsilon=0.5, n=1_000)  # Corr-RR's copies have less variance, and a bias
+    assert type(square.mechanism).__name__ == "OneQuestion"
+    assert "SignedRR" not in planner.recommend(k=2, epsilon=0.5, n=1_000).why
+
+
+def test_whole_records_are_recommended_where_they_are_wanted():
+    small = planner.recommend(k=(2, 3), epsilon=4.0, n=1_000, wants="records")
+    assert type(small.mechanism).__name__ == "RRJoint"
+    assert small.error > planner.recommend(k=(2, 3), epsilon=4.0, n=1_000).error * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [({"n": 0}, "n must be"), ({"n": 1.5}, "n must be"), ({"wants": "all"}, "wants must be"), ({"k": 1}, "k must be")],
+)
+def test_unfit_wishes_are_refused(change, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        planner.recommend(**({"k": 3, "epsilon": 1.0, "n": 10} | change))
