@@ -2,10 +2,12 @@
 
 import ast
 import hashlib
+import itertools
 import json
 import re
 from pathlib import Path
 
+import draw_claims
 import numpy as np
 import pytest
 import sympy as sp
@@ -47,6 +49,54 @@ def uses_in(source, place):
     return uses, problems
 
 
+def library_names(trees):
+    """Return the names that the sources import from the library, less those that only measure."""
+    imports = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    names = {a.asname or a.name for i in imports if (i.module or "").startswith("ldp_lib") for a in i.names}
+    return names - {"channel", "channels", "check", "claim", "claims"}
+
+
+def pairs_in(evidence):
+    """Return the pairs of expressions that evidence holds equal: by ==, by a difference, or to rounding."""
+    pairs = []
+    for node in ast.walk(evidence):
+        if isinstance(node, ast.Compare) and all(isinstance(op, (ast.Eq, ast.Is)) for op in node.ops):
+            pairs += itertools.pairwise([node.left, *node.comparators])
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub):
+            pairs.append((node.left, node.right))
+        elif isinstance(node, ast.Call) and re.search(r"(isclose|allclose|array_equal)$", ast.unparse(node.func)):
+            pairs += [tuple(node.args[:2])] if len(node.args) >= 2 else []
+    return pairs
+
+
+def empty_evidence(sources, place):
+    """Return what cannot fail in the evidence of all claims of one notebook or module.
+
+    A literal, two sides with the same text, or the same function of the library called on both sides. (What is hidden
+    behind names is for a reader: `draw_claims.py` draws claims for one.)
+    """
+    trees, problems = [ast.parse(source) for source in sources], []
+    library = library_names(trees)
+
+    def called(side):
+        calls = [ast.unparse(node.func) for node in ast.walk(side) if isinstance(node, ast.Call)]
+        return {call for call in calls if call.split(".")[0] in library}
+
+    for node in itertools.chain(*map(ast.walk, trees)):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_claim(node.func.value)):
+            continue
+        name = f"{place}: {ast.unparse(node.func)}"
+        for evidence in node.args if node.func.attr != "not_checkable" else []:
+            if isinstance(evidence, ast.Constant):
+                problems.append(f"{name}: the evidence {ast.unparse(evidence)} is a literal")
+            for left, right in pairs_in(evidence):
+                if ast.unparse(left) == ast.unparse(right):
+                    problems.append(f"{name}: {ast.unparse(left)} is compared with itself")
+                elif both := called(left) & called(right):
+                    problems.append(f"{name}: {min(both)} is called on both sides of {ast.unparse(evidence)}")
+    return problems
+
+
 def audit(root, ledger):
     """Return what is wrong with the places under root where the ledger's claims are checked."""
     uses, problems, shown = [], [], {}
@@ -54,6 +104,7 @@ def audit(root, ledger):
         cells = [c for c in json.loads(path.read_text(encoding="utf-8"))["cells"] if c["cell_type"] == "code"]
         html = [o.get("data", {}).get("text/html", "") for c in cells for o in c["outputs"]]
         shown[path.stem] = "".join("".join(part) for part in html)
+        problems += empty_evidence(["".join(cell["source"]) for cell in cells], path.stem)
         for cell in cells:
             found, wrong = uses_in("".join(cell["source"]), path.stem)
             uses += found
@@ -61,7 +112,7 @@ def audit(root, ledger):
     for path in sorted((root / "tests" / "claims").glob("**/*.py")):
         found, wrong = uses_in(path.read_text(encoding="utf-8"), f"tests/claims/{path.stem}")
         uses += found
-        problems += wrong
+        problems += wrong + empty_evidence([path.read_text(encoding="utf-8")], f"tests/claims/{path.stem}")
         if found and not (path.name.startswith("test_") and path.parent == root / "tests" / "claims"):
             problems.append(f"{path.relative_to(root)}: pytest does not run this module as tests/claims/test_*.py")
     for id, verdict, place in uses:
@@ -175,7 +226,7 @@ def book(tmp_path):
     (tmp_path / "notebooks").mkdir()
     (tmp_path / "tests" / "claims").mkdir(parents=True)
     badge = records["a/eq-1"].holds(True)._repr_html_()
-    write_notebook(tmp_path, "one", 'claim("a/eq-1").holds(True)', badge)
+    write_notebook(tmp_path, "one", 'claim("a/eq-1").holds(1 < 2)', badge)
     write_module(tmp_path, "test_two", 'def test_it():\n    claim("a/eq-2").refuted(1 != 2)\n')
     return tmp_path, records
 
@@ -196,21 +247,51 @@ def test_the_audit_passes_a_sound_book(book):
 @pytest.mark.parametrize(
     ("source", "problem"),
     [
-        ('claim("a/eq-1").holds(True)', "checked 2 times"),
-        ('claim("a/eq-3").holds(True)', "the ledger says open"),
-        ('claim("a/eq-2").misprint(True)', "checked as misprint, but the ledger says refuted"),
-        ('claim("a/eq-9").holds(True)', "unknown claim a/eq-9"),
-        ('for i in "12":\n    claim("a/eq-" + i).holds(True)', "not a literal"),
+        ('claim("a/eq-1").holds(1 < 2)', "checked 2 times"),
+        ('claim("a/eq-3").holds(1 < 2)', "the ledger says open"),
+        ('claim("a/eq-2").misprint(1 < 2)', "checked as misprint, but the ledger says refuted"),
+        ('claim("a/eq-9").holds(1 < 2)', "unknown claim a/eq-9"),
+        ('for i in "12":\n    claim("a/eq-" + i).holds(1 < 2)', "not a literal"),
         ('c = claim("a/eq-1")', "not followed at once"),
         ('claim("a/eq-1").verdict', "not followed at once"),
-        ('claim("a/eq-1").proved(True)', "not a verdict"),
+        ('claim("a/eq-1").proved(1 < 2)', "not a verdict"),
         ("from ldp_lib.book.claims import claim as c", "another name"),
+        ('claim("a/eq-1").holds(1 < 2, True)', "the evidence True is a literal"),
+        ('claim("a/eq-2").conditional(1 < 2, False)', "the evidence False is a literal"),
+        ('claim("a/eq-1").holds(sum(x) == sum(x))', "sum(x) is compared with itself"),
+        (
+            "from ldp_lib import pure\nclaim('a/eq-1').holds(pure.f(1) == 2 * pure.f(2))",
+            "pure.f is called on both sides",
+        ),
+        ("from ldp_lib import pure\nclaim('a/eq-1').holds(abs(pure.f(1) - pure.f(2)) < 1)", "pure.f is called on both"),
+        (
+            "from ldp_lib import pure\nclaim('a/eq-1').holds(np.isclose(pure.f(1), 2 + pure.f(2)))",
+            "called on both sides",
+        ),
     ],
 )
 @pytest.mark.parametrize("write", [write_notebook, write_module])
 def test_the_audit_finds_a_planted_fault(book, write, source, problem):
     write(book[0], "test_other", source)
     assert any(problem in found for found in audit(*book))
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    ["pure.f(1) == 2", "pure.f(1) < pure.f(2)", "pure.f(1) == derived", "channel.ratio(a) == channel.ratio(b)"],
+)
+def test_evidence_that_can_fail_passes_the_audit(evidence):
+    source = f"from ldp_lib import channel, pure\nclaim('a/eq-1').holds({evidence})"
+    assert empty_evidence([source], "one") == []
+
+
+def test_claims_are_drawn_by_the_seed_and_shown_with_their_check():
+    settled = [id for id, c in ledger().items() if c.verdict != "open"]
+    drawn = draw_claims.draw(settled, 100, seed=1)
+    assert len(set(drawn)) == 100
+    assert drawn == draw_claims.draw(reversed(settled), 100, seed=1) != draw_claims.draw(settled, 100, seed=2)
+    for id in drawn:
+        assert f'claim("{id}")' in draw_claims.check_of(ledger()[id])
 
 
 def test_the_audit_finds_a_claim_checked_nowhere(book):
@@ -233,7 +314,7 @@ def test_the_audit_finds_a_module_that_pytest_does_not_run(book):
 
 
 def test_the_audit_finds_a_missing_badge(book):
-    write_notebook(book[0], "one", 'claim("a/eq-1").holds(True)')
+    write_notebook(book[0], "one", 'claim("a/eq-1").holds(1 < 2)')
     assert any("lack the badge of a/eq-1" in found for found in audit(*book))
 
 
