@@ -141,6 +141,27 @@ def load_corr_rr_bars():
         return pd.read_csv(file)
 
 
+def load_jrr_figures():
+    """Return what Figures 1 to 4 and 6 of the JRR paper (2025) draw, and percentiles of Figure 2, one row a value.
+
+    Columns: panel ("3a", "6a inset"), series, mechanism ("RR", "JRR"), the setting n, share (of users with value 1) and
+    epsilon, x, quantity ("mse", "are", "fraction_below", "are_percentile", "mse_closed_form_stored") and value. Chapter
+    `jrr_figures`.
+    """
+    with (DATA / "jrr_figures.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file)
+
+
+def load_jrr_estimates():
+    """Return mean and variance of the 614 published sets of estimates of n1 behind these figures, with p and rho.
+
+    Columns: figure ("1" for 1 and 2, "6i" for the insets of 6), n, n1, epsilon, mechanism, p, rho, runs, mean and
+    variance.
+    """
+    with (DATA / "jrr_estimates.csv").open(encoding="utf-8") as file:
+        return pd.read_csv(file, dtype={"figure": str})
+
+
 def fetch_adult():
     """Return the path of UCI's adult.data: 32,561 rows of 15 fields separated by ", "; no header, missing is "?"."""
     return _fetch("adult/adult.data")

@@ -348,3 +348,30 @@ def test_the_corr_rr_figures_are_what_was_read(tmp_path):
     build.build_corr_rr_figures(RAW_FOLDER / "published", tmp_path)
     for name in ("figures", "figure2", "figure12"):
         assert (tmp_path / f"corr_rr_{name}.csv").read_bytes() == (datasets.DATA / f"corr_rr_{name}.csv").read_bytes()
+
+
+def test_the_jrr_figures_have_all_their_values_each_with_its_setting():
+    values, runs = datasets.load_jrr_figures(), datasets.load_jrr_estimates()
+    drawn = values[values.quantity != "are_percentile"]
+    assert drawn.quantity.value_counts().to_dict() == {
+        "fraction_below": 384,
+        "mse_closed_form_stored": 348,
+        "mse": 180,
+        "are": 156,
+    }
+    assert len(runs) == 614
+    assert values.notna().all(axis=None)
+    assert runs.notna().all(axis=None)
+    assert set(values.epsilon) == {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0}
+    # Every mean squared error that is drawn is the mean of one stored set.
+    stored = runs[runs.runs == 1_000]
+    stored = (stored.variance * 0.999 + (stored["mean"] - stored.n1) ** 2).to_numpy()
+    shown = values.value[values.quantity == "mse"].to_numpy()
+    assert (np.abs(shown[:, None] / stored - 1).min(axis=1) < 1e-5).all()
+
+
+@needs_raw
+def test_the_jrr_figures_are_what_was_read(tmp_path):
+    build.build_jrr_figures(RAW_FOLDER / "published", tmp_path)
+    for name in ("jrr_figures.csv", "jrr_estimates.csv"):
+        assert (tmp_path / name).read_bytes() == (datasets.DATA / name).read_bytes()

@@ -3,6 +3,7 @@
 python tools/build_data.py adult path/to/census.csv   (or the xai 0.3.0 wheel that holds it)
 python tools/build_data.py corr_rr path/to/folder     (with the artifact's adult.csv, mushroom.csv and clave.csv)
 python tools/build_data.py corr_rr_figures path/to/folder  (with the numbers read from its published figures)
+python tools/build_data.py jrr_figures path/to/folder      (with the numbers of the JRR paper's published runs)
 """
 
 import csv
@@ -44,6 +45,14 @@ FIGURES = {
     "figure2": "4ab1045557b8eccde8fd885b06b659a83eb524f7547af4362a7285b4d2d8781e",
     "figure12": "81de3fdd7d46d5b7855ed1c045ce58370c9f02e49d7c5dd5f488b45310c0e5fc",
 }
+
+
+JRR_FIGURES = {
+    "figures": "5ae38e0da065358bcaed097be879a902196b65e26ad427d9c342967fe478984c",
+    "estimates": "573ce419df376a08046baab3e073a33e06a1c00eab71ddb52c5f69bea7e0a304",
+}
+# Where the published rows give a name: users, and users with value 1.
+JRR_REAL = {"Kosarak": (20000, 659), "Amazon": (10000, 762), "E-commerce": (23486, 19314), "Census": (10000, 9528)}
 
 
 def build_adult(source, folder=HERE):
@@ -98,6 +107,44 @@ def build_corr_rr_figures(source, folder=HERE):
         Path(folder, f"corr_rr_{name}.csv").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
 
 
+def build_jrr_figures(source, folder=HERE):
+    """Write the values that the JRR paper's figures draw, each with its setting, and all stored means and variances."""
+    read = {name: Path(source, f"jrr_{name}.csv").read_bytes() for name in JRR_FIGURES}
+    for name, sha256 in JRR_FIGURES.items():
+        require_sha256(Path(source, f"jrr_{name}.csv"), hashlib.sha256(read[name]).hexdigest(), sha256)
+    tables = {name: list(csv.DictReader(io.StringIO(data.decode()))) for name, data in read.items()}
+    columns = ["n", "n1", "epsilon", "mechanism", "p", "rho", "runs", "mean_estimate_n1", "variance_estimate_n1"]
+    rows = [[jrr_group(row["figure"]), *(row[column] for column in columns)] for row in tables["estimates"]]
+    write_rows(folder, "jrr_estimates.csv", ["figure", *columns[:7], "mean", "variance"], rows)
+    rows = []
+    for row in tables["figures"]:
+        if row["drawn"] == "1" or row["quantity"] == "are_percentile":
+            kept = [row[column] for column in ("panel", "series", "mechanism", "x", "quantity", "value")]
+            n, share, epsilon = jrr_setting(row)
+            rows.append([*kept[:3], f"{n:.0f}", f"{share:g}", f"{epsilon:g}", *kept[3:]])
+    names = ["panel", "series", "mechanism", "n", "share", "epsilon", "x", "quantity", "value"]
+    write_rows(folder, "jrr_figures.csv", names, rows)
+
+
+def jrr_group(figure):
+    """Return the figure's number, 1 for Figures 1 and 2; the insets of Figure 6 are called 6i."""
+    return {"1 and 2": "1", "6 inset": "6i"}.get(figure, figure)
+
+
+def jrr_setting(row):
+    """Return n, the share of users with value 1 and epsilon of one published value of the JRR paper's figures."""
+    number, letter, x = row["panel"][0], "abc"["abcdef".index(row["panel"][1]) % 3], float(row["x"])
+    users = {"a": 10_000, "b": 40_000, "c": 80_000}[letter]
+    budget = {"a": 0.01, "b": 0.1, "c": 1.0}[letter]
+    if number in "12":
+        n, n1 = JRR_REAL[row["series"]]
+        return n, n1 / n, x if number == "1" else budget
+    if number == "6":
+        return users, x, 0.1
+    share = float(row["series"].removeprefix("n1/n="))
+    return (users, share, x) if number == "3" else (x, share, budget)
+
+
 def point_setting(row, x):
     """Return data, d, epsilon, rho as run, rho as stated, share in Phase I, runs and parents of one point, as text."""
     at = {"d": row["d"], "epsilon": row["epsilon"], "rho": row["rho"]}
@@ -144,8 +191,19 @@ def write(folder, name, header, counts):
     Path(folder, name).write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
 
 
+def write_rows(folder, name, header, rows):
+    """Write a header and rows of text."""
+    text = "\n".join(",".join(row) for row in [header, *rows])
+    Path(folder, name).write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
 if __name__ == "__main__":
-    builders = {"adult": build_adult, "corr_rr": build_corr_rr, "corr_rr_figures": build_corr_rr_figures}
+    builders = {
+        "adult": build_adult,
+        "corr_rr": build_corr_rr,
+        "corr_rr_figures": build_corr_rr_figures,
+        "jrr_figures": build_jrr_figures,
+    }
     if len(sys.argv) != 3 or sys.argv[1] not in builders:
         sys.exit(__doc__)
     builders[sys.argv[1]](sys.argv[2])
