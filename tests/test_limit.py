@@ -8,12 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib import channel, grr, limit
+from ldp_lib import OneQuestion, channel, grr, limit
+from ldp_lib.datasets import load_adult
 from ldp_lib.limit import draws
 from ldp_lib.limit.bound import enclose
+from ldp_lib.limit.law import tilt_and_ceiling
 from ldp_lib.limit.table import marginal_rows
 from ldp_lib.limit.uniform import Cells, up_sets
-from ldp_lib.population import Population
+from ldp_lib.population import Population, marginal_frequencies
 
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
 SMALL = [(2,), (3,), (5,), (2, 2), (2, 3), (3, 3), (2, 2, 2), (2, 2, 2, 2)]
@@ -204,6 +206,35 @@ def test_the_program_agrees_with_the_search_over_sets_where_the_population_is_un
         program = limit.least_error(k, epsilon, np.ones(k, dtype=int))
         assert np.isclose(program.error, limit.least_error(k, epsilon).error, rtol=1e-6)
         assert program.error <= limit.least_error(k, epsilon).attained
+
+
+def test_the_bound_for_every_population_is_below_the_limit_of_each():
+    rng = np.random.default_rng(3)
+    for k, epsilon in (((2, 2), 0.5), ((2, 3), 1.0), ((2, 2, 2), 2.0)):
+        e = math.exp(epsilon)
+        bound = sum((size - 1) / math.sqrt(size) for size in k) ** 2 / tilt_and_ceiling(e)[1]
+        for weight in (0.1, 1.0):
+            f = rng.dirichlet(np.full(math.prod(k), weight)).reshape(k)
+            assert bound < limit.least_error(k, epsilon, f).error
+    e = math.e
+    assert math.isclose(1 / tilt_and_ceiling(e)[1], 4 / math.sinh(1) ** 2)
+    assert math.isclose(tilt_and_ceiling(3.0)[1], tilt_and_ceiling(3.0 + 1e-12)[1], rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 1.5, 4.0])
+def test_a_population_of_many_records_gets_a_certified_bound(epsilon):
+    adult = load_adult()
+    found = limit.least_error(adult.k, epsilon, adult)
+    assert limit.check_certificate(found)
+    for change in ({"ceiling": Fraction(99, 100) * found.certificate.ceiling}, {"tilt": Fraction(2)}):
+        broken = dataclasses.replace(found.certificate, **change)
+        honest = dataclasses.replace(broken, error=found.certificate.error * Fraction(100, 99))
+        assert not limit.check_certificate(broken if "tilt" in change else honest)
+    one = OneQuestion(k=adult.k, epsilon=epsilon)
+    truth = marginal_frequencies(adult)
+    drawn = sum(part.sum() for part in one.variance(adult)) * adult.n + sum(1 - (f**2).sum() for f in truth)
+    assert found.error < found.attained <= drawn * (1 + 1e-6)
+    assert drawn < found.attained * 1.02
 
 
 def test_a_population_is_taken_as_it_is_or_as_counts():

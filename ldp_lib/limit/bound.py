@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldp_lib.inputs import check_domain, require
-from ldp_lib.limit import draws, table
+from ldp_lib.inputs import check_domain, check_population, require
+from ldp_lib.limit import draws, law, table
 from ldp_lib.limit.uniform import Cells, mixture, product_set
 from ldp_lib.population import Population
 
@@ -38,7 +38,7 @@ class Limit:
         with values renamed, and a tuple of d sizes stands for a product set with so many values of each attribute.
     weights : tuple of float
         How often a report is (a copy of) each set.
-    certificate : SetCertificate or TableCertificate
+    certificate : SetCertificate, TableCertificate or LawCertificate
         What `check_certificate` checks.
     """
 
@@ -142,8 +142,9 @@ def least_error(k, epsilon, population=None):
     epsilon : float
         Privacy budget of one user's whole report.
     population : Population or array of shape k, optional
-        The joint law from which users are drawn: counts or frequencies of at most 10 possible records. By default every
-        record is equally likely; then the domain may be large.
+        The joint law from which users are drawn: counts or frequencies. By default every record is equally likely. An
+        array has at most 10 records. For a Population with more the bound is one that holds for every population: it
+        and `attained`, the error of one question, agree to cosh(epsilon/2)^2 and to what whole sizes cost.
 
     Returns
     -------
@@ -162,9 +163,13 @@ def least_error(k, epsilon, population=None):
     require(epsilon=epsilon)
     e = enclose(float(epsilon))
     if population is not None:
-        counts = population.histogram if isinstance(population, Population) else np.asarray(population)
-        frequencies = table.check_frequencies(counts, k)
-        certificate, attained, sets, weights = table.solve(k, e, frequencies)
+        if isinstance(population, Population):
+            check_population(population, k)
+        if isinstance(population, Population) and math.prod(k) > table.RECORDS:
+            certificate, attained, sets, weights = law.solve(k, e, population)
+        else:
+            counts = population.histogram if isinstance(population, Population) else np.asarray(population)
+            certificate, attained, sets, weights = table.solve(k, e, table.check_frequencies(counts, k))
     else:
         certificate, attained, sets, weights = at_uniform(k, e)
     error = float(certificate.error)
