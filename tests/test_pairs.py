@@ -1,0 +1,157 @@
+"""Tables of pairs from reports that share a coin: exact moments by enumeration, against the split budget, bad input."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ldp_lib import check
+from ldp_lib.consistency import interaction
+from ldp_lib.datasets import load_adult
+from ldp_lib.population import Population
+from ldp_lib.product import RRIndependent
+from ldp_lib.sampled import AskSome, dealing
+from ldp_lib.sampled.pairs import ask_pairs, gain, interaction_error, pair_tables, pair_variances
+
+
+def stacked(tables):
+    return np.concatenate([table.ravel() for table in tables.values()])
+
+
+@pytest.mark.parametrize(
+    ("k", "sizes", "m"), [((3, 2, 2), (1, 1, 1), 2), ((4, 3, 2), (2, 1, 1), 2), ((3, 2, 2), (2, 1, 1), 3)]
+)
+def test_own_coins_by_enumeration(k, sizes, m):
+    """One user at a time, all reports: the table's mean is the user's cell, and the variance is the stated one."""
+    mechanism = AskSome(k=k, epsilon=1.0, m=m, sizes=sizes, weights=np.ones(math.comb(3, m)), groups=False)
+    chances = mechanism.channel()
+    values = np.array([stacked(pair_tables(mechanism, report[None])) for report in mechanism.outcomes()])
+    for record, law in zip(np.ndindex(*k), chances, strict=True):
+        truth = Population.from_records(np.array([record]), k=k)
+        mean = law @ values
+        wanted = {pair: truth.select(*pair).joint for pair in itertools.combinations(range(3), 2)}
+        assert np.allclose(mean, stacked(wanted), rtol=0, atol=1e-12)
+        variance = law @ (values - mean) ** 2
+        assert np.allclose(variance, stacked(pair_variances(mechanism, truth)), rtol=1e-10, atol=0)
+
+
+@pytest.mark.parametrize("records", [[[0, 0, 0], [2, 1, 1], [2, 1, 0]], [[1, 1, 1]] * 3])
+def test_groups_by_enumeration(records):
+    """Three users, one for each pair: all ways to deal them, and all their reports."""
+    mechanism = AskSome(k=(3, 2, 2), epsilon=1.5, m=2, sizes=(1, 1, 1), weights=(1, 1, 1))
+    outcomes = mechanism.outcomes()
+    rows = np.ravel_multi_index(np.array(records).T, (3, 2, 2))
+    law = mechanism.channel()[rows] * 3  # given the question
+    mean = second = total = 0
+    for dealt in itertools.permutations(range(3)):
+        choices = [np.flatnonzero(outcomes["asked"] == question) for question in dealt]
+        for reports in itertools.product(*choices):
+            chance = math.prod(law[user, report] for user, report in enumerate(reports)) / 6
+            value = stacked(pair_tables(mechanism, outcomes[list(reports)]))
+            total, mean, second = total + chance, mean + chance * value, second + chance * value**2
+    population = Population.from_records(np.array(records), k=(3, 2, 2))
+    assert abs(total - 1) < 1e-12
+    wanted = {pair: population.select(*pair).joint for pair in itertools.combinations(range(3), 2)}
+    assert np.allclose(mean, stacked(wanted), rtol=0, atol=1e-12)
+    stated = stacked(pair_variances(mechanism, population))
+    assert np.allclose(second - mean**2, stated, rtol=1e-9, atol=0)
+    alone = AskSome(k=(3, 2, 2), epsilon=1.5, m=2, sizes=(1, 1, 1), weights=(1, 1, 1), groups=False)
+    assert not np.allclose(stacked(pair_variances(alone, population)), stated, rtol=1e-2, atol=0)
+
+
+def test_groups_of_unequal_sizes_by_simulation():
+    mechanism = AskSome(k=(3, 4, 2), epsilon=2.0, m=2, sizes=(1, 2, 1), weights=(0.5, 0.3, 0.2))
+    rng = np.random.default_rng(1)
+    population = Population.from_counts(rng.multinomial(33, rng.dirichlet(np.ones(24))).reshape(3, 4, 2))
+    x = population.users()
+    runs = np.array([stacked(pair_tables(mechanism, mechanism.perturb(x, rng=rng))) for _ in range(2_000)])
+    truth = {pair: population.select(*pair).joint for pair in itertools.combinations(range(3), 2)}
+    variance = stacked(pair_variances(mechanism, population))
+    assert check.mean_z(runs, stacked(truth)) < 5
+    assert check.variance_z(runs, variance) < 5
+    assert check.variance_z(runs, 1.25 * variance) > 5
+
+
+def test_the_tables_have_the_marginals_of_the_estimate():
+    mechanism = AskSome(k=(3, 4, 2), epsilon=2.0, m=2, weights=(1, 1, 1))
+    rng = np.random.default_rng(2)
+    y = mechanism.perturb(rng.integers(2, size=(500, 3)), rng=rng)
+    marginals = mechanism.estimate(y)
+    for (j, i), table in pair_tables(mechanism, y).items():
+        assert np.allclose(table.sum(axis=1), marginals[j], rtol=0, atol=1e-12)
+        assert np.allclose(table.sum(axis=0), marginals[i], rtol=0, atol=1e-12)
+
+
+def test_one_coin_undoes_the_interaction():
+    """The mean product of two centred indicators, exactly: one chance, two gains."""
+    k, sizes, keep = (4, 3), (2, 1), Fraction(1, 3)
+    for truth, cell in itertools.product(itertools.product(range(4), range(3)), repeat=2):
+        mean = 0
+        for sets in itertools.product(*(itertools.combinations(range(a), s) for a, s in zip(k, sizes, strict=True))):
+            holds = all(t in s for t, s in zip(truth, sets, strict=True))
+            chance = (1 - keep) * Fraction(1, 6 * 3) + (keep * Fraction(1, 3 * 1) if holds else 0)
+            mean += chance * math.prod((v in s) - Fraction(len(s), a) for v, s, a in zip(cell, sets, k, strict=True))
+        told = math.prod(
+            gain(Fraction(a), s) * ((v == t) - Fraction(1, a)) for a, s, v, t in zip(k, sizes, cell, truth, strict=True)
+        )
+        assert mean == keep * told
+
+
+def test_the_interactions_error_for_uniform_users():
+    """Exact variance of the interaction's cells, summed, by enumeration of one uniform user's reports."""
+    mechanism = AskSome(k=(4, 3), epsilon=1.0, m=2, sizes=(2, 1), groups=False)
+    outcomes, law = mechanism.outcomes(), mechanism.channel().mean(axis=0)
+    values = np.array([interaction(pair_tables(mechanism, report[None])[0, 1]).ravel() for report in outcomes])
+    stated = interaction_error((4, 3), (2, 1), mechanism.keep[0])
+    assert math.isclose((law @ values**2).sum(), stated, rel_tol=1e-12)
+
+
+def test_asking_pairs_beats_a_split_budget_on_adult():
+    """Relationship and sex at the budget at which a keep chance of .1 for each of eight attributes is spent."""
+    population = load_adult()
+    budgets = [math.log1p(0.1 * k / 0.9) for k in population.k]
+    asked = AskSome(k=population.k, epsilon=sum(budgets), m=2, sizes=(1,) * 8, weights=np.ones(28))
+    root = math.sqrt(pair_variances(asked, population, [(4, 6)])[4, 6].sum())
+    lengths = [((1 - 0.9 / k) ** 2 + (k - 1) * (0.9 / k) ** 2) / 0.01 for k in (6, 2)]
+    split = math.sqrt((math.prod(lengths) - 1) / population.n)
+    assert RRIndependent(k=population.k, channels=budgets).epsilon == pytest.approx(asked.epsilon)
+    assert root < split / 10
+    y = asked.perturb(population.users(), rng=np.random.default_rng(3))
+    off = pair_tables(asked, y, [(4, 6)])[4, 6] - population.select(4, 6).joint
+    assert (off**2).sum() < 4 * root**2
+
+
+def test_chosen_sizes_and_weights_are_better_than_plain_ones():
+    k, epsilon = (9, 16, 7, 15, 6, 5, 2, 2), 1.0
+    chosen = ask_pairs(k, epsilon)
+    errors = lambda m: [  # noqa: E731
+        interaction_error([k[j] for j in q], [m.sizes[j] for j in q], c) / w
+        for q, c, w in zip(m.questions, m.keep, m.weights, strict=True)
+    ]
+    plain = AskSome(k=k, epsilon=epsilon, m=2, sizes=(1,) * 8, weights=np.ones(28))
+    assert sum(errors(chosen)) < sum(errors(plain)) / 2
+    for weights in (np.ones(28), np.array(chosen.weights) ** 2):
+        assert sum(errors(chosen)) < sum(
+            errors(AskSome(k=k, epsilon=epsilon, m=2, sizes=chosen.sizes, weights=weights))
+        )
+
+
+def test_bad_input():
+    mechanism = AskSome(k=(2, 2, 2), epsilon=1.0, m=2, weights=(0.5, 0.5, 0))
+    y = mechanism.perturb(np.zeros((10, 3), int), rng=np.random.default_rng(1))
+    assert sorted(pair_tables(mechanism, y)) == [(0, 1), (0, 2)]
+    with pytest.raises(ValueError, match=r"weights must be above 0 for a question about both attributes of \(1, 2\)"):
+        pair_tables(mechanism, y, [(1, 2)])
+    with pytest.raises(ValueError, match="numbers j < l from 0 to 2"):
+        pair_tables(mechanism, y, [(1, 0)])
+    with pytest.raises(ValueError, match=r"none for \(0, 2\)"):
+        pair_tables(mechanism, y[y["asked"] == 0])
+    with pytest.raises(ValueError, match=r"of 1, \(0, 1\) may be asked of nobody"):
+        pair_variances(mechanism, Population.from_records(np.zeros((1, 3), int), k=(2, 2, 2)))
+    with pytest.raises(ValueError, match="at least m = 2"):
+        pair_tables(AskSome(k=(2, 2), epsilon=1.0, m=1), y)
+    with pytest.raises(TypeError, match="mechanism must be an AskSome"):
+        pair_tables(RRIndependent(k=(2, 2), epsilon=1.0), y)
+    assert len(dealing.group_sizes(np.array([5.0, 5.0, 0.0]))[0]) == 1
