@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ldp_lib import channel as channels
 from ldp_lib import grr, inputs, pure, sampling
 from ldp_lib.inputs import check_records
 from ldp_lib.population import Population, marginal_frequencies
@@ -52,6 +53,22 @@ class Clustered:
             else:
                 blocks.append((cluster, sizes, keep_probability(c, math.prod(sizes)), None, None))
         return blocks
+
+    @cached_property
+    def _told(self):
+        """For each cluster the exact chance that `perturb` tells the truth on purpose; None for a matrix."""
+        pairs = zip(self.channels, (math.prod(sizes) for _, sizes, *_ in self._blocks), strict=True)
+        return [None if isinstance(c, tuple) else sampling.realised(grr.proved_keep(c, cells)) for c, cells in pairs]
+
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
+        ratio = 1
+        for (_, sizes, *_), told, c in zip(self._blocks, self._told, self.channels, strict=True):
+            if told is None:
+                ratio *= channels.privacy_ratio([sampling.realised_shares(row) for row in c])
+            else:
+                ratio *= 1 + math.prod(sizes) * told / (1 - told)
+        return sampling.proved_epsilon(ratio, self.epsilon)
 
     @property
     def keeps(self) -> list:
@@ -99,10 +116,9 @@ class Clustered:
         inputs.require(rng=rng)
         x = check_records(x, self.k)
         y = np.empty(x.shape, dtype=inputs.small_dtype(max(self.k)), order="F")
-        for cluster, sizes, keep, matrix, _ in self._blocks:
+        for (cluster, sizes, _, matrix, _), told in zip(self._blocks, self._told, strict=True):
             if matrix is None:  # the truth, or a uniform cell: independent uniform values of its attributes
-                tiny = keep < 2**-20  # then 1 - keep would round it
-                noisy = ~sampling.bernoulli(keep, len(x), rng) if tiny else sampling.bernoulli(1 - keep, len(x), rng)
+                noisy = sampling.bernoulli(1 - told, len(x), rng)
                 for j in cluster:
                     truth = x[:, j].astype(y.dtype)
                     y[:, j] = truth + noisy * (rng.integers(self.k[j], size=len(x), dtype=y.dtype) - truth)

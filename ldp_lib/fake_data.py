@@ -171,6 +171,11 @@ class _FakeData:
         inputs.check_cells(1, math.prod(self.k))
         return np.array(list(np.ndindex(*self.k)), inputs.small_dtype(max(self.k)))
 
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: that of the worst sampled attribute."""
+        ratio = max(1 + size * keep / (1 - keep) for size, keep in zip(self.k, self._keep, strict=True))
+        return sampling.proved_epsilon(ratio, self.epsilon)
+
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one row of d reported values a user.
 
@@ -228,10 +233,10 @@ class _FakeData:
 
     @cached_property
     def _keep(self):
-        return [p - q for p, q in (grr.probabilities(math.exp(self.epsilon), size) for size in self.k)]
+        return [sampling.realised(grr.proved_keep(self.epsilon, size)) for size in self.k]
 
     def _draw_reports(self, j, sampled, n, rng):
-        truths = rng.binomial(sampled, self._keep[j])
+        truths = rng.binomial(sampled, float(self._keep[j]))
         total = sampled.sum(axis=1)
         noise = rng.multinomial(total - truths.sum(axis=1), np.full(self.k[j], 1 / self.k[j]))
         return truths + noise + rng.multinomial(n - total, self.priors[j])

@@ -131,10 +131,15 @@ class GRR:
         p, q = self.realised_probabilities
         return float(p), float(q)
 
+    @property
+    def realised_ratio(self) -> Fraction:
+        """Largest ratio of a report's probabilities under two values, exactly: at most exp(epsilon)."""
+        p, q = self.realised_probabilities
+        return p / q
+
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
-        p, q = self.realised_probabilities
-        return sampling.proved_epsilon(p / q, self.epsilon)
+        return sampling.proved_epsilon(self.realised_ratio, self.epsilon)
 
     def channel(self) -> np.ndarray:
         """Return Pr[y | x], shape (k, k)."""

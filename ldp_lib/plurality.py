@@ -124,6 +124,10 @@ class Plurality:
         size = int(self._starts[-1]) + self.k[0]
         return np.arange(size, dtype=inputs.small_dtype(size))
 
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: the most that one answer spends."""
+        return max(grr.GRR(k=size, epsilon=self.epsilon).realised_epsilon() for size in (2, self.k[0]))
+
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user, shape (n,): below k a vote, then d times no, yes, then d times k answers."""
         inputs.require(rng=rng)

@@ -208,14 +208,15 @@ def check_channels(channels, cells):
 
 def check_spent(channels, epsilon=None):
     """Return what the channels spend together if `epsilon` is None, else `epsilon` if they spend no more, or raise."""
-    spent = math.fsum(math.log(channel.privacy_ratio(c)) if isinstance(c, tuple) else c for c in channels)
+    up = 1 + 2.0**-50  # a matrix's budget is rounded up, so that its reports keep it exactly
+    spent = math.fsum(math.log(channel.privacy_ratio(c)) * up if isinstance(c, tuple) else c for c in channels)
     if epsilon is None:
         if 700 < spent < math.inf:
             raise ValueError(f"channels must spend at most 700 together; got {spent}")
         return spent
     if epsilon != math.inf:
         inputs.require(epsilon=epsilon)
-    if spent > epsilon * (1 + 2.0**-50):
+    if spent > epsilon * up**2:
         raise ValueError(f"channels must spend at most epsilon = {epsilon} together; got {spent}")
     return float(epsilon)
 

@@ -137,6 +137,11 @@ def support_counts(histogram, p, q, *, rng, runs):
     return rng.binomial(histogram, p, (runs, histogram.size)) + rng.binomial(others, q, (runs, histogram.size))
 
 
+def coins(chances, rng):
+    """Draw a boolean for each of many 64-bit numbers: True with the number's share of 2**64, exactly."""
+    return _words(chances.size, rng) < chances
+
+
 def draw_sampled(population, *, rng, runs):
     """Return how many users sampled each attribute and hold each value: d arrays of int, shape (runs, k_j).
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ldp_lib import channel as channels
-from ldp_lib import grr, inputs, unary
+from ldp_lib import grr, inputs, sampling, unary
 from ldp_lib.allocation import brr, mrr, obrr, omrr
 from ldp_lib.inputs import check_records
 from ldp_lib.population import Population, marginal_frequencies, marginal_populations
@@ -76,6 +76,10 @@ class _Split:
     def probabilities(self) -> list[tuple[float, float]]:
         """For each attribute p and q, with which a report supports the user's own value, and any other one."""
         return [oracle.probabilities for oracle in self.oracles]
+
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
+        return sampling.proved_epsilon(math.prod(oracle.realised_ratio for oracle in self.oracles), self.epsilon)
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one row a user: the attributes' reports side by side.

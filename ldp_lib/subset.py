@@ -1,12 +1,12 @@
 """Subset selection: report a random set of values, which holds the true one with better odds than any other set.
 
-Of all sets with `size` of the k values, each that holds the user's value is e times as likely as each that does not.
-Generalized randomized response is the case of size 1.
+Of all sets of `size` values, each that holds the user's is e times as likely as each other; size 1 is GRR.
 """
 
 import itertools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import ClassVar
 
@@ -210,6 +210,14 @@ class SubsetSelection:
         """Probabilities p and q that a report holds the user's own value, and any other given one."""
         return probabilities(math.exp(self.epsilon), self.k, self.size)
 
+    @cached_property
+    def _keep(self):
+        return sampling.realised(keep_probability(sampling.exp_below(self.epsilon), Fraction(self.size, self.k)))
+
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
+        return sampling.proved_epsilon(1 + self._keep / (1 - self._keep) * Fraction(self.k, self.size), self.epsilon)
+
     def channel(self) -> np.ndarray:
         """Return Pr[y | x], shape (k, number of sets), the sets in lexicographic order."""
         inputs.check_cells(self.k, math.comb(self.k, self.size))
@@ -237,7 +245,7 @@ class SubsetSelection:
         """
         inputs.require(rng=rng)
         x = inputs.check_values(x, self.k)
-        told = sampling.bernoulli(keep_probability(math.exp(self.epsilon), self.size / self.k), x.size, rng)
+        told = sampling.bernoulli(self._keep, x.size, rng)
         return draw_sets(x, told, self.k, self.size, rng)
 
     def estimate(self, y) -> np.ndarray:
@@ -254,8 +262,7 @@ class SubsetSelection:
         histogram = inputs.check_histogram(population, self.k)
         if population.n > 10**9:
             raise ValueError(f"population must have at most 10**9 users to simulate; got n = {population.n}")
-        keep = keep_probability(math.exp(self.epsilon), self.size / self.k)
-        told = rng.binomial(histogram, keep, (runs, self.k))
+        told = rng.binomial(histogram, float(self._keep), (runs, self.k))
         counts = simulate_counts(told, population.n - told.sum(axis=1), self.size, rng)
         return pure.estimate(counts, population.n, *self.probabilities)
 

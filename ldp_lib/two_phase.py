@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ldp_lib import grr, inputs, postprocess, pure, splitting
-from ldp_lib.fake_data import RSRFD, probabilities
+from ldp_lib.fake_data import RSFD, RSRFD, probabilities
 from ldp_lib.inputs import check_records
 from ldp_lib.population import Population
 
@@ -71,6 +71,10 @@ class TwoPhaseRSRFD:
         """Return the second phase's `RSRFD`, with the priors that the first phase's reports (n1, d) give."""
         priors = [postprocess.clip_normalize(v) for v in self._first.estimate(first)]
         return RSRFD(k=self.k, epsilon=self.epsilon, priors=priors)
+
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: the larger of the two phases'."""
+        return max(self._first.realised_epsilon(), RSFD(k=self.k, epsilon=self.epsilon).realised_epsilon())
 
     def perturb(self, x, *, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""

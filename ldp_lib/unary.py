@@ -118,10 +118,15 @@ class UnaryEncoding:
         p, q = probabilities(sampling.exp_below(self.epsilon), Fraction(self.q))
         return sampling.realised(p), 1 - sampling.realised(1 - q)
 
+    @property
+    def realised_ratio(self) -> Fraction:
+        """Largest ratio of a report's probabilities under two values, exactly: at most exp(epsilon)."""
+        p, q = self.realised_probabilities
+        return p * (1 - q) / (q * (1 - p))
+
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
-        p, q = self.realised_probabilities
-        return sampling.proved_epsilon(p * (1 - q) / (q * (1 - p)), self.epsilon)
+        return sampling.proved_epsilon(self.realised_ratio, self.epsilon)
 
     def channel(self) -> np.ndarray:
         """Return Pr[y | x], shape (k, 2**k); column y has value v's bit at position v, least first."""

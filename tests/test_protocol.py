@@ -77,12 +77,21 @@ UNDER_THE_OLD_CONTRACT = [
     JointHashing(k=4, epsilon=2.0, g=3, rho=1.2),
 ]
 JOINT = [mechanism for mechanism in UNDER_THE_OLD_CONTRACT if not isinstance(mechanism, JointHashing)]
+PAIRED = (KJRR, SignedRR, ServerProtocol, ShuffleProtocol, JointUnary)
 each_mechanism = pytest.mark.parametrize("mechanism", UNDER_THE_OLD_CONTRACT, ids=repr)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_the_whole_contract(mechanism):
     ldp_lib.check_mechanism(mechanism)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_the_coins_spend_epsilon_and_provably_no_more(mechanism):
+    if isinstance(mechanism, PAIRED):  # users' coins hang together: the chapters on JRR treat their privacy
+        assert not hasattr(mechanism, "realised_epsilon")
+    else:
+        assert mechanism.epsilon * (1 - 1e-12) <= mechanism.realised_epsilon() <= mechanism.epsilon
 
 
 def test_every_mechanism_is_listed_and_tested():

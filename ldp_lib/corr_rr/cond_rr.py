@@ -87,6 +87,11 @@ class CondRR:
             found[j, m], found[m, j] = _rows(joint), _rows(joint.swapaxes(1, 2))
         return found
 
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: the larger of the two phases'."""
+        pivots = (grr.GRR(k=size, epsilon=self.epsilon).realised_epsilon() for size in self.k)
+        return max(self._first.realised_epsilon(), *pivots)
+
     def perturb(self, x, *, rng: np.random.Generator) -> tuple:
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
         inputs.require(rng=rng)

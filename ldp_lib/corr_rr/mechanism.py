@@ -2,9 +2,8 @@
 
 Seeam, Zheng and Hu (2025; revised 2026). In the first phase n1 users split their budget (`SPL`); their estimates set
 the reuse probabilities. In the second, each user sends a random pivot through randomized response (GRR) with the whole
-budget; any other attribute copies the pivot's report with probability p_y, else takes another value at random.
-
-`formulas` says what a reuse table is, and `reuse` how it is set.
+budget; any other attribute copies the pivot's report with probability p_y, else takes another value at random. See
+`formulas` for what a reuse table is, and `reuse` for how it is set.
 """
 
 import math
@@ -78,6 +77,10 @@ class SecondPhase:
         size = math.prod(self.k)
         inputs.check_cells(size, size)
         return channel(math.exp(self.epsilon), self.k[0], self.reuse)
+
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: that of the pivot's report."""
+        return grr.GRR(k=self.k[0], epsilon=self.epsilon).realised_epsilon()
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one row of d reported values a user, in the smallest unsigned integer type that holds them."""
@@ -200,6 +203,10 @@ class CorrRR:
         inputs.check_cells(size, 2 * size)
         root, second = math.exp(self.epsilon / len(self.k)), self._second(self.reuse)
         return np.hstack([self.n1 * splitting.channel(root, self.k), (1 - self.n1) * second.channel()])
+
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: the larger of the two phases'."""
+        return max(self._first.realised_epsilon(), self._second(1).realised_epsilon())
 
     def perturb(self, x, *, rng: np.random.Generator) -> tuple:
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""

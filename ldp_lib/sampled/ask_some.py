@@ -3,12 +3,13 @@
 import itertools
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from ldp_lib import inputs, pure, subset
+from ldp_lib import inputs, pure, sampling, subset
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import dealing, formulas
 
@@ -97,6 +98,23 @@ class AskSome:
         """For each question the chance that its sets are drawn to hold the truth, not among all; shape (Q,)."""
         return formulas.keep_probabilities(math.exp(self.epsilon), self.k, self.sizes, self.m)
 
+    @cached_property
+    def _shares(self):
+        """For each question the share of all combinations of its sets that hold the truth."""
+        return [math.prod(Fraction(self.sizes[j], self.k[j]) for j in asked) for asked in self.questions.tolist()]
+
+    @cached_property
+    def _thresholds(self):
+        """`keep` in units of 2**-64, rounded down, so that no report spends more than epsilon."""
+        e = sampling.exp_below(self.epsilon)
+        return np.array([int(subset.keep_probability(e, share) * 2**64) for share in self._shares], np.uint64)
+
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
+        pairs = zip(self._thresholds.tolist(), self._shares, strict=True)
+        ratio = max(1 + Fraction(told, 2**64 - told) / share for told, share in pairs)
+        return sampling.proved_epsilon(ratio, self.epsilon)
+
     def probabilities(self, j) -> tuple:
         """Return p and q of attribute j, and the questions that concern it: three arrays of shape (Q_j,)."""
         concern = np.flatnonzero(formulas.concerns(len(self.k), self.m)[:, j])
@@ -153,7 +171,7 @@ class AskSome:
         x = inputs.check_records(x, self.k)
         y = np.zeros(len(x), self._dtype)
         y["asked"] = dealing.deal(len(x), self.weights, self.groups, rng)
-        told = rng.random(len(x)) < self.keep[y["asked"]]
+        told = sampling.coins(self._thresholds[y["asked"]], rng)
         for j, (k, size) in enumerate(zip(self.k, self.sizes, strict=True)):
             who, place = self._asked(y["asked"], j)
             if who.size:

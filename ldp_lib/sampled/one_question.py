@@ -101,6 +101,10 @@ class OneQuestion:
         width = max(size for _, _, size in self._formats)
         return np.dtype([("asked", inputs.small_dtype(len(self.k))), ("report", np.uint8, (width,))])
 
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: the most that an oracle spends."""
+        return max(part.realised_epsilon() for part in self.oracle)
+
     def channel(self) -> np.ndarray:
         """Return the channel from records in lexicographic order to pairs of attribute and report, as floats."""
         parts = [w * part.channel() for w, part in zip(self.weights, self.oracle, strict=True)]
