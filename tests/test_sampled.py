@@ -168,7 +168,7 @@ def test_one_question_is_asking_one_of_several_and_the_joint_answer_asking_all()
     one = OneQuestion(k=population.k, epsilon=0.4)
     some = AskSome(k=population.k, epsilon=0.4, m=1, sizes=[part.size for part in one.oracle], weights=one.weights)
     assert np.allclose(flat(one.variance(population)), flat(some.variance(population)), rtol=1e-12)
-    joint = RRJoint(k=population.k, channel=2.0)
+    joint = RRJoint(k=population.k, epsilon=2.0)
     everything = AskSome(k=population.k, epsilon=2.0, m=3, sizes=(1, 1, 1))
     assert np.allclose(flat(joint.variance(population)), flat(everything.variance(population)), rtol=1e-9)
 
