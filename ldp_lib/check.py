@@ -61,8 +61,9 @@ def law_z(runs, law):
     if (distance.min(axis=1) > 1e-9 * max(1, np.abs(values).max())).any():
         return float("inf")
     # Pool the rarest values, until the pool is expected five times: a rare cell would drown all others.
-    order, size = np.argsort(probabilities), len(runs)
-    pooled = max(1, int(np.searchsorted(size * np.cumsum(probabilities[order]), 5)) + 1)
+    # Equal ones in their own order: a processor's fast sort has another, and rounding is no reason to come first.
+    order, size = np.argsort(np.round(probabilities, 12), kind="stable"), len(runs)
+    pooled = max(1, int(np.searchsorted(np.round(size * np.cumsum(probabilities[order]), 9), 5)) + 1)
     cell = np.empty(len(values), dtype=int)
     cell[order] = np.maximum(np.arange(len(values)) - pooled + 1, 0)
     chance = np.bincount(cell, weights=probabilities)

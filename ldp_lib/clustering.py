@@ -105,7 +105,8 @@ def cluster_attributes(dependence, k, *, max_cells, min_dependence):
 
     Notes
     -----
-    Domingo-Ferrer and Soria-Comas (2022), Algorithm 1. Chapter `rr_clusters`.
+    Domingo-Ferrer and Soria-Comas (2022), Algorithm 1. Chapter `rr_clusters`. Of pairs of clusters with the same
+    dependence to 12 decimals the first is merged, so that rounding decides nothing.
     """
     k, dependence = check_domain(k), np.asarray(dependence, dtype=float)
     if dependence.shape != (len(k), len(k)) or not np.array_equal(dependence, dependence.T, equal_nan=True):
@@ -124,7 +125,7 @@ def cluster_attributes(dependence, k, *, max_cells, min_dependence):
     clusters = [(j,) for j in range(len(k))]
     while True:
         candidates = [
-            (-dependence[np.ix_(a, b)].max(), a, b)
+            (-dependence[np.ix_(a, b)].max().round(12), a, b)
             for a, b in itertools.combinations(clusters, 2)
             if math.prod(k[j] for j in a + b) <= max_cells
         ]

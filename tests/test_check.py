@@ -52,6 +52,13 @@ def test_rare_values_do_not_drown_the_others():
         check.law_z(tosses[:4], law)
 
 
+def test_the_last_bits_of_a_law_do_not_choose_what_is_pooled():
+    rng = np.random.default_rng(1)
+    runs = rng.integers(60, size=300).astype(float)  # each of 60 values is expected five times, a tie of all
+    laws = [{(v,): (1 + bits * 2.0**-52) / 60 for v, bits in enumerate(rng.integers(-2, 3, 60))} for _ in range(5)]
+    assert len({round(check.law_z(runs, law), 9) for law in laws}) == 1
+
+
 def test_a_fair_coin_is_no_false_alarm():
     tosses = np.random.default_rng(5).integers(2, size=(300, 2_000)).astype(float)
     assert max(check.variance_z(runs, 0.25) for runs in tosses) < 5

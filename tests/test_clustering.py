@@ -148,6 +148,18 @@ def test_clustering_ends_with_a_partition_within_the_cap(data, d):
             assert size * sizes[i] > cap or dependence[np.ix_(a, b)].max() < floor
 
 
+def test_equal_dependences_are_merged_in_order_whatever_the_last_bits():
+    k, rng = (2, 3, 2, 3, 2), np.random.default_rng(1)
+    for _ in range(50):
+        values = rng.integers(1, 4, size=(5, 5)) / 3
+        even = np.triu(values, 1) + np.triu(values, 1).T
+        shaken = even * (1 - rng.integers(0, 3, size=(5, 5)) * 2.0**-52)
+        shaken = np.triu(shaken, 1) + np.triu(shaken, 1).T
+        least = 2 / 3  # itself one of the values
+        found = [clustering.cluster_attributes(m, k, max_cells=12, min_dependence=least) for m in (even, shaken)]
+        assert found[0] == found[1]
+
+
 def test_independent_clusters_multiply_their_tables():
     rng = np.random.default_rng(1)
     one, two = rng.random((2, 3)), rng.random((4, 5))
