@@ -5,19 +5,20 @@ secure: somebody who sees enough of their output can predict the rest. Do not pr
 """
 
 from ldp_lib.catalogue import MECHANISMS
-from ldp_lib.clustering import RRClusters
+from ldp_lib.clustering import RRClusters, cluster_attributes
 from ldp_lib.compare import total_error
 from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.inputs import NoExactMoments
-from ldp_lib.jrr import JRR, KJRR, JointUnary, ServerProtocol, ShuffleProtocol, SignedRR
+from ldp_lib.jrr import JRR, KJRR, JointHashing, JointUnary, ServerProtocol, ShuffleProtocol, SignedRR
 from ldp_lib.mechanism import Mechanism, check_mechanism
 from ldp_lib.planner import estimate_interval, recommend, required_users
 from ldp_lib.plurality import Plurality
 from ldp_lib.population import Population
 from ldp_lib.product import ProductRR, RRIndependent, RRJoint
+from ldp_lib.raking import rake
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, SPL
 from ldp_lib.subset import SubsetSelection
@@ -46,6 +47,7 @@ __all__ = [
     "AskSome",
     "CondRR",
     "CorrRR",
+    "JointHashing",
     "JointUnary",
     "Mechanism",
     "NoExactMoments",
@@ -65,7 +67,9 @@ __all__ = [
     "TwoPhaseRSRFD",
     "UnaryEncoding",
     "check_mechanism",
+    "cluster_attributes",
     "estimate_interval",
+    "rake",
     "recommend",
     "required_users",
     "total_error",

@@ -5,7 +5,7 @@ from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
-from ldp_lib.jrr import JRR, KJRR, JointUnary, ServerProtocol, ShuffleProtocol, SignedRR
+from ldp_lib.jrr import JRR, KJRR, JointHashing, JointUnary, ServerProtocol, ShuffleProtocol, SignedRR
 from ldp_lib.plurality import Plurality
 from ldp_lib.product import ProductRR, RRIndependent, RRJoint
 from ldp_lib.sampled import AskSome, OneQuestion
@@ -28,6 +28,7 @@ MECHANISMS = [
     ServerProtocol,
     ShuffleProtocol,
     JointUnary,
+    JointHashing,
     OneQuestion,
     AskSome,
     SPL,
