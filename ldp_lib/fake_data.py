@@ -236,10 +236,8 @@ class _FakeData:
         return [sampling.realised(grr.proved_keep(self.epsilon, size)) for size in self.k]
 
     def _draw_reports(self, j, sampled, n, rng):
-        truths = rng.binomial(sampled, float(self._keep[j]))
-        total = sampled.sum(axis=1)
-        noise = rng.multinomial(total - truths.sum(axis=1), np.full(self.k[j], 1 / self.k[j]))
-        return truths + noise + rng.multinomial(n - total, self.priors[j])
+        own = sampling.grr_counts(sampled, self._keep[j], rng=rng)
+        return own + rng.multinomial(n - sampled.sum(axis=1), self.priors[j])
 
     def _debias(self, counts, n):
         return [pure.estimate(count, n, *pair) for count, pair in zip(counts, self.probabilities, strict=True)]

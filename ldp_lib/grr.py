@@ -82,6 +82,12 @@ def covariance(f, n, e):
     return (np.diag(f @ rows) - rows.T @ np.diag(f) @ rows) / (n * (p - q) ** 2)
 
 
+def draw_counts(counts, e, *, rng):
+    """Draw how often each value is reported where `counts`, an array of shape (..., k), users hold each value."""
+    p, q = probabilities(e, np.shape(counts)[-1])
+    return sampling.grr_counts(counts, p - q, rng=rng)
+
+
 @dataclass(frozen=True, kw_only=True)
 class GRR:
     """Report the true value with probability p, else a uniform other value.

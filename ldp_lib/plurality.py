@@ -17,7 +17,6 @@ import numpy as np
 
 from ldp_lib import grr, inputs, shrinkage
 from ldp_lib.population import Population
-from ldp_lib.two_phase import grr_counts
 
 
 def law(records, k, one=1):
@@ -169,14 +168,14 @@ class Plurality:
             chosen = rng.binomial(rest, cell / max(self._cells[kind:].sum(), cell)) if cell else 0 * rest
             rest = rest - chosen
             if kind == 0:
-                reports.append(grr_counts(_draw(chosen, chances, rng), e, rng))
+                reports.append(grr.draw_counts(_draw(chosen, chances, rng), e, rng=rng))
             elif kind <= d:
                 agrees = chances[np.arange(len(chances)), population.records[:, kind - 1]]
                 pair = _draw(chosen, np.stack([1 - agrees, agrees], axis=1), rng)
-                reports.append(grr_counts(pair, e, rng))
+                reports.append(grr.draw_counts(pair, e, rng=rng))
             else:
                 held = (chosen @ np.eye(k)[population.records[:, kind - 1 - d]]).astype(np.int64)
-                reports.append(grr_counts(held, e, rng))
+                reports.append(grr.draw_counts(held, e, rng=rng))
         return self._estimate(np.concatenate(reports, axis=1))
 
     def mean(self, population: Population) -> list:

@@ -107,7 +107,7 @@ class TwoPhaseRSRFD:
         for j, sampled in enumerate(held):
             prior, e = postprocess.clip_normalize(first[j]), math.exp(self.epsilon)
             fakes = rng.multinomial(n2 - sampled.sum(axis=1), prior)
-            counts = grr_counts(sampled, e, rng) + fakes
+            counts = grr.draw_counts(sampled, e, rng=rng) + fakes
             support = probabilities(e, self.k[j], len(self.k), prior)
             second.append(pure.estimate(counts, n2, *support))
         return first, second
@@ -218,16 +218,10 @@ def draw_pivots(records, counts, k, rng):
     return picked
 
 
-def grr_counts(histogram, e, rng):
-    """Return counts of the reports of randomized response, from counts of values along the last axis."""
-    size = histogram.shape[-1]
-    p, q = grr.probabilities(e, size)
-    truths = rng.binomial(histogram, p - q)
-    return truths + rng.multinomial((histogram - truths).sum(axis=-1), np.full(size, 1 / size))
-
-
 def simulate_spl(records, counts, k, epsilon, rng):
     """Return `SPL` estimates, d arrays (runs, k_j), for populations given as counts of records (runs, m)."""
     root, n = math.exp(epsilon / len(k)), counts[0].sum()
     histograms = marginal_counts(records, counts, k)
-    return [pure.estimate(grr_counts(h, root, rng), n, *grr.probabilities(root, h.shape[-1])) for h in histograms]
+    return [
+        pure.estimate(grr.draw_counts(h, root, rng=rng), n, *grr.probabilities(root, h.shape[-1])) for h in histograms
+    ]

@@ -134,7 +134,7 @@ class CondRR:
         before = [pure.estimate(count, n1, *grr.probabilities(root, count.shape[1])) for count in singles]
         laws, totals = self.conditionals(pairs), [0] * len(self.k)
         for j, held in enumerate(two_phase.draw_pivots(population.records, rest, self.k, rng)):
-            report = two_phase.grr_counts(held, e, rng)
+            report = grr.draw_counts(held, e, rng=rng)
             for m in range(len(self.k)):
                 drawn = report if m == j else rng.multinomial(report, laws[j, m]).sum(axis=1)
                 totals[m] = totals[m] + drawn
@@ -171,7 +171,7 @@ class CondRR:
         tables = np.zeros((len(chosen), *self.k), dtype=np.int64)
         tables[(slice(None), *records.T)] = chosen
         for axis in range(1, len(self.k) + 1):  # each attribute's coins are its own
-            tables = np.moveaxis(two_phase.grr_counts(np.moveaxis(tables, axis, -1), root, rng), -1, axis)
+            tables = np.moveaxis(grr.draw_counts(np.moveaxis(tables, axis, -1), root, rng=rng), -1, axis)
         return tables
 
     def _second_estimates(self, counts, laws):

@@ -285,7 +285,7 @@ def draw_estimates(held, table, n, epsilon, rng):
     k, e = held[0].shape[-1], math.exp(epsilon)
     totals = [0] * len(held)
     for j, values in enumerate(held):
-        report = two_phase.grr_counts(values, e, rng)
+        report = grr.draw_counts(values, e, rng=rng)
         for m in range(len(held)):
             totals[m] = totals[m] + (report if m == j else _copies(report, table[..., j, m, None], k, rng))
     return [pure.estimate(total, n, *grr.probabilities(e, k)) for total in totals]
