@@ -3,7 +3,7 @@
 PYTHON ?= python3
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 BIN := .venv/bin
-PYTEST = $(BIN)/python -m pytest -q -n $(JOBS)
+PYTEST = $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
 
 # What a notebook's outputs depend on: the library, the ledger, the figures' style and the installed versions.
 LIBRARY := $(shell find ldp_lib tools/execute.py -type f -not -name '*.pyc')

@@ -117,7 +117,7 @@ def run(name, environment, python, arguments, jobs):
     log, start = LOGS / f"{name}.log", time.monotonic()
     one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
     env = os.environ | one | {"PYTHONPATH": str(ROOT)} | environment
-    options = ["-q", "-p", "no:cacheprovider", "-n", str(jobs)]
+    options = ["-q", "-p", "no:cacheprovider", "-n", str(jobs), "--dist", "loadfile"]
     command = [python, "-m", "pytest", *options, *arguments]
     with log.open("w") as out:
         code = subprocess.run(command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT).returncode
