@@ -235,13 +235,20 @@ def test_first_version_bias_and_variance():
     s = printed(k)
     square = s["d0"] ** 2 / 4 + s["d0"] * s["slope"] / 2 * py + s["slope"] ** 2 / 4 * py**2
     claim("corr-rr-v1/app-6.1-bias-sq").holds(is_zero(s["A"] ** 2 - square))
-    # Two independent users: the variance of the debiased share of ones, from all four outcomes.
+    # The variance of the debiased share of ones among independent users, from all outcomes.
     x, gap, q = sp.symbols("x gap q")
-    outcomes = [(one + two, x ** (one + two) * (1 - x) ** (2 - one - two)) for one in (0, 1) for two in (0, 1)]
-    values = [((c * HALF - q) / gap, chance) for c, chance in outcomes]
-    centre = sum(v * chance for v, chance in values)
-    spread = sum((v - centre) ** 2 * chance for v, chance in values)
-    claim("corr-rr-v1/app-6.1-variance").holds(is_zero(spread - x * (1 - x) / (2 * gap**2)))
+
+    def spread(users):
+        outcomes = [
+            (sum(y), x ** sum(y) * (1 - x) ** (users - sum(y))) for y in itertools.product((0, 1), repeat=users)
+        ]
+        values = [((sp.Rational(c, users) - q) / gap, chance) for c, chance in outcomes]
+        centre = sum(v * chance for v, chance in values)
+        return sum((v - centre) ** 2 * chance for v, chance in values)
+
+    claim("corr-rr-v1/app-6.1-variance").holds(
+        *[is_zero(spread(users) - x * (1 - x) / (users * gap**2)) for users in (1, 2, 3, 4)]
+    )
     shown = s["alpha"] + s["beta"] * py
     pieces = s["alpha"] * (1 - s["alpha"]) + s["beta"] * (1 - 2 * s["alpha"]) * py - s["beta"] ** 2 * py**2
     claim("corr-rr-v1/app-6.1-var-expansion").holds(is_zero(shown * (1 - shown) - pieces))
