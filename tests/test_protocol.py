@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import ldp_lib
-from ldp_lib import check
 from ldp_lib.clustering import RRClusters
 from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase
 from ldp_lib.fake_data import RSFD, RSRFD
@@ -50,6 +49,8 @@ MECHANISMS = [
     SignedRR(p=0.6, rho=-0.5),
     JointUnary(k=4, epsilon=1.0, rho=-0.3),
     JointUnary(k=3, epsilon=1.5, q=0.4, rho=-0.25, lean="report"),
+    JointHashing(k=6, epsilon=1.0, rho=-0.8),
+    JointHashing(k=4, epsilon=2.0, g=3, rho=1.2),
     SPL(k=(2, 3, 4), epsilon=2.0),
     BRR(k=(3, 2), epsilon=2.0),
     MRR(k=(4,), epsilon=1.0),
@@ -72,13 +73,7 @@ MECHANISMS = [
     RRClusters(k=(2, 3, 2), clusters=((0, 2), (1,)), epsilons=(1.0, 0.5, 2.0)),
     ProductRR(k=(2, 3, 2), clusters=((2, 1), (0,)), channels=(2.0, [[0.8, 0.2], [0.1, 0.9]])),
 ]
-UNDER_THE_OLD_CONTRACT = [
-    JointHashing(k=6, epsilon=1.0, rho=-0.8),
-    JointHashing(k=4, epsilon=2.0, g=3, rho=1.2),
-]
-JOINT = [mechanism for mechanism in UNDER_THE_OLD_CONTRACT if not isinstance(mechanism, JointHashing)]
-PAIRED = (KJRR, SignedRR, ServerProtocol, ShuffleProtocol, JointUnary)
-each_mechanism = pytest.mark.parametrize("mechanism", UNDER_THE_OLD_CONTRACT, ids=repr)
+PAIRED = (KJRR, SignedRR, ServerProtocol, ShuffleProtocol, JointUnary, JointHashing)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
@@ -105,102 +100,6 @@ def test_parameters_are_given_by_name_and_the_domain_and_the_budget_suffice(cls)
     k = next(k for k in (5, 2, (2, 3, 4), (3, 3)) if cls.serves(k))
     assert cls(k=k, epsilon=1.0).k == k
     assert all(field.kw_only for field in dataclasses.fields(cls))
-
-
-def population_of(mechanism):
-    """A skewed population in which one value, or record, is held by nobody; one record is held by many."""
-    if isinstance(mechanism.k, tuple):
-        counts = np.resize([1, 0, 3, 2, 20], mechanism.k)
-        counts[-1] *= np.arange(mechanism.k[-1]) != 1
-        return Population.from_counts(counts)
-    return Population.from_counts([7, 0, 3, 2, 4, 1][: mechanism.k])
-
-
-def flat(estimate):
-    """The estimate itself, or a list of one array an attribute joined into one."""
-    return np.concatenate(estimate, axis=-1) if isinstance(estimate, list) else estimate
-
-
-def user_level(mechanism, population, rng, runs):
-    x = population.users()
-    return np.array([flat(mechanism.estimate(mechanism.perturb(x, rng=rng))) for _ in range(runs)])
-
-
-@each_mechanism
-def test_simulate_has_the_stated_mean_and_variance(mechanism):
-    population = population_of(mechanism)
-    runs = flat(mechanism.simulate(population, rng=np.random.default_rng(1), runs=20_000))
-    assert check.mean_z(runs, flat(mechanism.mean(population))) < 5
-    assert check.variance_z(runs, flat(mechanism.variance(population))) < 5
-    assert check.variance_z(runs, 1.1 * flat(mechanism.variance(population))) > 5
-
-
-@each_mechanism
-def test_users_reports_have_the_stated_mean_and_variance(mechanism):
-    population = population_of(mechanism)
-    runs = user_level(mechanism, population, np.random.default_rng(2), 6_000)
-    assert check.mean_z(runs, flat(mechanism.mean(population))) < 5
-    assert check.variance_z(runs, flat(mechanism.variance(population))) < 5
-    assert check.variance_z(runs, 1.2 * flat(mechanism.variance(population))) > 5
-    shifted = flat(mechanism.mean(population)) + 0.1 * np.sqrt(flat(mechanism.variance(population)))
-    assert check.mean_z(runs, shifted) > 5
-
-
-@pytest.mark.parametrize("mechanism", JOINT, ids=repr)
-def test_simulate_and_perturb_have_the_same_covariance(mechanism):
-    population = population_of(mechanism)
-    users = user_level(mechanism, population, np.random.default_rng(3), 6_000)
-    runs = flat(mechanism.simulate(population, rng=np.random.default_rng(4), runs=200_000))
-    assert check.covariance_z(users, np.cov(runs.T)) < 5
-    assert check.covariance_z(users, 1.2 * np.cov(runs.T)) > 5
-
-
-@each_mechanism
-def test_the_estimate_is_unbiased(mechanism):
-    population = population_of(mechanism)
-    truth = [population.select(j).frequencies for j in range(population.d)]
-    assert np.array_equal(flat(mechanism.mean(population)), flat(truth))
-
-
-@each_mechanism
-def test_shapes_are_as_documented(mechanism):
-    rng = np.random.default_rng(5)
-    population = population_of(mechanism)
-    estimate = mechanism.estimate(mechanism.perturb(population.users(), rng=rng))
-    for value, runs in (
-        (estimate, ()),
-        (mechanism.variance(population), ()),
-        (mechanism.simulate(population, rng=rng, runs=3), (3,)),
-    ):
-        if isinstance(mechanism.k, tuple):
-            assert [part.shape for part in value] == [(*runs, size) for size in mechanism.k]
-        else:
-            assert value.shape == (*runs, mechanism.k)
-
-
-@each_mechanism
-def test_the_same_generator_gives_the_same_reports(mechanism):
-    x = population_of(mechanism).users()
-    reports = [mechanism.perturb(x, rng=np.random.default_rng(seed)) for seed in (6, 6, 7)]
-    first, again, other = (np.concatenate(y) if isinstance(y, tuple) else y for y in reports)
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
-@each_mechanism
-def test_one_user_is_enough_and_input_is_left_alone(mechanism):
-    x = population_of(mechanism).users()[-1 - getattr(mechanism, "n1", 0) :]  # one in each phase that needs one
-    before = x.copy()
-    estimate = mechanism.estimate(mechanism.perturb(x, rng=np.random.default_rng(8)))
-    assert np.isfinite(flat(estimate)).all()
-    assert np.array_equal(x, before)
-
-
-@each_mechanism
-def test_a_mechanism_is_frozen_and_says_what_it_spends(mechanism):
-    assert mechanism.epsilon > 0
-    with pytest.raises(AttributeError):
-        mechanism.epsilon = 2.0
 
 
 def test_reports_use_the_smallest_integer_type():

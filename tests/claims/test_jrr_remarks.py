@@ -147,7 +147,9 @@ def test_what_can_be_said_of_the_data():
 
 def test_what_is_said_of_other_work():
     claim("jrr/intro-novelty").not_checkable(
-        "A statement about the whole literature. No earlier use is known to us, which proves nothing."
+        "A statement about the whole literature. Correlated noise among contributors is older for sums of numbers, as "
+        "in the correlation-assisted estimation of Imtiaz, Mohammadi and Sarwate (2019). No earlier use for "
+        "frequencies under local privacy is known to us, which proves nothing."
     )
     claim("jrr/sec-6-s1").not_checkable(
         "A survey of other work, most of which is outside the sources of this book. What the paper says of its own "
