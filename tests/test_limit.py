@@ -266,13 +266,25 @@ def test_a_certificate_with_wrong_parts_fails():
     assert not limit.check_certificate(dataclasses.replace(equal, rows=negative))
 
 
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 10.0, 20.0])
+@pytest.mark.parametrize("k", [(2,), (2, 3), (4,) * 4, ADULT])
+def test_very_small_and_large_budgets_are_answered(k, epsilon):
+    found = limit.least_error(k, epsilon)
+    assert limit.check_certificate(found)
+    assert 1 <= found.gap < (1.01 if epsilon < 1 or k == (2,) else np.inf)
+    if k == (2, 3):
+        table = limit.least_error(k, epsilon, np.ones(k))
+        assert limit.check_certificate(table)
+        assert table.gap < 1.001
+
+
 def test_exp_is_enclosed():
-    for epsilon in (1e-3, 0.1, 1.0, 4.0, 20.0, 100.0):
+    for epsilon in (1e-6, 1e-3, 0.1, 1.0, 4.0, 20.0, 100.0):
         low, high = enclose(epsilon)
         assert low < high
         assert low <= Fraction(math.exp(epsilon)) * (1 + Fraction(1, 10**15))
         assert high >= Fraction(math.exp(epsilon)) * (1 - Fraction(1, 10**15))
-        assert high / low < 1 + Fraction(1, 10**10)
+        assert (high - 1) / (low - 1) < 1 + Fraction(1, 10**10)
 
 
 @pytest.mark.parametrize(
@@ -281,6 +293,8 @@ def test_exp_is_enclosed():
         (((1, 2), 1.0), "k must"),
         (((2.5,), 1.0), "k must"),
         (((2, 2), 0.0), "epsilon"),
+        (((2, 2), 1e-7), "epsilon"),
+        (((2, 2), 21.0), "epsilon"),
         (((2, 2), 1.0, np.ones((2, 3))), "population"),
         (((4, 4), 1.0, np.ones((4, 4))), "population"),
         (((2, 2), 1.0, np.zeros((2, 2))), "population"),

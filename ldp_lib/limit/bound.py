@@ -11,6 +11,7 @@ from ldp_lib.limit import draws, law, table
 from ldp_lib.limit.uniform import Cells, mixture, product_set
 from ldp_lib.population import Population
 
+BUDGETS = (1e-6, 20.0)  # beyond them floats do not find what can be proved
 CLOSE = 1.005  # a bound this near to what a mechanism attains is not looked for again
 GRID = 2**30  # denominators of what is rounded
 ABOVE = 1 + Fraction(1, 10**9)  # what rounding may cost
@@ -116,13 +117,14 @@ def check_certificate(certificate):
 
 
 def enclose(epsilon):
-    """Return two Fractions with exp(epsilon) between them, apart by less than one part in 10^12."""
+    """Return two Fractions with exp(epsilon) between them, apart by less than one part in 10^12 of exp(epsilon) - 1."""
     x, term, total, i = Fraction(epsilon), Fraction(1), Fraction(1), 1
-    while term * 10**13 > total or i < 2 * x:
+    places = 14 + max(0, math.ceil(-math.log10(epsilon)))  # of exp(epsilon) - 1
+    while term * 10**places > total or i < 2 * x:
         term *= x / i
         total += term
         i += 1
-    digits = 10 ** max(0, 14 - len(str(int(total))))
+    digits = 10 ** max(0, places - len(str(int(total))))
     return Fraction(math.floor(total * digits), digits), Fraction(math.ceil((total + term) * digits), digits)
 
 
@@ -140,7 +142,7 @@ def least_error(k, epsilon, population=None):
     k : int or sequence of d ints
         Domain sizes, each at least 2.
     epsilon : float
-        Privacy budget of one user's whole report.
+        Privacy budget of one user's whole report, from 1e-6 to 20. Above 5 the bound is loose for large domains.
     population : Population or array of shape k, optional
         The joint law from which users are drawn: counts or frequencies. By default every record is equally likely. An
         array has at most 10 records. For a Population with more the bound is one that holds for every population: it
@@ -161,6 +163,8 @@ def least_error(k, epsilon, population=None):
     """
     k = check_domain(k)
     require(epsilon=epsilon)
+    if not BUDGETS[0] <= epsilon <= BUDGETS[1]:
+        raise ValueError(f"epsilon must be from {BUDGETS[0]} to {BUDGETS[1]} for a limit; got {epsilon!r}")
     e = enclose(float(epsilon))
     if population is not None:
         if isinstance(population, Population):
@@ -237,7 +241,7 @@ def certify(k, e, weights, *, keep=0, rows=()):
     else:
         scale = exact[0] if len(set(k)) == 1 else Fraction(1)
         top = draws.largest(k, t, [draws.row(k, [w / scale for w in exact], b, often) for b, often in rows]) * scale
-    ceiling = Fraction(math.ceil(top * ABOVE * GRID**2), GRID**2)
+    ceiling = Fraction(top) * ABOVE
     gained = sum(root * (size - 1) / size for root, size in zip(roots, k, strict=True))
     return SetCertificate(
         k=k, e=e, roots=roots, keep=keep, rows=tuple(rows), ceiling=ceiling, error=gained**2 / ceiling

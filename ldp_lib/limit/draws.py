@@ -83,7 +83,7 @@ def largest(k, t, rows):
         c0, c1, c2 = (float(c) for c in quadratic(rows[i], m, s))
         turn = (2 * t * c0 - c1) / (2 * c2 - t * c1) if 2 * c2 != t * c1 else 0.0
         for mu in (float(low), float(high), min(max(turn, float(low)), float(high))):
-            top = max(top, t * t * (c0 + mu * (c1 + mu * c2)) / (1 + t * mu) ** 2)
+            top = max(top, (c0 + mu * (c1 + mu * c2)) * (t / (1 + t * mu)) ** 2)
     return top
 
 

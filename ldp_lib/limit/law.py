@@ -69,7 +69,7 @@ def solve(k, e, population):
     """Return a certificate, the error of one question at a population, its sets, and their weights."""
     roots = tuple(Fraction(round(math.sqrt(size) * GRID), GRID) for size in k)
     tilt, ceiling = (Fraction(x) for x in tilt_and_ceiling(e[1]))
-    ceiling = Fraction(math.ceil(ceiling * GRID * GRID * (1 + Fraction(1, 10**9))), GRID * GRID)
+    ceiling *= 1 + Fraction(1, 10**9)
     scale = max(root * root / size for root, size in zip(roots, k, strict=True))
     gained = sum(root * (size - 1) / size for root, size in zip(roots, k, strict=True))
     certificate = LawCertificate(k=k, e=e, roots=roots, tilt=tilt, ceiling=ceiling, error=gained**2 / (ceiling * scale))

@@ -47,7 +47,12 @@ class TableCertificate:
         """Return whether the bound holds, in rational arithmetic: every set of records is tried."""
         size, rows = math.prod(self.k), marginal_rows(self.k)
         shapes = len(self.frequencies) == len(self.prices) == size and len(self.directions) == len(rows)
-        if not shapes or sum(self.frequencies) != 1 or any(len(h) != size or sum(h) for h in self.directions):
+        if (
+            not shapes
+            or min(self.frequencies) < 0
+            or sum(self.frequencies) != 1
+            or any(len(h) != size or sum(h) for h in self.directions)
+        ):
             return False
         scale = math.lcm(*(x.denominator for x in (*self.prices, *self.frequencies, *sum(self.directions, ()))))
         units = np.array([[int(x * scale) for x in row] for row in (self.prices, self.frequencies, *self.directions)])
@@ -57,9 +62,7 @@ class TableCertificate:
         total, t = sum(int(x) for x in units[0]), [x - 1 for x in self.e]
         linear = total * held + scale * priced
         square = priced * held - sum(h * h for h in along)
-        least = [
-            total * scale + t[0] * a + (t[0] if b >= 0 else t[1]) ** 2 * b for a, b in zip(linear, square, strict=True)
-        ]
+        least = [total * scale + t[a < 0] * a + t[b < 0] ** 2 * b for a, b in zip(linear, square, strict=True)]
         gained = sum(h[x] for row, h in zip(rows, self.directions, strict=True) for x in np.flatnonzero(row))
         return min(least) >= 0 and 0 < self.error * sum(self.prices) <= gained**2
 
@@ -154,7 +157,7 @@ def solve(k, e, frequencies):
         exact = [Fraction(round(x * GRID), GRID) for x in h]
         directions.append((*exact[:-1], -sum(exact[:-1])))
     scale = (size / np.abs(along).max()) ** 2 * (1 + 1e-8)
-    price = tuple(Fraction(math.ceil(x * scale * GRID), GRID) for x in price)
+    price = tuple(Fraction(x * scale) for x in price.tolist())
     gained = sum(h[x] for row, h in zip(a, directions, strict=True) for x in np.flatnonzero(row))
     certificate = TableCertificate(
         k=k,

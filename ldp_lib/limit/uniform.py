@@ -90,7 +90,7 @@ class Cells:
         with np.errstate(divide="ignore", invalid="ignore"):
             inside = np.clip(np.nan_to_num((2 * q * n0 - n1 * p) / (2 * n2 * p - n1 * q)), 0, 1)
         tries = np.array([0 * inside, inside, 0 * inside + 1])
-        value = t * t * (n0 + tries * (n1 + tries * n2)) / (p + q * tries) ** 2
+        value = (n0 + tries * (n1 + tries * n2)) * (t / (p + q * tries)) ** 2
         i, s = np.unravel_index(value.argmax(), value.shape)
         u = tries[i, s]
         parts = self.poly[:, :, s] @ np.array([1, u, u * u]) * (t / (p[s] + q[s] * u)) ** 2
