@@ -8,8 +8,9 @@ from functools import cache
 import numpy as np
 import pytest
 
-from ldp_lib import check, corr_rr, datasets, grr, postprocess, splitting, two_phase
+from ldp_lib import check, corr_rr, datasets, grr, splitting
 from ldp_lib.book.claims import claim
+from ldp_lib.book.published import SKEWED, UNIFORM, capped, expected_error, phase_errors
 from ldp_lib.book.sweeps import mse
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.corr_rr.printed import AppendixCorrRR, appendix_table
@@ -19,27 +20,13 @@ from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.splitting import SPL
 from ldp_lib.two_phase import TwoPhaseRSRFD
 
-UNIFORM, SKEWED = (0.25,) * 4, (0.4, 0.3, 0.2, 0.1)
 RIVALS = ("SPL", "RS+FD", "RS+RFD")
 LEARNED = {"exact": CorrRR, "appendix": AppendixCorrRR}
 
 
-def capped(v):
-    """Cut off at 0 and 1, then divide by the sum, as the paper's tables have it for RS+RFD's second phase."""
-    return postprocess.clip_normalize(np.minimum(v, 1))
-
-
-def exact_error(mechanism, people):
-    parts = zip(mechanism.mean(people), mechanism.variance(people), marginal_frequencies(people), strict=True)
-    return float(np.mean([((mean - f) ** 2 + v).mean() for mean, v, f in parts]))
-
-
 def two_phase_error(mechanism, people, rng, runs, second=None):
     """Mean and standard error of the error of the count-weighted estimate."""
-    first, last = mechanism.simulate_phases(people, rng=rng, runs=runs)
-    last = [second(v) for v in last] if second else last
-    found = two_phase.combine(first, last, mechanism.n1, people.n - mechanism.n1)
-    errors = mse(found, marginal_frequencies(people))
+    errors = phase_errors(mechanism, people, rng=rng, runs=runs, second=second)
     return errors.mean(), errors.std() / math.sqrt(runs)
 
 
@@ -57,8 +44,8 @@ def baselines(d, rho, epsilon, marginals, share, tree, runs):
     settings = {"k": people.k, "epsilon": epsilon}
     rsrfd = TwoPhaseRSRFD(**settings, n1=round(share * people.n))
     return {
-        "SPL": (exact_error(SPL(**settings), people), 0.0),
-        "RS+FD": (exact_error(RSFD(**settings), people), 0.0),
+        "SPL": (expected_error(SPL(**settings), people), 0.0),
+        "RS+FD": (expected_error(RSFD(**settings), people), 0.0),
         "RS+RFD": two_phase_error(rsrfd, people, rng, runs, capped),
         "raw": two_phase_error(rsrfd, people, rng, runs),
     }
@@ -118,7 +105,7 @@ def test_the_theorem_on_uniform_attributes_for_more_than_two(d, k, p_y, rho):
     n, n1, epsilon, rng = 300, 100, 2.5, np.random.default_rng(1)
     ours = CorrRR(k=(k,) * d, epsilon=epsilon, n1=n1, reuse=p_y)
     errors = np.array(
-        [exact_error(ours, syn_a(n, d=d, rho=rho, frequencies=(1 / k,) * k, rng=rng)) for _ in range(300)]
+        [expected_error(ours, syn_a(n, d=d, rho=rho, frequencies=(1 / k,) * k, rng=rng)) for _ in range(300)]
     )
     gap1, gap2 = (np.subtract(*grr.probabilities(math.exp(budget), k)) for budget in (epsilon / d, epsilon))
     beyond = [[rho if 0 in (i, j) else rho**2 for i in range(d)] for j in range(d)]
@@ -136,7 +123,7 @@ def test_the_data_set_moves_the_error_of_the_tables_by_less_than_a_tenth_of_a_st
     for n, epsilon, p_y in itertools.product((200, 20_000), (0.1, 0.5), (0.0, 1.0)):
         ours = CorrRR(k=(4, 4), epsilon=epsilon, n1=n // 20, reuse=p_y)
         law = {"d": 2, "rho": 0.1, "frequencies": UNIFORM, "rng": rng}
-        errors = [exact_error(ours, syn_a(n, **law)) for _ in range(50)]
+        errors = [expected_error(ours, syn_a(n, **law)) for _ in range(50)]
         mean, se = two_phase_error(ours, syn_a(n, **law), rng, 1000)
         shares.append(np.std(errors) / mean / (se / mean * math.sqrt(10)))  # of 100 runs
     assert max(shares) < 0.1
