@@ -1,100 +1,87 @@
-"""One attribute, everything public: the ends of all ranges give right numbers or a clear error, never NaN."""
+"""Mechanisms for several attributes at the ends of their ranges: no NaN, no negative variance, no lost coin."""
 
+import itertools
 import math
-import sys
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from ldp_lib import GRR, OLH, OUE, RR, SUE, Population, UnaryEncoding, channel, grr, hashing, pure, unary
+import ldp_lib
+from ldp_lib import allocation, fake_data, product, splitting
+from ldp_lib.inputs import NoExactMoments
+from ldp_lib.population import Population
 
-ENDS = [1e-9, 1e-6, np.nextafter(1e-9, 1), 1.0, 37.0, 50.0, 74.0, 700.0]
-epsilons = st.one_of(st.sampled_from(ENDS), st.floats(-20.7, 6.55).map(math.exp))
-kinds = st.sampled_from([GRR, SUE, OUE, UnaryEncoding, OLH])
-sizes = st.one_of(st.sampled_from([2, 3, 255, 256, 257, 65_535, 65_536, 65_537, 10**6]), st.integers(2, 40))
-
-
-@given(kinds, epsilons, sizes)
-def test_probabilities_are_probabilities_and_the_own_value_has_the_larger(kind, epsilon, k):
-    mechanism = kind(k=k, epsilon=epsilon)
-    p, q = mechanism.probabilities
-    assert 0 < q < p <= 1
-    assert 0 <= mechanism.realised_epsilon() <= epsilon
-
-
-@given(kinds, epsilons, st.integers(2, 6), st.lists(st.integers(0, 3), min_size=6, max_size=6).filter(any))
-def test_moments_and_simulated_estimates_are_finite_at_any_size(kind, epsilon, k, counts):
-    if not any(counts[:k]):
-        counts[0] = 1
-    mechanism, rng = kind(k=k, epsilon=epsilon), np.random.default_rng(1)
-    for scale in (1, 2_000_000_011, 2**48):
-        population = Population.from_counts(np.array(counts[:k]) * scale)
-        variance = mechanism.variance(population)
-        assert (variance >= 0).all()
-        assert np.isfinite(variance).all()
-        assert mechanism.mean(population).sum() == pytest.approx(1, rel=1e-12)
-        runs = mechanism.simulate(population, rng=rng, runs=20)
-        # Twenty draws within 12 standard deviations, or a few people more or less.
-        unit = 12 / (population.n * np.subtract(*mechanism.probabilities))
-        assert (np.abs(runs - mechanism.mean(population)) < 12 * np.sqrt(variance) + unit).all()
+SEVERAL = [
+    ldp_lib.SPL,
+    ldp_lib.BRR,
+    ldp_lib.MRR,
+    ldp_lib.OBRR,
+    ldp_lib.OMRR,
+    ldp_lib.RSFD,
+    ldp_lib.RSRFD,
+    ldp_lib.TwoPhaseRSRFD,
+    ldp_lib.RRIndependent,
+    ldp_lib.RRJoint,
+    ldp_lib.RRClusters,
+    ldp_lib.ProductRR,
+]
+DOMAINS = [(2,), (2, 2), (1_000,), (2, 1_000), (2,) * 12, (3, 2, 500)]
+BUDGETS = [1e-6, np.nextafter(1e-6, 0), 0.1, 1.0, 50.0, 700.0, np.nextafter(700, 0)]
+each_class = pytest.mark.parametrize("cls", SEVERAL, ids=lambda cls: cls.__name__)
 
 
-@given(kinds, epsilons, st.integers(2, 9), st.integers(1, 3))
-def test_a_few_users_reports_give_a_finite_estimate(kind, epsilon, k, n):
-    mechanism, rng = kind(k=k, epsilon=epsilon), np.random.default_rng(2)
-    for dtype in (np.uint8, np.int64, ">i4"):
-        y = mechanism.perturb(np.full(n, k - 1, dtype), rng=rng)
-        assert np.isfinite(mechanism.estimate(y)).all()
-    if k <= 4 and kind is not OLH:
-        ratio = channel.privacy_ratio(mechanism.channel())
-        assert 0 <= math.log(ratio) <= epsilon + 1e-9
+@each_class
+@pytest.mark.parametrize("k", DOMAINS, ids=str)
+def test_estimates_and_variances_are_finite_at_every_budget(cls, k):
+    assert cls.serves(k)
+    ends = np.array([[0] * len(k), [size - 1 for size in k]])
+    for epsilon, n in itertools.product(BUDGETS, (2, 5)):
+        mechanism, rng = cls(k=k, epsilon=epsilon), np.random.default_rng(1)
+        x = ends[np.arange(n) % 2]
+        population = Population.from_records(x, k=k)
+        assert all(np.isfinite(part).all() for part in mechanism.estimate(mechanism.perturb(x, rng=rng)))
+        assert all(np.isfinite(part).all() for part in mechanism.simulate(population, rng=rng, runs=3))
+        try:
+            variances = mechanism.variance(population)
+        except NoExactMoments:
+            continue
+        assert all(np.isfinite(part).all() and (part >= 0).all() for part in variances)
 
 
-def test_large_budgets_report_the_truth():
-    rng, x = np.random.default_rng(3), np.arange(5).repeat(200)
-    assert np.array_equal(GRR(k=5, epsilon=700.0).perturb(x, rng=rng), x)
-    assert np.array_equal(SUE(k=5, epsilon=700.0).perturb(x, rng=rng), np.eye(5, dtype=np.uint8)[x])
-    ones = OUE(k=5, epsilon=700.0).perturb(x, rng=rng)
-    assert not ones[np.eye(5)[x] == 0].any()
-    assert 400 < ones.sum() < 600  # the own bit stays a fair coin
-    buckets = OLH(k=5, epsilon=700.0).perturb(x, rng=rng)
-    assert np.array_equal(buckets["y"], hashing.hash_values(buckets["seed"], x, 2**20))
+@each_class
+def test_budgets_outside_their_range_are_refused_by_name(cls):
+    for epsilon in (0, -1.0, math.nan, math.inf, 1e-10, np.nextafter(700, 701), True, "1", None):
+        with pytest.raises((TypeError, ValueError), match="epsilon must be"):
+            cls(k=(2, 3), epsilon=epsilon)
 
 
-@pytest.mark.parametrize("kind", [GRR, SUE, OUE, UnaryEncoding, OLH])
-@pytest.mark.parametrize(
-    ("k", "epsilon"),
-    [
-        (2**65, 1.0), (2**32 + 1, 1.0), (1, 1.0), (0, 1.0), (-5, 1.0), (3, 0.0), (3, -1.0), (3, np.nextafter(1e-9, 0)),
-        (3, np.nextafter(700, 701)), (3, math.inf), (3, math.nan), (3, 10**400), (3, sys.float_info.min),
-    ],
-)  # fmt: skip
-def test_what_lies_outside_is_refused_by_name(kind, k, epsilon):
-    name = "k" if epsilon == 1.0 else "epsilon"
-    with pytest.raises(ValueError, match=rf"{name} must be .* from .*; got"):
-        kind(k=k, epsilon=epsilon)
+@each_class
+def test_a_large_budget_reports_the_truth(cls):
+    """At 690 a report lies once in exp(86) or less; only sampled attributes and fakes stand between it and the data."""
+    k = (2, 3, 4, 2)
+    x = np.random.default_rng(1).integers(2, size=(50, 4))
+    mechanism = cls(k=k, epsilon=690.0)
+    estimate = mechanism.estimate(mechanism.perturb(x, rng=np.random.default_rng(2)))
+    if cls not in (ldp_lib.RSFD, ldp_lib.RSRFD, ldp_lib.TwoPhaseRSRFD):
+        for j, part in enumerate(estimate):
+            assert np.allclose(part, np.bincount(x[:, j], minlength=k[j]) / 50, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize(("epsilon", "q"), [(1.0, 5e-324), (1e-9, 1 - 2**-53), (1e-9, 1e-40), (700.0, 1 - 2**-53)])
-def test_bits_that_tell_nothing_are_refused(epsilon, q):
-    with pytest.raises(ValueError, match="q must be such that p and q differ in floating point; got"):
-        UnaryEncoding(k=3, epsilon=epsilon, q=q)
+@pytest.mark.parametrize("k", [(2, 10**6), (10**6,), (2,) * 1000], ids=["two sizes", "one attribute", "a thousand"])
+def test_splits_stay_within_the_budget_at_the_ends(k):
+    for split, epsilon in itertools.product(
+        (splitting.brr, splitting.mrr, splitting.obrr, splitting.omrr), (1.1e-6, 1.0, 700.0)
+    ):
+        budgets = split(k, epsilon)
+        assert budgets.min() >= allocation.LEAST
+        assert epsilon * (1 - 1e-9) <= math.fsum(budgets) <= epsilon
 
 
-@given(st.fractions(1, 1000).filter(lambda e: e > 1), st.integers(2, 10**6), st.fractions(0, 1), st.integers(1, 10**12))
-def test_formulas_stay_in_their_ranges_exactly(e, k, f, n):
-    pairs = [grr.probabilities(e, k), unary.oue_probabilities(e), unary.sue_probabilities(e)]
-    pairs += [hashing.probabilities(e, hashing.optimal_g(e)), hashing.probabilities(e, min(k, 2**20))]
-    for p, q in pairs:
-        assert 0 < q < p < 1
-        least = pure.variance(f, n, p, q)
-        assert 0 < least <= pure.iid_variance(f, n, p, q)
-        assert pure.estimate(n * (f * p + (1 - f) * q), n, p, q) == f
-
-
-def test_randomized_response_is_for_two_values():
-    assert RR(epsilon=1.0) == RR(k=2, epsilon=1.0)
-    with pytest.raises(ValueError, match="k must be 2 for randomized response; got 3"):
-        RR(k=3, epsilon=1.0)
+def test_formulas_give_probabilities_and_ratios_of_at_least_one():
+    for e, k, d in itertools.product((1 + 1e-9, math.e, 1e300), (2, 10**6), (1, 2, 100)):
+        for prior in (0.0, 0.5, 1.0):
+            own, other = fake_data.probabilities(e, k, d, prior)
+            assert 0 <= other <= own <= 1
+        assert fake_data.amplified(e, d) >= e * (1 - 1e-12)
+    for epsilon, k in itertools.product((1e-9, 1e-3, 1.0, 700.0), (2, 10**6, 2**60)):
+        assert 0 < product.keep_probability(epsilon, k) <= 1
