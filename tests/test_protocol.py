@@ -13,7 +13,7 @@ from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.jrr import JRR, KJRR, JointHashing, JointUnary, ServerProtocol, ShuffleProtocol, SignedRR
 from ldp_lib.plurality import Plurality
-from ldp_lib.population import Population
+from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.product import ProductRR, RRIndependent, RRJoint
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, SPL
@@ -73,6 +73,7 @@ MECHANISMS = [
     RRClusters(k=(2, 3, 2), clusters=((0, 2), (1,)), epsilons=(1.0, 0.5, 2.0)),
     ProductRR(k=(2, 3, 2), clusters=((2, 1), (0,)), channels=(2.0, [[0.8, 0.2], [0.1, 0.9]])),
 ]
+BIASED = (SecondPhase, CorrRR, Plurality)
 PAIRED = (KJRR, SignedRR, ServerProtocol, ShuffleProtocol, JointUnary, JointHashing)
 
 
@@ -100,6 +101,15 @@ def test_parameters_are_given_by_name_and_the_domain_and_the_budget_suffice(cls)
     k = next(k for k in (5, 2, (2, 3, 4), (3, 3)) if cls.serves(k))
     assert cls(k=k, epsilon=1.0).k == k
     assert all(field.kw_only for field in dataclasses.fields(cls))
+
+
+@pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if m.has_exact_moments], ids=repr)
+def test_the_estimate_is_unbiased_or_known_to_be_biased(mechanism):
+    sizes = mechanism.k if isinstance(mechanism.k, tuple) else (mechanism.k,)
+    population = Population.from_counts(np.resize([1, 0, 3, 2, 20], sizes))
+    mean = mechanism.mean(population)
+    gap = np.abs(np.hstack(mean) - np.hstack(marginal_frequencies(population))).max()
+    assert (gap < 1e-12) != isinstance(mechanism, BIASED)
 
 
 def test_reports_use_the_smallest_integer_type():
