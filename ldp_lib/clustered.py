@@ -165,7 +165,7 @@ class Clustered:
         cells in the subset. Chapter `rr_joint`.
         """
         y, attributes = check_records(y, self.k, "y"), self._check_attributes(attributes)
-        cells = _cells(subset, tuple(self.k[j] for j in attributes))
+        cells = inputs.check_subset(subset, tuple(self.k[j] for j in attributes))
         taken = self._taken(attributes)
         if math.prod(self.k[j] for j in taken) <= 2**22:
             return float(self._table(y, attributes)[tuple(cells.T)].sum())
@@ -285,25 +285,3 @@ class Clustered:
             drawn = sum(rng.multinomial(c, row, runs) for c, row in zip(counts, matrix, strict=True) if c)
             tables = drawn / population.n @ inverse
         return tables.reshape(runs, *sizes)
-
-
-def _cells(subset, sizes):
-    """Return the cells of a subset, one a row, or raise."""
-    allowed = f"subset must be booleans of shape {sizes}, distinct cells of shape (m, {len(sizes)}), or a function"
-    if callable(subset):
-        if math.prod(sizes) > 2**22:
-            raise ValueError(f"subset must list its cells if there are more than 2**22; there are {math.prod(sizes)}")
-        every = np.indices(sizes).reshape(len(sizes), -1).T
-        chosen = np.asarray(subset(every))
-        if chosen.dtype != bool or chosen.shape != every.shape[:1]:
-            raise ValueError(f"subset must give one boolean a row; got {chosen.dtype}, shape {chosen.shape}")
-        return every[chosen]
-    subset = np.asarray(subset)
-    if subset.dtype == bool and subset.shape == sizes:
-        return np.argwhere(subset)
-    if subset.dtype.kind not in "iu" or subset.ndim != 2:
-        raise ValueError(f"{allowed}; got {subset.dtype}, shape {subset.shape}")
-    check_records(subset, sizes, "subset")
-    if len(np.unique(subset, axis=0)) < len(subset):
-        raise ValueError(f"{allowed}; got a cell twice")
-    return subset
