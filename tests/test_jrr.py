@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from ldp_lib import check, jrr
 from ldp_lib.jrr import printed, privacy, protocols
+from ldp_lib.jrr.enumeration import pairings, truth_law
 from ldp_lib.population import Population
 
 BINARY = [
@@ -20,30 +21,6 @@ BINARY = [
     (Fraction(3, 4), Fraction(-1, 5)),
     (Fraction(4, 5), Fraction(9, 10)),
 ]
-
-
-def pairings(users):
-    """All ways to pair the users; one of an odd number stays alone."""
-    if len(users) % 2:
-        return [[(u,), *rest] for u in users for rest in pairings([v for v in users if v != u])]
-    if not users:
-        return [[]]
-    first, *others = users
-    return [[(first, u), *rest] for u in others for rest in pairings([v for v in others if v != u])]
-
-
-def truth_law(n, p, rho):
-    """Probability of every vector of truths, averaged over all pairings."""
-    cells = jrr.table(p, rho)
-    law = dict.fromkeys(itertools.product((0, 1), repeat=n), 0)
-    groups = pairings(list(range(n)))
-    for truths, pairing in itertools.product(law, groups):
-        chance = Fraction(1, len(groups))
-        for pair in pairing:
-            told = [truths[u] for u in pair]
-            chance *= cells[2 - sum(told)] if len(pair) == 2 else (p if told[0] else 1 - p)
-        law[truths] += chance
-    return law
 
 
 @pytest.mark.parametrize(("p", "rho"), BINARY)

@@ -7,6 +7,7 @@ import numpy as np
 import sympy as sp
 
 from ldp_lib.book.claims import claim
+from ldp_lib.jrr.enumeration import pairings
 
 HALF = Fraction(1, 2)
 POINTS = [(Fraction(3, 5), Fraction(-2, 3)), (Fraction(3, 5), Fraction(-1, 2)), (Fraction(3, 4), Fraction(1, 2))]
@@ -31,13 +32,6 @@ def pair_moments(x, p, rho):
     cross = sum(chance * y[0] * y[1] for y, chance in law.items())
     variance = sum(chance * (y[0] + y[1] - sum(means)) ** 2 for y, chance in law.items())
     return cross, means[0] * means[1], variance, means
-
-
-def pairings(users):
-    if not users:
-        return [[]]
-    first, *others = users
-    return [[(first, u), *rest] for u in others for rest in pairings([v for v in others if v != u])]
 
 
 def count_law(x, pairing, p, rho):
