@@ -141,9 +141,7 @@ def test_no_point_of_a_grid_beats_the_optimal_parameters(epsilon, n, share, n1):
                     assert privacy.colluder_ratio(q, r, n, colluders) > e * (1 - 1e-12)
 
 
-@pytest.mark.parametrize(
-    ("epsilon", "n", "colluders"), [(0.5, 100, 10), (0.1, 10_000, 5), (0.1, 32_561, 9)]
-)
+@pytest.mark.parametrize(("epsilon", "n", "colluders"), [(0.5, 100, 10), (0.1, 10_000, 5), (0.1, 32_561, 9)])
 def test_the_corner_spends_the_budget_exactly(epsilon, n, colluders):
     p, rho = jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=colluders, n1=n)
     assert rho < 0
