@@ -10,6 +10,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+import ldp_lib
+
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text())
@@ -71,6 +73,11 @@ def test_a_planted_difference_is_found(old, new):
 def test_a_package_missing_from_the_environment_is_found():
     environment = {"dependencies": [line for line in ENVIRONMENT["dependencies"] if line != "scipy>=1.14,<2"]}
     assert differences(PROJECT, environment) == ["scipy"]
+
+
+def test_the_library_says_which_version_it_is():
+    assert ldp_lib.__version__ == PROJECT["project"]["version"]
+    assert (ROOT / "ldp_lib" / "py.typed").exists()
 
 
 def test_the_lock_holds_every_package_at_an_exact_version_in_its_range():
