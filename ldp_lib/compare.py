@@ -10,7 +10,7 @@ from ldp_lib import inputs
 from ldp_lib.inputs import NoExactMoments
 from ldp_lib.population import marginal_frequencies
 
-RUNS = 2_000
+RUNS = 500
 SEED = 1
 
 
