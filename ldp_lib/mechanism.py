@@ -227,10 +227,14 @@ def _errors(mechanism, population, seed):
 
 def _channel(mechanism):
     try:
-        return channel.check_channel(mechanism.channel())
-    except ValueError as error:
+        matrix = mechanism.channel()
+    except ValueError as error:  # too large to list
         _need("channel" in str(error), mechanism, f"channel() says {error}")
         return None
+    try:
+        return channel.check_channel(matrix)
+    except ValueError as error:
+        raise AssertionError(f"{mechanism!r} breaks the contract: channel() is none: {error}") from None
 
 
 def _privacy(mechanism, population, seed):

@@ -50,6 +50,8 @@ def uniform(k, size, rng):
     """Draw `size` values, each uniform over 0, ..., k-1, exactly, in the smallest unsigned integer type."""
     if k > 2**16:
         return rng.integers(k, size=size, dtype=inputs.small_dtype(k))
+    if k == 1:
+        return np.zeros(size, dtype=np.uint8)
     return _mixed(None, k, 0, size, rng)
 
 

@@ -61,6 +61,7 @@ FAULTS = {
     "variance has shapes": {"variance": lambda self, population: GRR.variance(self, population)[:2]},
     "estimate gives a list": {"estimate": lambda self, y: list(GRR.estimate(self, y))},
     "covariances": {"simulate": independent_columns},
+    "channel() is none": {"channel": lambda self: GRR.channel(self) / 2},
     "spends": {"channel": lambda self: GRR(k=3, epsilon=1.1).channel()},
     "realised_epsilon": {"realised_epsilon": lambda self: 1.0001},
     "serves": {"serves": classmethod(lambda cls, k: True)},
