@@ -1,5 +1,6 @@
-"""A Learn chapter can be finished: minutes, cells, pictures, first screen and exercises are measured, not hoped for."""
+"""A chapter can be finished: minutes, cells, pictures, first screen and exercises are measured, not hoped for."""
 
+import ast
 import re
 from pathlib import Path
 
@@ -8,15 +9,21 @@ import pytest
 import yaml
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from ldp_lib.book.claims import VERDICTS, ledger
+
 ROOT = Path(__file__).resolve().parents[1]
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
-LEARN = [
-    ROOT / f"{chapter['file']}.ipynb"
-    for part in TOC["parts"]
-    if part["caption"].startswith("Learn")
-    for chapter in part["chapters"]
-]
+
+
+def chapters(track):
+    """Return the paths of the chapters of one track, by the captions of the table of contents."""
+    parts = [part for part in TOC["parts"] if part["caption"].startswith(track)]
+    return [ROOT / f"{chapter['file']}.ipynb" for part in parts for chapter in part["chapters"]]
+
+
+LEARN, AUDIT = chapters("Learn"), chapters("Audit")
 WORDS_A_MINUTE, LINES_A_MINUTE, MOST_MINUTES, MOST_COLUMNS = 200, 20, 15, 84
+MOST_AUDIT_MINUTES, MOST_AUDIT_CELLS = 30, 60
 
 
 def tags(cell):
@@ -56,18 +63,54 @@ def exercises(notebook):
     return [match[0] for match in re.finditer(r"^:{3,}\{exercise\}.*?^:{3,}$", text, re.MULTILINE | re.DOTALL)]
 
 
-def takes_fifteen_minutes(notebook):
+def takes_fifteen_minutes(notebook, most=MOST_MINUTES):
     """At most 15 minutes, and the first cell says how many."""
     found, said = minutes(notebook), re.search(r"\*\*Minutes:\*\* (\d+)", notebook.cells[0].source)
-    wrong = [f"{found:.1f} minutes"] if found > MOST_MINUTES else []
+    wrong = [f"{found:.1f} minutes"] if found > most else []
     if not said or abs(int(said[1]) - found) > 1:
         wrong.append(f"the first cell says {said and said[1]} minutes; it takes {found:.1f}")
     return wrong
 
 
+def takes_thirty_minutes(notebook):
+    """An audit goes through a whole paper, and still ends."""
+    return takes_fifteen_minutes(notebook, most=MOST_AUDIT_MINUTES)
+
+
 def has_15_to_35_cells(notebook):
     """Neither a stub nor a marathon."""
     return [] if 15 <= len(notebook.cells) <= 35 else [f"{len(notebook.cells)} cells"]
+
+
+def has_at_most_60_cells(notebook):
+    """What is only bookkeeping belongs in tests/claims."""
+    return [f"{len(notebook.cells)} cells"] if len(notebook.cells) > MOST_AUDIT_CELLS else []
+
+
+def opens_with_question_answer_and_findings(notebook):
+    """The first cell of an audit: title, question, answer, what stands as a table or picture, what to know before.
+
+    A table whose head names verdicts and whose rows name papers, as in "| `jrr` | 10 | 2 |", counts as the ledger does.
+    """
+    first, wrong = notebook.cells[0].source, []
+    if not re.search(r"^\|[ :|-]+\|$", first, re.MULTILINE) and 0 not in pictures(notebook):
+        wrong.append("no table or picture of what stands")
+    head = []
+    for line in re.findall(r"^\|(.+)\|$", first, re.MULTILINE):
+        cells = [cell.strip(" `") for cell in line.split("|")]
+        head = cells if set(cells[1:]) <= set(VERDICTS) else head
+        said = dict(zip(head[1:], cells[1:], strict=False))
+        found = [c.verdict for c in ledger().values() if c.paper == cells[0]]
+        if found and head and said != (counted := {verdict: str(found.count(verdict)) for verdict in head[1:]}):
+            wrong.append(f"the ledger counts {counted} in {cells[0]}")
+    with_picture = opens_with_question_answer_and_picture(notebook)
+    return wrong + [fault for fault in with_picture if "picture" not in fault]
+
+
+def has_no_bare_assert(notebook):
+    """A check that passes can be seen: check.same, check.equal, check.close, check.passed or a claim."""
+    trees = [ast.parse(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
+    return [ast.unparse(node) for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Assert)]
 
 
 def opens_with_question_answer_and_picture(notebook):
@@ -146,6 +189,21 @@ RULES = [
 ]
 
 
+AUDIT_RULES = [
+    takes_thirty_minutes,
+    has_at_most_60_cells,
+    opens_with_question_answer_and_findings,
+    has_no_bare_assert,
+    code_fits_without_scrolling,
+]
+
+
+@pytest.mark.parametrize("path", AUDIT, ids=lambda path: path.stem)
+@pytest.mark.parametrize("rule", AUDIT_RULES, ids=lambda rule: rule.__name__)
+def test_every_audit_chapter_keeps_every_rule(rule, path):
+    assert rule(nbformat.read(path, as_version=4)) == []
+
+
 @pytest.mark.parametrize("path", LEARN, ids=lambda path: path.stem)
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_every_learn_chapter_keeps_every_rule(rule, path):
@@ -172,9 +230,26 @@ def good():
     return new_notebook(cells=[*cells, new_markdown_cell(last + "\n\n**Next:** more.")])
 
 
+def good_audit():
+    """Return a small audit that keeps every rule."""
+    counts = [
+        sum(c.verdict == verdict for c in ledger().values() if c.paper == "obrr") for verdict in ("holds", "misprint")
+    ]
+    first = (
+        "# An audit\n\n*What stands?*\n\n**Answer.** Much. Not all.\n\n| | holds | misprint |\n| --- | --- | --- |\n"
+        f"| `obrr` | {counts[0]} | {counts[1]} |\n\n**You need:** nothing. **Minutes:** 0\n"
+    )
+    return new_notebook(cells=[new_markdown_cell(first), new_code_cell("check.passed(1 < 2)")])
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_a_good_chapter_passes(rule):
     assert rule(good()) == []
+
+
+@pytest.mark.parametrize("rule", AUDIT_RULES, ids=lambda rule: rule.__name__)
+def test_a_good_audit_passes(rule):
+    assert rule(good_audit()) == []
 
 
 def source(cell, old, new):
@@ -214,5 +289,26 @@ def test_a_bad_chapter_fails(rule, change):
     assert rule(notebook) != []
 
 
+BAD_AUDITS = [
+    (takes_thirty_minutes, source(0, "Much.", "Much " * 6_200)),
+    (takes_thirty_minutes, source(0, "**Minutes:** 0", "**Minutes:** 9")),
+    (has_at_most_60_cells, lambda notebook: notebook.cells.extend([new_code_cell("x")] * 60)),
+    (opens_with_question_answer_and_findings, source(0, "*What stands?*", "What stands?")),
+    (opens_with_question_answer_and_findings, source(0, "Much. Not all.", "Much.")),
+    (opens_with_question_answer_and_findings, source(0, "| --- | --- | --- |", "")),
+    (opens_with_question_answer_and_findings, source(0, "| `obrr` | ", "| `obrr` | 1")),
+    (has_no_bare_assert, source(1, "check.passed(1 < 2)", "assert 1 < 2")),
+    (code_fits_without_scrolling, source(1, "1 < 2", "1 < " + "2" * 90)),
+]
+
+
+@pytest.mark.parametrize(("rule", "change"), BAD_AUDITS, ids=lambda value: getattr(value, "__name__", ""))
+def test_a_bad_audit_fails(rule, change):
+    notebook = good_audit()
+    change(notebook)
+    assert rule(notebook) != []
+
+
 def test_every_rule_is_shown_to_fail():
     assert {rule for rule, _ in BAD} == set(RULES)
+    assert {rule for rule, _ in BAD_AUDITS} == set(AUDIT_RULES)
