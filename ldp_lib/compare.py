@@ -1,7 +1,15 @@
 """Errors of any mechanism at any population: exact where it has exact moments, else simulated with a standard error.
 
 All errors are mean squared errors over the users' coins, the users' data held fixed.
+
+`rng` is the source of randomness where something must be simulated. Where a function allows to leave it out, the
+generator is then seeded by the question itself, a checksum of the mechanism's `repr` and the population: the same
+question has the same answer each time, on every machine, and two mechanisms share no coins. It is one draw all the
+same: `total_errors` gives its standard error, and another `rng` another draw.
 """
+
+import hashlib
+import math
 
 import numpy as np
 import pandas as pd
@@ -10,8 +18,7 @@ from ldp_lib import inputs
 from ldp_lib.inputs import NoExactMoments
 from ldp_lib.population import marginal_frequencies
 
-RUNS = 500
-SEED = 1
+RUNS = 200
 
 
 def squared_errors(mechanism, population, *, rng=None, runs=RUNS):
@@ -24,8 +31,7 @@ def squared_errors(mechanism, population, *, rng=None, runs=RUNS):
     population : Population
         With the mechanism's domain.
     rng : numpy.random.Generator, optional
-        Source of randomness for a mechanism without exact moments. Without one such a mechanism is simulated from a
-        generator of fixed seed, so that a call gives the same number each time.
+        Source of randomness for a mechanism without exact moments; if not given, `generator`.
     runs : int
         Simulated estimates, for a mechanism without exact moments.
 
@@ -36,28 +42,53 @@ def squared_errors(mechanism, population, *, rng=None, runs=RUNS):
 
     Notes
     -----
-    Chapter `head_to_head`.
+    Chapter `which_mechanism`.
     """
-    truth = marginal_frequencies(population)
-    try:
-        means, variances = (_listed(part(population)) for part in (mechanism.mean, mechanism.variance))
-    except NoExactMoments:
-        inputs.require(runs=runs)
-        rng = np.random.default_rng(SEED) if rng is None else rng
-        drawn = [(part - f) ** 2 for part, f in _pairs(mechanism.simulate(population, rng=rng, runs=runs), truth)]
-        return [s.mean(axis=0) for s in drawn], [s.std(axis=0, ddof=1) / np.sqrt(runs) for s in drawn]
-    exact = [v + (m - f) ** 2 for v, (m, f) in zip(variances, _pairs(means, truth), strict=True)]
-    return exact, [np.zeros_like(part) for part in exact]
-
-
-def total_error(mechanism, population, *, rng=None, runs=RUNS):
-    """Return the mean squared error summed over all values of all attributes; arguments as in `squared_errors`."""
-    return float(sum(part.sum() for part in squared_errors(mechanism, population, rng=rng, runs=runs)[0]))
+    exact, drawn = _squares(mechanism, population, rng, runs)
+    if exact is not None:
+        return exact, [np.zeros_like(part) for part in exact]
+    return [s.mean(axis=0) for s in drawn], [_spread(s) for s in drawn]
 
 
 def attribute_errors(mechanism, population, *, rng=None, runs=RUNS):
-    """Return the mean squared error summed over each attribute's values, shape (d,); see `squared_errors`."""
-    return np.array([part.sum() for part in squared_errors(mechanism, population, rng=rng, runs=runs)[0]])
+    """Return the mean squared error summed over each attribute's values, and its standard error; two arrays (d,).
+
+    Parameters as in `squared_errors`.
+    """
+    exact, drawn = _squares(mechanism, population, rng, runs)
+    if exact is not None:
+        return np.array([part.sum() for part in exact]), np.zeros(len(exact))
+    sums = [s.sum(axis=1) for s in drawn]
+    return np.array([s.mean() for s in sums]), np.array([_spread(s) for s in sums])
+
+
+def total_error(mechanism, population, *, rng=None, runs=RUNS):
+    """Return the mean squared error summed over all values of all attributes, a float; see `total_errors`.
+
+    Exact where the mechanism has exact moments. Else it is the mean of simulated runs, by default from a generator that
+    is seeded by the question (`generator`): the same call returns the same number, which is an estimate nonetheless.
+    """
+    return total_errors(mechanism, population, rng=rng, runs=runs)[0]
+
+
+def total_errors(mechanism, population, *, rng=None, runs=RUNS):
+    """Return the mean squared error summed over all values of all attributes, and its standard error; two floats.
+
+    Parameters as in `squared_errors`.
+    """
+    exact, drawn = _squares(mechanism, population, rng, runs)
+    if exact is not None:
+        return float(sum(part.sum() for part in exact)), 0.0
+    sums = sum(s.sum(axis=1) for s in drawn)
+    return float(sums.mean()), float(_spread(sums))
+
+
+def generator(mechanism, population):
+    """Return a generator seeded by a checksum of the mechanism's `repr` and the population's records and counts."""
+    seed = hashlib.sha256(repr((mechanism, population.k)).encode())
+    for part in (population.records, population.counts):
+        seed.update(part.astype("<i8").tobytes())
+    return np.random.default_rng(int.from_bytes(seed.digest(), "big"))
 
 
 def relative_error(mechanism, population, *, rng, runs=RUNS, at_least=0.001):
@@ -82,21 +113,24 @@ def relative_error(mechanism, population, *, rng, runs=RUNS, at_least=0.001):
     return float(each.mean()), float(each.std(ddof=1) / np.sqrt(runs))
 
 
-def count_query_error(mechanism, population, values, *, rng, runs=RUNS):
+def count_query_error(mechanism, population, values, *, rng=None, runs=RUNS):
     """Return the root mean squared error of the estimated number of users whose value is among some, in users.
 
     Parameters
     ----------
-    mechanism, population, rng, runs :
-        As in `squared_errors`; `rng` must be given: the answer needs the estimates' joint law.
+    mechanism, population, runs :
+        As in `squared_errors`.
     values : sequence of (int, int)
         Pairs of an attribute's number and a value of it, all of one attribute, at least one.
+    rng : numpy.random.Generator, optional
+        Must be given but for a single value and a mechanism with exact moments: more values need the estimates' joint
+        law, which is simulated.
 
     Returns
     -------
-    float
+    error, standard_error : float
+        The standard error is 0 where the error is exact.
     """
-    inputs.require(rng=rng, runs=runs)
     pairs = [(int(j), int(v)) for j, v in values]
     truth = marginal_frequencies(population)
     if not pairs or len({j for j, _ in pairs}) > 1 or len(set(pairs)) < len(pairs):
@@ -105,9 +139,13 @@ def count_query_error(mechanism, population, values, *, rng, runs=RUNS):
         if not (0 <= j < len(truth) and 0 <= v < len(truth[j])):
             raise ValueError(f"values must lie within the domain k = {population.k}; got {(j, v)}")
     j, chosen = pairs[0][0], [v for _, v in pairs]
+    if len(chosen) == 1 and mechanism.has_exact_moments:
+        return population.n * math.sqrt(squared_errors(mechanism, population)[0][j][chosen[0]]), 0.0
+    inputs.require(rng=rng, runs=runs)
     estimates = _listed(mechanism.simulate(population, rng=rng, runs=runs))[j]
-    off = (estimates[:, chosen].sum(axis=1) - truth[j][chosen].sum()) * population.n
-    return float(np.sqrt((off**2).mean()))
+    squares = ((estimates[:, chosen].sum(axis=1) - truth[j][chosen].sum()) * population.n) ** 2
+    error = math.sqrt(squares.mean())
+    return error, float(_spread(squares)) / (2 * error) if error > 0 else 0.0
 
 
 def side_by_side(mechanisms, population, *, rng, runs=RUNS):
@@ -129,18 +167,36 @@ def side_by_side(mechanisms, population, *, rng, runs=RUNS):
     inputs.require(rng=rng, runs=runs)
     rows = []
     for mechanism in mechanisms:
-        error, spread = squared_errors(mechanism, population, rng=rng, runs=runs)
-        total = float(sum(part.sum() for part in error))
+        total, spread = total_errors(mechanism, population, rng=rng, runs=runs)
         rows.append(
             {
                 "mechanism": type(mechanism).__name__,
                 "epsilon": mechanism.epsilon,
                 "total": total,
-                "standard_error": float(sum(part.sum() for part in spread)),  # an upper bound: they may depend
+                "standard_error": spread,
                 "points": 100 * np.sqrt(total / sum(population.k)),
             }
         )
     return pd.DataFrame(rows).sort_values("total", kind="stable", ignore_index=True)
+
+
+def _squares(mechanism, population, rng, runs):
+    """Return the exact mean squared errors and None, or None and the squared errors of simulated runs."""
+    truth = marginal_frequencies(population)
+    try:
+        means, variances = (_listed(part(population)) for part in (mechanism.mean, mechanism.variance))
+    except NoExactMoments:
+        rng = generator(mechanism, population) if rng is None else rng
+        inputs.require(rng=rng, runs=runs)
+        return None, [(part - f) ** 2 for part, f in _pairs(mechanism.simulate(population, rng=rng, runs=runs), truth)]
+    return [v + (m - f) ** 2 for v, (m, f) in zip(variances, _pairs(means, truth), strict=True)], None
+
+
+def _spread(sample):
+    """Standard error of the mean of runs, along the first axis; infinite for one run."""
+    if len(sample) == 1:
+        return np.full(sample.shape[1:], np.inf)
+    return sample.std(axis=0, ddof=1) / np.sqrt(len(sample))
 
 
 def _listed(estimate):
