@@ -176,6 +176,12 @@ def code_fits_without_scrolling(notebook):
     return wrong
 
 
+def a_failed_check_says_how_far_off_it_is(notebook):
+    """`check.same`, `equal`, `close` and `passed` do; a bare assertion does not."""
+    sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    return [line for source in sources for line in source.splitlines() if re.match(r"\s*assert\b", line)]
+
+
 RULES = [
     takes_fifteen_minutes,
     has_15_to_35_cells,
@@ -186,6 +192,7 @@ RULES = [
     no_verdict_on_a_paper,
     has_visible_checks,
     code_fits_without_scrolling,
+    a_failed_check_says_how_far_off_it_is,
 ]
 
 
@@ -279,6 +286,7 @@ BAD = [
     (has_visible_checks, lambda notebook: notebook.cells[3].update(outputs=[])),
     (code_fits_without_scrolling, source(6, "x = 2", "x = " + "2" * 90)),
     (code_fits_without_scrolling, lambda notebook: notebook.cells[1].update(metadata={})),
+    (a_failed_check_says_how_far_off_it_is, source(6, "x = 2", "    assert x == 2")),
 ]
 
 
