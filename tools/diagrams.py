@@ -160,6 +160,40 @@ def randomized_response():
 
 
 @diagram
+def channel_matrix():
+    """Draw the table of chances: a person's answer picks a row, the collector sees a column."""
+    d = Diagram(
+        "One table, two readers",
+        "A square table of chances, with a row for each of three answers and a column for each of three reports. A "
+        "person's answer picks a row, and a draw from that row is the report. The collector sees which column it was "
+        "and compares the chances within that column.",
+        height=250,
+    )
+    shades = (("4", "1", "1"), ("1", "3", "2"), ("1", "1", "4"))
+    d.person(52, 104)
+    d.record(86, 112, [1], ["answer"])
+    d.arrow(122, 127, 196, 127, "picks a row")
+    for row in range(3):
+        d.record(206, 62 + 50 * row, [row])
+        for column in range(3):
+            chance = shades[row][column]
+            fill = {"1": "#ffffff", "2": "#dbe7f3", "3": "#b5cfe6", "4": "#8fb7da"}[chance]
+            d.bar(250 + 56 * column, 56 + 50 * row, 48, 42, fill, stroke=SOFT)
+            d.text(274 + 56 * column, 78 + 50 * row, f"{chance}/6", size=14)
+    d.bar(246, 102, 168, 50, "none", radius=6, stroke=INK)
+    d.bar(358, 50, 56, 158, "none", radius=6, stroke="#D55E00")
+    d.text(330, 17, "report", size=12, colour=SOFT)
+    for column in range(3):
+        d.record(264 + 56 * column, 30, [column], side=18)
+    d.arrow(420, 127, 500, 127, "a draw")
+    d.report(510, 104, [2])
+    d.text(386, 224, "this report's chances: 1, 2 and 4 sixths", size=12, colour="#a84300")
+    d.arrow(574, 127, 620, 127, "undo")
+    d.estimate(636, 160, [46, 34, 18])
+    return d
+
+
+@diagram
 def subset_selection():
     """One person, one coin: a set that holds the truth, or any set."""
     d = Diagram(
