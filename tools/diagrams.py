@@ -463,6 +463,35 @@ def two_coins():
 
 
 @diagram
+def all_reports():
+    """Draw three people whose coins are moved by secret signs, and an observer who knows all answers but one."""
+    d = Diagram(
+        "What all reports together reveal",
+        "Three people toss coins that secret signs, plus or minus, have moved. Each sends one report. At the collector "
+        "somebody sees all three reports, knows the answers of two of the people, and asks for the third.",
+        height=250,
+        device=400,
+    )
+    d.text(196, 22, "secret signs", size=12, colour=SOFT)
+    for row, (value, sign, said) in enumerate(((0, "+", 0), (1, "\u2212", 0), (1, "+", 1))):
+        y = 38 + 62 * row
+        d.person(48, y + 6)
+        d.record(82, y + 8, [value])
+        d.arrow(118, y + 23, 164, y + 23)
+        d.coin(194, y + 23, sign)
+        d.arrow(218, y + 23, 286, y + 23)
+        d.report(296, y, [said])
+        d.arrow(362, y + 23, 448, y + 23)
+        d.record(458, y + 8, [None if row == 0 else value])
+        if row:
+            d.text(496, y + 24, "known", size=12, colour=SOFT, anchor="start")
+        d.arrow(542, y + 23, 600, 122 + 4 * (row - 1))
+    d.person(630, 106)
+    d.text(636, 162, "sees all reports:\nwhat is the first?", size=12, colour=SOFT)
+    return d
+
+
+@diagram
 def fakes():
     """Draw a record of three attributes, one of which is really reported."""
     d = Diagram(
