@@ -56,7 +56,7 @@ def expectation(frequencies, reuse):
 
     Notes
     -----
-    Derived in the chapter `corr_rr_mse`.
+    Derived in the chapter `audit_corr_rr`.
     """
     f = np.asarray(frequencies)
     d, k = f.shape
@@ -68,7 +68,7 @@ def iid_variance(frequencies, reuse, n2, e):
     """Return the second phase's variance, shape (d, k), if its n2 users are drawn independently.
 
     It is pi (1-pi) / (n2 (p-q)^2), with pi the probability that an attribute's report is v. Arguments as in
-    `expectation`; e is exp(epsilon). Derived in the chapter `corr_rr_mse`.
+    `expectation`; e is exp(epsilon). Derived in the chapter `audit_corr_rr`.
     """
     p, q = grr.probabilities(e, np.shape(frequencies)[1])
     pi = q + (p - q) * expectation(frequencies, reuse)
@@ -87,7 +87,7 @@ def quadratic(f_target, f_pivot, n2):
 
     Notes
     -----
-    The budget does not enter. Derived in the chapters `corr_rr_mse` and `corr_rr_reuse_probability`.
+    The budget does not enter. Derived in the chapters `copies` and `audit_corr_rr`.
     """
     a, b = np.asarray(f_target), np.asarray(f_pivot)
     k = a.shape[-1]

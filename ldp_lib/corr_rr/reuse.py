@@ -24,8 +24,8 @@ def reuse_probability(f_target, f_pivot, *, n2):
 
     Notes
     -----
-    The rule of Seeam et al. (2025, revised 2026, Section 3.2.2) in words. Derived in the chapter
-    `corr_rr_reuse_probability`.
+    The rule of Seeam et al. (2025, revised 2026, Section 3.2.2) in words. Derived in the chapters
+    `copies` and `audit_corr_rr`.
     """
     a, b = check_pair(f_target, f_pivot, n2)
     k, away, scale = b.shape[-1], np.abs(b - b.mean(axis=-1, keepdims=True)).max(axis=-1), np.abs(b).max(axis=-1) + 1
@@ -87,7 +87,7 @@ def joint_reuse(frequencies, n2):
 
     Notes
     -----
-    Derived in the chapter `corr_rr_reuse_probability`. The result is unique. The points that the box can reach are a
+    Derived in the chapter `audit_corr_rr`. The result is unique. The points that the box can reach are a
     compact convex set, which has one point nearest to the goal; the t that lead there are a compact convex set, which
     has one point nearest to 0. Deviations from 1/k, and from each other's span, of less than 1e-12 count as rounding.
     """

@@ -1,0 +1,381 @@
+"""Steps beside the theorems of the two Corr-RR papers: the mechanism as stated, the readings of p_y, and its privacy.
+
+The theorems themselves are in the chapter `audit_corr_rr`. Here `indirect` builds the second phase's channel from the
+papers' words, for any way to draw the values that are not the pivot's.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from ldp_lib import channel, check, corr_rr, fake_data, grr, pure, splitting, two_phase
+from ldp_lib.book.claims import claim
+from ldp_lib.corr_rr import SecondPhase
+from ldp_lib.corr_rr.mechanism import draw_estimates
+from ldp_lib.datasets import load_corr_rr
+from ldp_lib.population import marginal_frequencies
+
+ODDS, ONE, HALF, THIRD = Fraction(3), Fraction(1), Fraction(1, 2), Fraction(1, 3)
+TENTHS = [Fraction(i, 10) for i in range(11)]
+
+
+def indirect(truths, kernels):
+    """Channel from records to reports: a random pivot, the others drawn from it; kernels[j, m] has rows y_j."""
+    words = list(itertools.product(*(range(len(truth)) for truth in truths)))
+    total = np.full((len(words), len(words)), Fraction(0))
+    for (u, x), (v, y) in itertools.product(enumerate(words), repeat=2):
+        for j, truth in enumerate(truths):
+            drawn = [kernels[j, m][y[j]][y[m]] for m in range(len(y)) if m != j]
+            total[u, v] += truth[x[j], y[j]] * math.prod(drawn) / len(y)
+    return total
+
+
+def copying(k, p_y):
+    """Kernel: repeat with probability p_y, else any other value."""
+    return [[p_y if u == v else (1 - p_y) / (k - 1) for v in range(k)] for u in range(k)]
+
+
+def tables_of_tenths(d, number, rng, least=0):
+    """All reuse tables of zeros and ones, and some random ones of tenths."""
+    pairs = list(itertools.permutations(range(d), 2))
+    others = rng.integers(least, 11 - least, size=(number, len(pairs)))
+    for values in (*itertools.product((0, 10), repeat=len(pairs)), *others):
+        yield dict(zip(pairs, (Fraction(int(value), 10) for value in values), strict=True))
+
+
+def as_table(chances, d):
+    return [[chances.get((j, m), ONE) for m in range(d)] for j in range(d)]
+
+
+def spread(matrix):
+    """Ratio of largest to smallest of each column that can occur."""
+    columns = [column for column in np.transpose(matrix) if max(column) > 0]
+    return {max(c) / min(c) if min(c) > 0 else math.inf for c in columns}
+
+
+def differing(built, sizes, changed):
+    """Largest ratio, by definition, for records that differ in exactly the given attributes."""
+    words = np.array(list(itertools.product(*map(range, sizes))))
+    pairs = itertools.combinations(range(len(words)), 2)
+    near = [(u, v) for u, v in pairs if {*np.flatnonzero(words[u] != words[v])} == changed]
+    return max(channel.privacy_ratio(built[[u, v]]) for u, v in near)
+
+
+def largest(kernels, sizes, changed):
+    """The same by part 3 of the theorem on Corr-RR's privacy."""
+    shares, d = [], len(sizes)
+    q = [1 / (ODDS + size - 1) for size in sizes]
+    for y in itertools.product(*map(range, sizes)):
+        c = [q[j] * math.prod(kernels[j, m][y[j]][y[m]] for m in range(d) if m != j) for j in range(d)]
+        shares += [sum(c[j] for j in changed) / sum(c)] if sum(c) else []
+    return 1 + (ODDS - 1) * max(shares)
+
+
+def test_the_copying_rule_in_words_is_the_channel_that_ships_and_its_ratio_is_e_at_every_report():
+    rng, ratios, agree, impossible = np.random.default_rng(1), set(), [], 0
+    for k, d in ((2, 2), (3, 2), (4, 2), (2, 3)):
+        for chances in tables_of_tenths(d, 10, rng):
+            kernels = {pair: copying(k, p_y) for pair, p_y in chances.items()}
+            built = indirect([grr.channel(ODDS, k)] * d, kernels)
+            agree.append(bool((built == corr_rr.channel(ODDS, k, as_table(chances, d))).all()))
+            impossible += bool((built.max(axis=0) == 0).any())
+            ratios |= spread(built)
+    assert len(agree) == 116
+    assert impossible > 60  # reports that cannot occur do no harm
+    # and the code draws from it: all users hold (0, 2); foils are another budget, and the table turned
+    table, turned = [[ONE, TENTHS[9]], [TENTHS[2], ONE]], [[ONE, TENTHS[2]], [TENTHS[9], ONE]]
+    words = list(itertools.product(range(3), repeat=2))
+
+    def law(odds, reuse):
+        row = corr_rr.channel(odds, 3, reuse)[words.index((0, 2))]
+        return dict(zip(words, map(float, row), strict=True))
+
+    phase = SecondPhase(k=(3, 3), epsilon=math.log(3), reuse=np.array(table, dtype=float))
+    reports = phase.perturb(np.tile([0, 2], (200_000, 1)), rng=np.random.default_rng(3))
+    drawn = check.law_z(reports, law(ODDS, table)) < 5
+    assert min(check.law_z(reports, law(ODDS * 11 / 10, table)), check.law_z(reports, law(ODDS, turned))) > 5
+    claim("corr-rr-v1/alg-1-phase2").holds(all(agree), drawn)
+    claim("corr-rr-v2/eq-indirect").holds(all(agree))
+
+    coins, mixtures = np.random.default_rng(2), []
+    for _ in range(200):
+        weights = coins.integers(1, 9, size=(2, 4, 4))
+        one, two = ([[Fraction(int(w), int(sum(row))) for w in row] for row in part] for part in weights)
+        mixed = np.array(one) / 3 + np.array(two) * 2 / 3
+        mixtures.append(channel.privacy_ratio(mixed) <= max(map(channel.privacy_ratio, (one, two))))
+    claim("corr-rr-v2/app-7.3-phase2").holds(all(mixtures), ratios == {ODDS})
+
+
+def test_the_first_phase_keeps_the_budget():
+    def kept(k):
+        root = Fraction(3, 2)
+        return channel.privacy_ratio(splitting.channel(root, k)) == root ** len(k)
+
+    claim("corr-rr-v1/thm-5-phase1").holds(*[kept(k) for k in ((2, 2), (3, 3), (2, 2, 2), (2, 3))])
+    claim("corr-rr-v2/app-7.3-phase1").holds(*[kept(k) for k in ((2, 2), (4, 4), (2, 2, 2))])
+
+
+def test_what_a_table_gives_away_of_single_attributes_is_part_three_of_the_theorem():
+    sets = [set(s) for r in (1, 2, 3) for s in itertools.combinations(range(3), r)]
+    for chances in tables_of_tenths(3, 40, np.random.default_rng(6), least=1):
+        kernels = {pair: copying(2, p_y) for pair, p_y in chances.items()}
+        built = corr_rr.channel(ODDS, 2, as_table(chances, 3))
+        assert all(differing(built, (2,) * 3, s) == largest(kernels, (2,) * 3, s) for s in sets)
+
+    def singles(p12, p13, p23):
+        chances = {(0, 1): p12, (0, 2): p13, (1, 2): p23}
+        both = chances | {(m, j): p_y for (j, m), p_y in chances.items()}
+        return [largest({pair: copying(2, p_y) for pair, p_y in both.items()}, (2, 2, 2), {j}) for j in range(3)]
+
+    # One p_y for both directions hides the pivot of two attributes, but not of three.
+    assert singles(HALF, HALF, HALF) == [(ODDS + 2) / 3] * 3 == [Fraction(5, 3)] * 3
+    assert singles(*[TENTHS[9]] * 3) == [Fraction(37, 19)] * 3
+    assert singles(ONE, ONE, 0 * ONE) == [ODDS] * 3
+
+
+def kernel_of(coins, rows, columns):
+    """A random kernel of fractions, some of them zero."""
+    weights = coins.integers(0, 4, size=(rows, columns)) + np.eye(rows, columns, dtype=int)
+    weights[:, 0] += weights.sum(axis=1) == 0
+    return [[Fraction(int(w), int(sum(row))) for w in row] for row in weights]
+
+
+def test_the_extensions_keep_the_budget():
+    coins, cond_rr = np.random.default_rng(5), set()
+    for sizes in ((2, 2), (3, 3), (2, 4), (2, 2, 2), (2, 3, 2)) * 3:
+        pairs = itertools.permutations(range(len(sizes)), 2)
+        kernels = {(j, m): kernel_of(coins, sizes[j], sizes[m]) for j, m in pairs}
+        built = indirect([grr.channel(ODDS, size) for size in sizes], kernels)
+        cond_rr |= spread(built)
+        assert differing(built, sizes, {0}) == largest(kernels, sizes, {0})  # part 3, for unequal domains too
+    claim("corr-rr-v1/ext-cond-rr-privacy").holds(cond_rr == {ODDS})
+    claim("corr-rr-v2/ext-cond-rr-privacy").holds(cond_rr == {ODDS})
+    into = np.kron(np.eye(2, dtype=int), np.eye(2, dtype=int)[[0, 0, 1, 1]])
+    back = into.T * HALF  # a random member of the group
+    aligned = {
+        channel.privacy_ratio(into @ corr_rr.channel(ODDS, 2, [[ONE, a], [b, ONE]]) @ back)
+        for a, b in itertools.product(TENTHS[::5], repeat=2)
+    }
+    claim("corr-rr-v2/ext-domains-privacy").holds(aligned == {ODDS})
+    budgets = [(Fraction(3, 2), Fraction(3, 2)), (Fraction(2), Fraction(3, 2)), (Fraction(5, 4), Fraction(4))]
+    table = [[ONE, TENTHS[8]], [TENTHS[2], ONE]]
+    kept = [
+        channel.privacy_ratio(channel.tensor(*(corr_rr.channel(part, 2, table) for part in parts))) == math.prod(parts)
+        for parts in budgets
+    ]
+    claim("corr-rr-v1/ext-grouping-privacy").holds(kept[0])
+    claim("corr-rr-v2/ext-grouping-privacy").holds(*kept)
+
+
+def test_a_perfect_copy_has_the_utility_of_the_whole_budget():
+    f1, f2, n, root = sp.symbols("f1 f2 n r", positive=True)  # r is exp(epsilon / 2)
+    f, k, s, a = sp.symbols("f k s a", positive=True)
+    equal, ones = np.array([[f1, f2, 1 - f1 - f2]] * 2), [[1, 1], [1, 1]]
+    mean, variance = corr_rr.expectation(equal, ones), corr_rr.iid_variance(equal, ones, n, root**2)
+    unbiased = all(sp.expand(x - y) == 0 for x, y in zip(mean.flat, equal.flat, strict=True))
+    whole, halves = (pure.iid_variance(f, n, *grr.probabilities(r, k)) for r in (root**2, root))
+    full = all(
+        sp.cancel(found - whole.subs({f: share, k: 3})) == 0
+        for found, share in zip(variance.flat, equal.flat, strict=True)
+    )
+    gap = sp.factor(sp.together(halves - whole))
+    assert sp.cancel(sp.diff(gap, f, 2)) == 0  # linear in f: look at 0 and 1
+    ends = [sp.factor(gap.subs({f: end, root: 1 + s, k: 2 + a})) for end in (0, 1)]
+    more = all(term > 0 for end in ends for term in sp.Poly(sp.numer(end), s, a).coeffs())
+    # the ratio, from a channel that is built from the words
+    kernels = {pair: copying(3, ONE) for pair in ((0, 1), (1, 0))}
+    kept = channel.privacy_ratio(indirect([grr.channel(ODDS, 3)] * 2, kernels)) == ODDS
+    claim("corr-rr-v1/sent-perfect-copy").holds(unbiased, full, more, kept)
+    claim("corr-rr-v2/sent-perfect-copy").holds(unbiased, full, more, kept)
+
+
+WORDS = list(itertools.product(range(3), repeat=2))
+USERS = [WORDS.index(x) for x in [(0, 0), (0, 2)]]
+TRUTH = [1, 0, 0, HALF, 0, HALF]
+
+
+def expected(matrix, chances=None):
+    """Exact mean of both attributes' debiased shares, from the reports of two users."""
+    chances = chances or grr.probabilities(ODDS, 3)
+
+    def estimates(reports):
+        counts = [sum(WORDS[y][j] == v for y in reports) for j in (0, 1) for v in range(3)]
+        return [pure.estimate(c, len(reports), *chances) for c in counts]
+
+    return list(channel.exact_moments(matrix, USERS, estimates)[0])
+
+
+def test_the_estimate_is_a_biased_debiased_count():
+    p, q = grr.probabilities(ODDS, 3)
+    reports = [5, 3, 3, 7, 0]
+    phase = SecondPhase(k=(3, 3), epsilon=math.log(3), reuse=1 / 3)
+    shown = np.hstack(phase.estimate(np.array([WORDS[y] for y in reports])))
+    counted = [sum(WORDS[y][j] == v for y in reports) for j in (0, 1) for v in range(3)]
+    stated = [float((c - 5 * q) / (5 * (p - q))) for c in counted]
+    as_defined = bool(np.allclose(shown, stated, rtol=1e-12))
+    biases = []
+    for a, b in ((THIRD, THIRD), (HALF, TENTHS[2]), (ONE, TENTHS[7])):  # p_y of the two directions
+        found = expected(corr_rr.channel(ODDS, 3, [[1, a], [b, 1]]))
+        t = {0: (3 * b - 1) / 2, 1: (3 * a - 1) / 2}  # of the copies on attribute 0, and on attribute 1
+        g = [[v - THIRD for v in TRUTH[:3]], [v - THIRD for v in TRUTH[3:]]]
+        off = [(t[m] * g[1 - m][v] - g[m][v]) / 2 for m in (0, 1) for v in range(3)]
+        biases.append([x - f for x, f in zip(found, TRUTH, strict=True)] == off != [0] * 6)
+    claim("corr-rr-v1/eq-3").holds(as_defined, *biases)
+    claim("corr-rr-v2/eq-phase2-est").holds(as_defined, *biases)
+
+
+def test_the_bias_is_of_the_estimator_and_not_of_dependence():
+    coins = grr.channel(ODDS, 3)
+    one_coin = np.full((9, 9), Fraction(0), dtype=object)
+    for (i, x), s in itertools.product(enumerate(WORDS), range(3)):
+        one_coin[i, WORDS.index(tuple((v + s) % 3 for v in x))] += coins[0, s]
+    second = corr_rr.channel(ODDS, 3, [[1, THIRD], [THIRD, 1]])
+    own, halves = channel.tensor(coins, coins), channel.tensor(*[(coins + THIRD) / 2] * 2)
+    as_fakes = fake_data.probabilities(ODDS, 3, 2, THIRD)
+    claim("corr-rr-v2/sent-bias-note").conditional(
+        expected(own) == TRUTH != expected(second),
+        expected(one_coin) == expected(second, as_fakes) == TRUTH and expected(halves) == expected(second),
+    )
+
+
+def test_the_variances_on_mushroom_with_users_fixed_and_drawn():
+    people, reuse = load_corr_rr("mushroom"), [[1, 0.6], [0.3, 1]]
+    phase = SecondPhase(k=(5, 5), epsilon=1.0, reuse=reuse)
+    runs = np.hstack(phase.simulate(people, rng=np.random.default_rng(1), runs=20_000))
+    mean, variance = (np.hstack(x(people)) for x in (phase.mean, phase.variance))
+    check.close(runs, mean=mean, foil=mean + 0.1 * variance**0.5)
+    check.close(runs, variance=variance, foil=1.1 * variance)
+    rng = np.random.default_rng(2)
+    counts = rng.multinomial(people.n, people.counts / people.n, size=20_000)
+    held = two_phase.draw_pivots(people.records, counts, phase.k, rng)
+    fresh = np.hstack(draw_estimates(held, np.array(reuse), people.n, 1.0, rng))
+    iid = corr_rr.iid_variance(np.array(marginal_frequencies(people)), reuse, people.n, math.e).ravel()
+    check.close(fresh, variance=iid, foil=1.1 * iid)
+    assert 0.98 < variance.sum() / iid.sum() < 0.985
+
+
+def test_the_first_phase_makes_much_of_the_noise():
+    root, share, k, d = sp.symbols("eta x k d", positive=True)
+    gap1, gap2 = (np.subtract(*grr.probabilities(z, k)) for z in (root, root**d))
+    first = sp.simplify(share / gap1**2 / (share / gap1**2 + (1 - share) / gap2**2))
+    point = {k: 4, d: 4, root: sp.Rational(11, 10), share: sp.Rational(1, 10)}
+    enough = bool(sp.limit(first, share, 0) == 0), bool(first.subs(point) > sp.Rational(3, 5))
+    at_half = float(first.subs(point | {root: sp.exp(sp.Rational(1, 8))}))  # a budget of 1/2
+    assert round(at_half, 2) == 0.68
+    claim("corr-rr-v1/sent-phase2-dominates").conditional(*enough)
+    claim("corr-rr-v2/sent-phase2-dominates").conditional(*enough)
+
+
+def best(x, y, n2=10**6):
+    """The best p_y if an attribute of frequency x copies one of y; two values."""
+    return float(corr_rr.reuse_probability(*([z, 1 - z] for z in (x, y)), n2=n2))
+
+
+def test_similar_and_different_frequencies():
+    pivot = np.array([0.4, 0.3, 0.2, 0.1])
+    line = [0.25 + s * (pivot - 0.25) for s in np.linspace(1, -1 / 3, 30)]
+    along = [corr_rr.reuse_probability(z, pivot, n2=10**6) for z in line]
+    falling = bool((np.diff(along) <= 0).all() and along[0] == 1 and along[-1] < 1e-5)
+    equal = all(best(y, y) == 1 for y in (0.01, 0.3, 0.49, 0.6, 0.99))
+    opposite = {best(x, y) for y in (0.3, 0.45) for x in (1 - y, 0.8, 1.0)}
+    close, far = best(0.49, 0.51), best(1.0, 0.6)
+    shared = [0.5 + x * y / (x**2 + y**2) for x, y in ((-0.01, 0.01), (0.5, 0.1))]
+    assert (round(best(0.6, 1.0), 2), round(shared[1], 2)) == (0.6, 0.69)
+    claim("corr-rr-v1/sent-similar-p1").conditional(equal, close == 0)
+    claim("corr-rr-v1/sent-disparity-p0").conditional(opposite == {0}, far == 1)
+    claim("corr-rr-v2/sent-similar-larger").conditional(falling, (close, far) == (0, 1) and shared[0] < shared[1])
+
+
+def test_one_number_for_an_unordered_pair():
+    sixty, eighty = (np.array([Fraction(v, 10), 1 - Fraction(v, 10)]) for v in (6, 8))
+    ways = [corr_rr.minimizer(x, y, 10**6 + 1) for x, y in ((sixty, eighty), (eighty, sixty))]
+    b1, b2, n2 = sp.symbols("b1 b2 n_2", positive=True)
+    b = np.array([b1, b2, 1 - b1 - b2])
+    mirrored = corr_rr.minimizer(b[[1, 2, 0]], b, n2) - corr_rr.minimizer(b, b[[1, 2, 0]], n2)
+    claim("corr-rr-v1/alg-1-l6").conditional(sp.cancel(mirrored) == 0, ways[0] < Fraction(7, 10) < 1 < ways[1])
+
+
+def test_at_uniform_frequencies_no_probability_is_better_unless_the_data_are_fixed():
+    half, n2 = sp.Rational(1, 2), sp.symbols("n_2", positive=True)
+    flat = corr_rr.quadratic(np.array([half, half]), np.array([half, half]), n2) == (0, 0)
+
+    def fixed_variance(p_y):
+        """Sum of X1's two variances for users 00, 01, 10, 11 with e = 3, exactly."""
+        shows = [row[0] + row[1] for row in corr_rr.channel(ODDS, 2, [[1, p_y], [p_y, 1]])]
+        return 2 * sum(x * (1 - x) for x in shows) / (4 * HALF) ** 2
+
+    never, coin, always = (fixed_variance(x) for x in (0 * ONE, HALF, ONE))
+    assert (never, coin, always) == (Fraction(7, 16), Fraction(15, 32), Fraction(7, 16))
+    claim("corr-rr-v1/sent-symmetry-half").conditional(flat, coin > max(never, always))
+
+
+def test_over_all_tables_of_forty_people_frequencies_hint_at_the_correlation():
+    cells = itertools.product(range(41), repeat=3)
+    n00, n01, n10 = np.array([x for x in cells if sum(x) <= 40]).T
+    n11 = 40 - n00 - n01 - n10
+    first, second, sign = (n00 + n01) / 40, (n00 + n10) / 40, n00 * n11 - n01 * n10
+    p_y = corr_rr.reuse_probability(*(np.column_stack([x, 1 - x]) for x in (first, second)), n2=10**6)
+    near, far = np.abs(n01 - n10) < 2, np.abs(n01 - n10) > 20
+    assert round((sign[near] > 0).mean(), 2) == 0.63
+    assert round((sign[far] < 0).mean(), 2) == 0.65
+
+    def mean_covariance(x, y):
+        """Mean covariance over all tables with frequencies x and y."""
+        return (max(0, x + y - 1) + min(x, y)) / 2 - x * y
+
+    close, apart = (mean_covariance(Fraction(x, 100), Fraction(y, 100)) for x, y in ((49, 51), (10, 45)))
+    tendency = (sign[near] > 0).mean() > 0.5 > (sign[far] > 0).mean() and (sign[far] < 0).mean() > 0.5
+    claim("corr-rr-v1/sent-infer-correlation").conditional(bool(tendency), close < 0 < apart)
+    within = np.sqrt(first * (1 - first) * second * (1 - second))
+    proper = within > 0
+    phi = sign[proper] / 40**2 / within[proper]
+    quarter = np.digitize(phi, [-0.5, 0, 0.5], right=True)
+    means = [p_y[proper][quarter == i].mean() for i in range(4)]
+    assert [round(mean, 2) for mean in (means[0], means[3])] == [0.25, 0.75]
+    strong = (Fraction(490 * 490, 1000**2)) ** 2 > Fraction(96, 100) ** 2 * Fraction(490 * 510 * 510 * 490, 1000**4)
+    three = ([[0, 300], [300, 400]], [[90, 210], [210, 490]], [[300, 0], [0, 700]])  # all with frequencies .3 and .3
+    assert {(sum(t[0]), t[0][0] + t[1][0]) for t in three} == {(300, 300)}
+    signs = [np.sign(t[0][0] * t[1][1] - t[0][1] * t[1][0]) for t in three]
+    claim("corr-rr-v2/sent-marginals-proxy").conditional(
+        bool((np.diff(means) > 0).all()),
+        bool(strong and best(0.49, 0.51) == 0 and signs == [-1, 0, 1] and best(0.3, 0.3) == 1),
+    )
+
+
+def test_what_the_words_of_the_revised_version_leave_open():
+    lost = (
+        "The formula is missing from our text. The words lead to the theorem on the error in the audit of Corr-RR. "
+        "The first version's formula, which the authors' published code uses, is right for $k=2$ only. Which of the "
+        "two is printed we cannot tell."
+    )
+    claim("corr-rr-v2/thm-1-mse").not_checkable(lost)
+    claim("corr-rr-v2/eq-1").not_checkable(lost)
+    claim("corr-rr-v2/prop-2").not_checkable(
+        "The formula is missing from our text. The words lead to the first part of the theorem on $p_y$ in the audit "
+        "of Corr-RR. The authors' published programs have two other formulas: the first version's appendix, right "
+        "for $k=2$ only, in all experiments, and for Figure 2 one that is the shared optimum for $k=2$ and many "
+        "users. Which of the three is printed we cannot tell."
+    )
+    claim("corr-rr-v1/fig-2").not_checkable(
+        "The picture of the first version is not known to us, and its budget and number of users are not stated. "
+        "What the paper says of it in words is settled sentence by sentence. The revised version's picture of the "
+        "same name comes out."
+    )
+
+
+@pytest.mark.parametrize(("name", "shares"), [("clave", 0.003), ("mushroom", 0.024), ("adult", 0.17)])
+def test_at_the_smallest_budget_copies_add_little_and_a_guess_is_better(name, shares):
+    people = load_corr_rr(name)
+    f, k = np.array(marginal_frequencies(people)), people.k[0]
+
+    def total(reuse):
+        phase = SecondPhase(k=people.k, epsilon=0.1, reuse=reuse)
+        return ((np.array(phase.mean(people)) - f) ** 2).sum() + np.hstack(phase.variance(people)).sum()
+
+    best_copies, none = total(corr_rr.joint_reuse(f, people.n)), total(1 / k)
+    assert abs(none / best_copies - 1 - shares) < 0.005
+    assert ((f - 1 / k) ** 2).sum() < best_copies
