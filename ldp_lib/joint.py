@@ -81,6 +81,14 @@ def fit(counts, channels, *, start=None, gap=None, max_steps=10_000):
     """
     counts = check_counts(counts)
     product = Tensor(check_channels(channels, counts.shape), counts.shape)
+    return maximize(product, counts, start=start, gap=gap, max_steps=max_steps)
+
+
+def maximize(product, counts, *, start=None, gap=None, max_steps=10_000):
+    """Return what `fit` returns, for any channel that is applied `forward` and `backward` as a `Tensor` is.
+
+    Each report's column may be multiplied by a number: that moves the log-likelihood, not its maximum nor the gap.
+    """
     gap = max(math.prod(product.rows) - 1, 1) / 200 if gap is None else gap
     for name, value in (("gap", gap), ("max_steps", max_steps)):
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < math.inf:

@@ -1,0 +1,188 @@
+"""Measures of dependence: derivatives by differences, exact size, simulated size, power and coverage."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chi2, multinomial
+
+from ldp_lib import check, clustering, dependence, uncertainty
+from ldp_lib.datasets import load_adult
+from ldp_lib.postprocess import project_simplex
+from ldp_lib.product import RRIndependent
+from ldp_lib.sampled import AskSome
+from ldp_lib.sampled.pairs import ask_pairs
+
+A, B = np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.4])
+INDEPENDENT = np.outer(A, B)
+DEPENDENT = INDEPENDENT + 0.02 * np.array([[1, -1], [-1, 1], [0, 0]])
+SPLIT = RRIndependent(k=(3, 2), epsilon=3.0)
+PAIRS = AskSome(k=(3, 2), epsilon=2.0, m=2, sizes=(1, 1))
+
+
+def repaired(table):
+    return project_simplex(table.ravel()).reshape(table.shape)
+
+
+@pytest.mark.parametrize(
+    ("measure", "table"),
+    [
+        (dependence.phi_squared, DEPENDENT),
+        (dependence.mutual_information, DEPENDENT),
+        (dependence.log_odds_ratio, np.array([[0.4, 0.1], [0.2, 0.3]])),
+    ],
+)
+def test_bias_and_error_are_those_of_differences(measure, table):
+    """Along any direction of sum 0, with the covariance of a step in that direction."""
+    rng, h = np.random.default_rng(1), 1e-4
+    value = lambda t: measure(t, np.eye(t.size)).value  # noqa: E731
+    for _ in range(3):
+        step = rng.normal(size=table.shape)
+        step -= step.mean()
+        up, here, down = (value(table + s * h * step) for s in (1, 0, -1))
+        first, second = (up - down) / (2 * h), (up - 2 * here + down) / h**2
+        found = measure(table, np.outer(step, step))
+        assert math.isclose(found.bias, second / 2, rel_tol=1e-5)
+        assert math.isclose(found.standard_error, math.sqrt(first**2 + second**2 / 2), rel_tol=1e-5)
+
+
+def test_values_are_those_of_the_true_table():
+    found = dependence.phi_squared(DEPENDENT, np.zeros((6, 6)))
+    assert math.isclose(found.value, clustering.phi_squared(DEPENDENT), rel_tol=1e-12)
+    value, _ = dependence.cramers_v(DEPENDENT, np.zeros((6, 6)))
+    assert math.isclose(value, clustering.cramers_v(DEPENDENT), rel_tol=1e-12)
+    assert abs(dependence.mutual_information(INDEPENDENT, np.zeros((6, 6))).value) < 1e-15
+    odds = dependence.log_odds_ratio([[0.4, 0.1], [0.2, 0.3]], np.zeros((4, 4)))
+    assert math.isclose(odds.value, math.log(6), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("table", [INDEPENDENT, DEPENDENT], ids=["independent", "dependent"])
+@pytest.mark.parametrize("mechanism", [SPLIT, PAIRS], ids=["split", "pairs"])
+def test_bias_and_standard_error_are_those_of_simulated_estimates(mechanism, table):
+    runs, n = (4_000, 20_000) if mechanism is SPLIT else (400, 4_000)
+    draws = uncertainty.simulated_tables(mechanism, table, 0, 1, n=n, rng=np.random.default_rng(2), runs=runs)
+    stated = dependence.phi_squared(table, uncertainty.table_covariance(mechanism, table, 0, 1, n=n))
+    values = np.array([dependence.phi_squared(draw, np.zeros((6, 6))).value for draw in draws])
+    assert check.mean_z(values, stated.value + stated.bias) < 5 < check.mean_z(values, stated.value)
+    assert abs(values.std() / stated.standard_error - 1) < 0.15
+
+
+@pytest.mark.parametrize("n", [20, 40])
+def test_the_exact_size_for_reports_of_own_coins(n):
+    """All tables of n reports of two bits: where the data are independent the reports are, so nothing is to correct."""
+    mechanism = RRIndependent(k=(2, 2), channels=(1.0, 2.0))
+    a, b = (np.array(p) for p in ([0.3, 0.7], [0.5, 0.5]))
+    ends = [keep * p + (1 - keep) / 2 for keep, p in zip(mechanism.keeps, (a, b), strict=True)]
+    cuts = np.array(list(itertools.combinations(range(n + 3), 3)))
+    counts = np.diff(cuts, axis=1, prepend=-1, append=n + 3) - 1
+    chance = multinomial.pmf(counts, n, np.outer(*ends).ravel())
+    one, two, three, four = counts.T
+    margins = (one + two) * (three + four) * (one + three) * (two + four)
+    with np.errstate(invalid="ignore"):
+        statistic = n * (one * four - two * three) ** 2 / margins  # not a number, so not rejected, if one is empty
+    assert abs(chance.sum() - 1) < 1e-9
+    rejected = chance[statistic > chi2.isf(0.05, 1)].sum()
+    assert 0.03 < rejected < 0.06
+
+
+def test_on_the_reports_marginals_the_test_is_pearsons():
+    """With own coins the corrected statistic is chi-squared of the reports, if the covariance is at their product."""
+    rng, n = np.random.default_rng(3), 5_000
+    parts = np.kron(*[np.eye(k) * c + (1 - c) / k for k, c in zip((3, 2), SPLIT.keeps, strict=True)])
+    counts = rng.multinomial(n, DEPENDENT.ravel() @ parts).reshape(3, 2)
+    raw = (counts.ravel() / n @ np.linalg.inv(parts)).reshape(3, 2)
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / n
+    pearson = ((counts - expected) ** 2 / expected).sum()
+    product = np.outer(raw.sum(axis=1), raw.sum(axis=0))
+    found = dependence.independence_test(raw, uncertainty.table_covariance(SPLIT, product, 0, 1, n=n))
+    assert math.isclose(found.statistic, pearson, rel_tol=1e-9)
+    assert found.freedom == 2
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "n", "runs"), [(SPLIT, 5_000, 1_000), (PAIRS, 2_000, 500)], ids=["split", "pairs"]
+)
+def test_size_and_power_of_the_test(mechanism, n, runs):
+    rng, rejected = np.random.default_rng(4), {}
+    for name, table in (("size", INDEPENDENT), ("power", DEPENDENT)):
+        seen = []
+        for draw in uncertainty.simulated_tables(mechanism, table, 0, 1, n=n, rng=rng, runs=runs):
+            product = np.outer(repaired(draw.sum(axis=1)), repaired(draw.sum(axis=0)))
+            covariance = uncertainty.table_covariance(mechanism, product, 0, 1, n=n)
+            seen.append(dependence.independence_test(draw, covariance).p_value < 0.05)
+        rejected[name] = np.array(seen, float)
+    stated = dependence.power(mechanism, DEPENDENT, 0, 1, n=n)
+    assert abs(rejected["size"].mean() - 0.05) < 5 * math.sqrt(0.05 * 0.95 / runs)
+    assert check.mean_z(rejected["power"], stated) < 5
+    assert stated > 0.2  # what the size would be is far off
+
+
+def test_users_needed_have_the_chance_that_was_asked_for():
+    table = load_adult().select(4, 6).joint
+    for mechanism in (ask_pairs(load_adult().k, 1.0), RRIndependent(k=load_adult().k, epsilon=4.0)):
+        n = dependence.users_to_see(mechanism, table, 4, 6, chance=0.9)
+        assert dependence.power(mechanism, table, 4, 6, n=n) >= 0.9 > dependence.power(mechanism, table, 4, 6, n=n - 2)
+
+
+GRID = [(table, n) for table in ("independent", "weak", "strong") for n in (2_000, 20_000)]
+TABLES = {
+    "independent": INDEPENDENT,
+    "weak": DEPENDENT,
+    "strong": np.array([[0.4, 0.1], [0.1, 0.2], [0.1, 0.1]]),
+}
+
+
+@pytest.mark.parametrize(("name", "n"), GRID)
+def test_intervals_cover(name, n):
+    """Of 95 per cent intervals for Cramer's V at least 90 in 100 cover, over a grid; half of the width does not."""
+    table, runs = TABLES[name], 300
+    truth, covered, narrow = clustering.cramers_v(table), 0, 0
+    for draw in uncertainty.simulated_tables(SPLIT, table, 0, 1, n=n, rng=np.random.default_rng(5), runs=runs):
+        covariance = uncertainty.table_covariance(SPLIT, repaired(draw), 0, 1, n=n)
+        _, square = dependence.cramers_v(draw, covariance)
+        low, high = dependence.cramers_interval(square)
+        covered += low - 1e-12 <= truth <= high
+        low, high = dependence.cramers_interval(square, 0.5)
+        narrow += low - 1e-12 <= truth <= high
+    error = math.sqrt(0.9 * 0.1 / runs)
+    assert covered / runs > 0.9 - 3 * error
+    assert narrow / runs < 0.95 or name == "independent"
+
+
+def test_bootstrap_intervals_cover():
+    """Log odds of a two by two table: basic bootstrap intervals from simulated reports, against the delta method's."""
+    mechanism, n, rng = RRIndependent(k=(2, 2), channels=(2.0, 2.0)), 3_000, np.random.default_rng(6)
+    table = np.array([[0.35, 0.15], [0.2, 0.3]])
+    truth, covered = math.log(0.35 * 0.3 / (0.15 * 0.2)), np.zeros(2)
+    value = lambda t: dependence.log_odds_ratio(t, np.zeros((4, 4))).value  # noqa: E731
+    for draw in uncertainty.simulated_tables(mechanism, table, 0, 1, n=n, rng=rng, runs=200):
+        again = uncertainty.simulated_tables(mechanism, draw, 0, 1, n=n, rng=rng, runs=100)
+        low, high = dependence.bootstrap_interval(value(draw), value(draw), [value(t) for t in again])
+        covered[0] += low <= truth <= high
+        covariance = uncertainty.table_covariance(mechanism, draw, 0, 1, n=n)
+        low, high = dependence.log_odds_ratio(draw, covariance).interval()
+        covered[1] += low <= truth <= high
+    assert (np.abs(covered / 200 - 0.94) < 5 * math.sqrt(0.95 * 0.05 / 200)).all()
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: dependence.phi_squared([[0.5, 0.5], [0, 0]], np.eye(4)), "positive marginals; got least 0"),
+        (
+            lambda: dependence.phi_squared(np.full((2, 2), 0.25), np.eye(3)),
+            r"covariance must be finite, of shape \(4, 4",
+        ),
+        (lambda: dependence.phi_squared([0.5, 0.5], np.eye(2)), "table must be finite, with two axes"),
+        (lambda: dependence.mutual_information([[0.5, 0], [0.2, 0.3]], np.eye(4)), "positive for a logarithm"),
+        (lambda: dependence.log_odds_ratio(INDEPENDENT, np.eye(6)), "positive, two by two"),
+        (lambda: dependence.users_to_see(SPLIT, INDEPENDENT, 0, 1), "must hold some dependence"),
+        (lambda: dependence.users_to_see(SPLIT, DEPENDENT, 0, 1, chance=0.01), "above the level 0.05; got 0.01"),
+        (lambda: dependence.power(SPLIT, DEPENDENT, 0, 1, n=10, level=5), "level must be a number above 0 and below 1"),
+        (lambda: dependence.bootstrap_interval(0, 0, [1], 95), "confidence must be a number above 0 and below 1"),
+    ],
+)
+def test_bad_input(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()

@@ -1,0 +1,111 @@
+"""The limit for all pair tables: certificates, mechanisms at random, and what is known to attain it."""
+
+import dataclasses
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ldp_lib.limit.pairs import balanced, every_set, least_pair_error, pair_error, relaxed, spaces
+from ldp_lib.product import RRIndependent
+from ldp_lib.sampled import AskSome
+from ldp_lib.sampled.pairs import ask_pairs
+from ldp_lib.uncertainty import table_covariance
+
+
+def total(mechanism, k):
+    """Total variance of all pair tables for one uniform user."""
+    tables = {
+        p: np.full([k[j] for j in p], 1 / math.prod(k[j] for j in p)) for p in itertools.combinations(range(len(k)), 2)
+    }
+    return sum(np.trace(table_covariance(mechanism, table, *pair, n=1)) for pair, table in tables.items())
+
+
+@pytest.mark.parametrize("k", [(2, 2), (2, 3), (2, 2, 2), (2, 3, 2)])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_the_bound_is_proved_and_attained_on_small_domains(k, epsilon):
+    limit = least_pair_error(k, epsilon)
+    assert limit.certificate.check()
+    assert Fraction(limit.error) <= limit.certificate.error
+    assert limit.gap < 1 + 1e-6
+    assert not dataclasses.replace(limit.certificate, error=limit.certificate.error * Fraction(101, 100)).check()
+    assert not dataclasses.replace(limit.certificate, ceiling=limit.certificate.ceiling * Fraction(99, 100)).check()
+    for mechanism in (ask_pairs(k, epsilon), RRIndependent(k=k, epsilon=epsilon)):
+        assert total(mechanism, k) >= limit.error * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("k", [(2, 2), (2, 3), (2, 2, 2)])
+def test_no_mechanism_drawn_at_random_is_better(k):
+    """Channels of two levels with random sets, not symmetrised: information matrix, then the best unbiased tables."""
+    rng, e, n = np.random.default_rng(1), math.exp(1.0), math.prod(k)
+    values, rows, found = np.indices(k).reshape(len(k), -1), [], []
+    for j, i in itertools.combinations(range(len(k)), 2):
+        rows += [(values[j] == v) & (values[i] == u) for v in range(k[j]) for u in range(k[i])]
+    rows, singles = np.array(rows, float), np.where(np.eye(n) > 0, e, 1.0)
+    basis = np.linalg.svd(np.ones((1, n)))[2][1:]
+    for _ in range(150):
+        columns = np.where(rng.random((2 * n, n)) < rng.random((2 * n, 1)), e, 1.0)
+        often = rng.random(2 * n) * rng.random() / columns.sum(axis=0).max()
+        rest = np.linalg.solve(singles.T, 1 - often @ columns)  # single records fill the rows up to 1
+        if rest.min() >= 0:
+            every, weights = np.vstack([columns, singles]), np.append(often, rest)
+            information = (every.T * (weights / every.mean(axis=1))) @ every
+            inverse = np.linalg.inv(basis @ information @ basis.T)
+            found.append(np.trace(rows @ basis.T @ inverse @ basis @ rows.T))
+    assert len(found) > 20
+    assert min(found) >= least_pair_error(k, 1.0).error * (1 - 1e-9)
+    assert min(found) < least_pair_error(k, 1.0).error * 3
+
+
+def test_a_share_that_fits_attains_the_closed_form():
+    """Four values each and e = 3: a quarter of the values is asked for, one space at a time."""
+    k = (4, 4)
+    limit, t = least_pair_error(k, math.log(3)), 2
+    roots = sum(math.sqrt(square) for _, square in spaces(k))
+    assert math.isclose(limit.attained, roots**2 * 4 * 3 / t**2, rel_tol=1e-6)
+    assert total(ask_pairs(k, math.log(3)), k) > 1.3 * limit.attained
+
+
+@pytest.mark.parametrize("k", [(3, 4, 2), (4, 3, 2, 5)])
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_the_error_by_spaces_is_the_exact_total(k, epsilon):
+    mechanism = ask_pairs(k, epsilon)
+    assert math.isclose(
+        pair_error(k, epsilon, mechanism.sizes, 2, mechanism.weights), total(mechanism, k), rel_tol=1e-9
+    )
+    three = AskSome(k=k, epsilon=epsilon, m=3, weights=np.ones(math.comb(len(k), 3)))
+    assert math.isclose(pair_error(k, epsilon, three.sizes, 3, three.weights), total(three, k), rel_tol=1e-9)
+
+
+def test_the_general_bound_is_below_the_exact_one_and_near_at_small_budgets():
+    for k, epsilon in itertools.product([(2, 2, 2), (3, 4)], [0.1, 4.0]):
+        t, rho = math.expm1(epsilon), np.sqrt([float(square) for _, square in spaces(k)])
+        assert relaxed(k, t, rho) <= least_pair_error(k, epsilon).attained * (1 + 1e-9)
+    adult = least_pair_error((9, 16, 7, 15, 6, 5, 2, 2), 1.0)
+    assert adult.gap < 1.01
+    assert adult.certificate is None
+    assert math.isclose(sum(adult.weights), 1, rel_tol=1e-9)
+
+
+def test_parts_of_a_set_add_up():
+    """Three attributes of two values: what is left of a set's variance is its part on all three."""
+    size, parts, masks = every_set((2, 2, 2))
+    sign = np.array([(-1) ** sum(cell) for cell in np.ndindex(2, 2, 2)])
+    bits = (masks[:, None] >> np.arange(8)) & 1
+    assert (parts.sum(axis=0) + (bits @ sign) ** 2 == 8 * size - size**2).all()
+
+
+@pytest.mark.parametrize(("rows", "columns", "size"), [(2, 5, 2), (6, 4, 3), (7, 3, 1)])
+def test_balanced_sets_are_balanced(rows, columns, size):
+    member = balanced(rows, columns, size)
+    assert (member.sum(axis=1) == size).all()
+    assert np.ptp(member.sum(axis=0)) <= 1
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match=r"epsilon must be from .* for a limit; got 50"):
+        least_pair_error((2, 2), 50)
+    with pytest.raises(ValueError, match="at least two attributes"):
+        least_pair_error((2,), 1.0)

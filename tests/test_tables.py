@@ -1,0 +1,205 @@
+"""Tables from shared coins, their covariance, and maximum likelihood: against other routes, enumeration, simulation."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from ldp_lib import check, joint, uncertainty
+from ldp_lib.datasets import load_adult
+from ldp_lib.population import Population
+from ldp_lib.product import ProductRR, RRIndependent, RRJoint
+from ldp_lib.sampled import AskSome, OneQuestion
+from ldp_lib.sampled.pairs import ask_pairs, pair_tables, pair_variances
+from ldp_lib.sampled.tables import asked_boxes, asked_covariance, asked_table, fit_asked
+from ldp_lib.splitting import SPL
+
+K = (3, 4, 2)
+
+
+def some(m, groups=True):
+    return AskSome(k=K, epsilon=1.5, m=m, sizes=(1, 2, 1), weights=range(1, math.comb(3, m) + 1), groups=groups)
+
+
+def drawn(seed, n=200):
+    rng = np.random.default_rng(seed)
+    return Population.from_counts(rng.multinomial(n, rng.dirichlet(np.ones(24))).reshape(K)), rng
+
+
+@pytest.mark.parametrize(("m", "groups"), [(2, True), (2, False), (3, True)])
+def test_a_pair_is_the_table_of_pairs_and_its_order_is_free(m, groups):
+    mechanism, (population, rng) = some(m, groups), drawn(1)
+    y = mechanism.perturb(population.users(), rng=rng)
+    for pair in itertools.combinations(range(3), 2):
+        table = asked_table(mechanism, y, *pair)
+        assert np.allclose(table, pair_tables(mechanism, y, [pair])[pair], rtol=0, atol=1e-12)
+        assert np.allclose(table.T, asked_table(mechanism, y, *pair[::-1]), rtol=0, atol=1e-12)
+
+
+def test_three_attributes_one_report_at_a_time():
+    """The mean over all reports of one user is the user's cell; the covariance is that of the enumerated reports."""
+    mechanism = AskSome(k=(3, 2, 2), epsilon=1.0, m=3, sizes=(2, 1, 1), groups=False)
+    outcomes, channel = mechanism.outcomes(), mechanism.channel()
+    values = np.array([asked_table(mechanism, report[None], 0, 1, 2).ravel() for report in outcomes])
+    assert np.allclose(channel @ values, np.eye(12), rtol=0, atol=1e-12)
+    law = np.random.default_rng(2).dirichlet(np.ones(12))
+    reports = law @ channel
+    wanted = (values.T * reports) @ values - np.outer(law, law)
+    assert np.allclose(asked_covariance(mechanism, law.reshape(3, 2, 2), (0, 1, 2), 1), wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_the_covariance_of_own_coins_is_the_pairs_variance_plus_that_of_drawing():
+    mechanism, (population, _) = some(2, groups=False), drawn(3)
+    for pair in itertools.combinations(range(3), 2):
+        table = population.select(*pair).joint
+        fixed = uncertainty.held_fixed(
+            uncertainty.table_covariance(mechanism, table, *pair, n=population.n), table, population.n
+        )
+        wanted = pair_variances(mechanism, population, [pair])[pair]
+        assert np.allclose(np.diag(fixed), wanted.ravel(), rtol=1e-9, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "attributes"),
+    [
+        (some(2), (2, 0)),
+        (some(3), (0, 1, 2)),
+        (RRIndependent(k=K, epsilon=4.0), (2, 0)),
+        (RRJoint(k=K, epsilon=3.0), (0, 1)),
+        (ProductRR(k=K, clusters=((2, 0), (1,)), channels=(np.eye(6) * 0.4 + 0.1, 1.0)), (0, 1, 2)),
+    ],
+    ids=["two", "three", "split", "whole", "matrix"],
+)
+def test_the_covariance_is_that_of_simulated_tables(mechanism, attributes):
+    population, rng = drawn(4, n=240)
+    table = population.select(*attributes).joint
+    runs = uncertainty.simulated_tables(
+        mechanism, table, *attributes, n=240, rng=rng, runs=800, estimator=lambda *a: uncertainty.raw_table(*a)
+    ).reshape(800, -1)
+    covariance = uncertainty.table_covariance(mechanism, table, *attributes, n=240)
+    assert check.mean_z(runs, table.ravel()) < 5
+    assert check.covariance_z(runs, covariance) < 5
+    assert check.covariance_z(runs, 1.5 * covariance) > 5
+    if not isinstance(mechanism, AskSome):  # the shorter route has the same law
+        short = uncertainty.simulated_tables(mechanism, table, *attributes, n=240, rng=rng, runs=20_000)
+        assert check.covariance_z(short.reshape(20_000, -1), covariance) < 5
+
+
+@pytest.mark.parametrize(("m", "attributes"), [(2, (2, 0)), (3, (0, 1, 2))])
+def test_the_most_likely_table_is_that_of_written_out_probabilities(m, attributes):
+    """Boxes against every report's probability, written out; and no vertex of the simplex lies uphill."""
+    mechanism, (population, rng) = some(m), drawn(5, n=3_000)
+    y = mechanism.perturb(population.users(), rng=rng)
+    found = fit_asked(mechanism, y, *attributes, gap=1e-6)
+    assert found.converged
+    assert abs(found.table.sum() - 1) < 1e-12
+    counts, boxes = asked_boxes(mechanism, y, *attributes)
+    rows = []
+    for number, asked in enumerate(mechanism.questions.tolist()):
+        keep, mine = mechanism.keep[number], [j for j in asked if j in attributes]
+        for report in y[y["asked"] == number]:
+            sets = [set(report["sets"][asked.index(j)][: mechanism.sizes[j]].tolist()) for j in mine]
+            cells = np.array(list(np.ndindex(found.table.shape)))
+            told, free = 1.0, 1.0
+            for j, held in zip(mine, sets, strict=True):
+                k, size = mechanism.k[j], mechanism.sizes[j]
+                told = told * np.isin(cells[:, attributes.index(j)], list(held)) / math.comb(k - 1, size - 1)
+                free /= math.comb(k, size)
+            rows.append(keep * told + (1 - keep) * free)
+    chance = np.array([np.broadcast_to(row, found.table.size) for row in rows])
+    slope = (chance / (chance @ found.table.ravel())[:, None]).sum(axis=0)
+    assert slope.max() / len(y) - 1 < 1e-9 + 1e-6 / len(y)
+    assert math.isclose(len(y) * math.log(slope.max() / len(y)), found.gap, rel_tol=1e-6, abs_tol=1e-9)
+    assert counts.sum() == len(y) if m == 3 else counts.sum() <= len(y)
+    assert len(boxes.forward(found.table)) == len(counts)
+
+
+def test_the_most_likely_table_errs_less_than_the_raw_one():
+    population, rng = load_adult(), np.random.default_rng(6)
+    mechanism, squares = ask_pairs(population.k, 1.0), []
+    truth = population.select(4, 5).joint
+    for _ in range(6):
+        y = mechanism.perturb(population.users(), rng=rng)
+        tables = asked_table(mechanism, y, 4, 5), fit_asked(mechanism, y, 4, 5).table
+        squares.append([((table - truth) ** 2).sum() for table in tables])
+    raw, fitted = np.array(squares).T
+    assert check.mean_z(fitted - raw / 4, 0) > 5
+    assert fitted.mean() < raw.mean() / 4
+
+
+def test_inside_the_simplex_the_information_gives_the_exact_covariance():
+    table = np.array([[0.3, 0.15, 0.1], [0.1, 0.15, 0.2]])
+    mechanism, n = RRIndependent(k=(2, 3), channels=(2.0, 2.0)), 1e9
+    parts = np.kron(*[np.eye(k) * c + (1 - c) / k for k, c in zip((2, 3), mechanism.keeps, strict=True)])
+    counts = (table.ravel() @ parts * n).reshape(2, 3)
+    found = uncertainty.observed_covariance(table, counts, mechanism.keeps)
+    assert np.allclose(found, uncertainty.table_covariance(mechanism, table, 0, 1, n=n), rtol=1e-8, atol=0)
+
+
+def test_the_stated_error_of_the_most_likely_table_is_the_simulated_one():
+    """Information where all cells are likely: within 5 standard errors; a foil is seen."""
+    table, n = np.array([[0.2, 0.15, 0.15], [0.15, 0.15, 0.2]]), 20_000
+    mechanism = RRIndependent(k=(2, 3), channels=(1.5, 1.5))
+    runs = uncertainty.simulated_tables(
+        mechanism,
+        table,
+        0,
+        1,
+        n=n,
+        rng=np.random.default_rng(7),
+        runs=400,
+        estimator=lambda mechanism, y, *a: joint.estimate(mechanism, y, *a, gap=1e-3).table,
+    ).reshape(400, -1)
+    parts = np.kron(*[np.eye(k) * c + (1 - c) / k for k, c in zip((2, 3), mechanism.keeps, strict=True)])
+    stated = uncertainty.observed_covariance(table, (table.ravel() @ parts * n).reshape(2, 3), mechanism.keeps)
+    assert check.variance_z(runs, np.diag(stated)) < 5
+    assert check.variance_z(runs, 1.5 * np.diag(stated)) > 5
+
+
+def only_first():
+    """Return reports of users who were all asked the first two attributes."""
+    y = some(2).perturb(np.zeros((50, 3), int), rng=np.random.default_rng(8))
+    return y[y["asked"] == 0]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "says"),
+    [
+        (lambda: asked_table(SPL(k=(2, 2), epsilon=1.0), [], 0, 1), TypeError, "mechanism must be an AskSome"),
+        (lambda: asked_table(some(2), np.zeros(3, some(2)._dtype), 0, 1, 2), ValueError, "at most m = 2 of them"),
+        (lambda: asked_table(some(2), np.zeros(3, some(2)._dtype), 0, 0), ValueError, "distinct numbers from 0 to 2"),
+        (lambda: asked_table(some(2), only_first(), 1, 2), ValueError, r"all of \(1, 2\); got none"),
+        (lambda: fit_asked(some(2), only_first(), 1, 2), ValueError, r"all of \(1, 2\); got none"),
+        (
+            lambda: uncertainty.table_covariance(some(2), np.full((2, 2), 0.25), 0, 1, n=5),
+            ValueError,
+            r"table must have shape \(3, 4\)",
+        ),
+        (
+            lambda: uncertainty.table_covariance(some(2), np.full((3, 4), 0.25), 0, 1, n=5),
+            ValueError,
+            "table must hold probabilities; got least 0.25 and sum 3.0",
+        ),
+        (
+            lambda: uncertainty.table_covariance(some(2), np.full((3, 4), 1 / 12), 0, 1, n=0),
+            ValueError,
+            "n must be a number of users of at least 1; got 0",
+        ),
+        (
+            lambda: uncertainty.table_covariance(OneQuestion(k=(2, 2), epsilon=1.0), np.full((2, 2), 0.25), 0, 1, n=5),
+            TypeError,
+            "mechanism must be an AskSome or one of clusters",
+        ),
+        (
+            lambda: uncertainty.table_covariance(
+                ProductRR(k=(2, 2), clusters=((0, 1),), channels=(np.eye(4) * 0.6 + 0.1,)), [0.5, 0.5], 0, n=5
+            ),
+            ValueError,
+            r"attributes must hold all of \(0, 1\)",
+        ),
+    ],
+)
+def test_bad_input(call, error, says):
+    with pytest.raises(error, match=says):
+        call()
