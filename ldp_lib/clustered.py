@@ -134,20 +134,31 @@ class Clustered:
 
     def estimate(self, y) -> list[np.ndarray]:
         """Return the attributes' raw unbiased frequencies, a list of d arrays (k_j,), from reports of shape (n, d)."""
+        return self.estimate_counts(self.count(y))
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports, then counts for each attribute; counts of disjoint sets of reports add up."""
         y = check_records(y, self.k, "y")
-        return [self._table(y, (j,)) for j in range(len(self.k))]
+        return np.concatenate([[len(y)], *(self._count(y, self._taken((j,))) for j in range(len(self.k)))])
+
+    def estimate_counts(self, counts) -> list[np.ndarray]:
+        """Return unbiased frequencies, one array (k_j,) for each attribute, from the counts of all reports."""
+        shapes = [[self.k[i] for i in self._taken((j,))] for j in range(len(self.k))]
+        parts = np.split(counts[1:], np.cumsum([math.prod(shape) for shape in shapes])[:-1])
+        tables = [part.reshape(shape) / counts[0] for part, shape in zip(parts, shapes, strict=True)]
+        return [self._inverted(table, (j,)) for j, table in enumerate(tables)]
 
     def estimate_table(self, y, *attributes) -> np.ndarray:
         """Return the raw unbiased joint table of some attributes (all if none is named), whatever their dependence.
 
-        The reports' table is sent through the inverse channel of each cluster, one cluster at a time. The cost is that
-        of the table, not of a matrix over its cells. Chapter `rr_joint`.
+        The cost is that of the table. Chapter `rr_joint`.
         """
-        y = check_records(y, self.k, "y")
-        return self._table(y, self._check_attributes(attributes or range(len(self.k))))
+        return self._table(check_records(y, self.k, "y"), self._check_attributes(attributes or range(len(self.k))))
 
     def frequency(self, y, attributes, subset) -> float:
         """Return the raw unbiased estimate of the share of users in a subset; a large table is never built.
+
+        Of more than 2**22 cells the cost grows as distinct reports times cells in the subset. Chapter `rr_joint`.
 
         Parameters
         ----------
@@ -158,11 +169,6 @@ class Clustered:
         subset : array_like of int, shape (m, a); array_like of bool, shape (k_j for j in attributes); or callable
             The m distinct cells of the subset, one a row; or True for these cells in a table; or a function from such
             rows, shape (m, a), to booleans, shape (m,), which is asked for all cells, at most 2**22.
-
-        Notes
-        -----
-        Where there are more than 2**22 cells, the cost grows as the number of distinct reports times the number of
-        cells in the subset. Chapter `rr_joint`.
         """
         y, attributes = check_records(y, self.k, "y"), self._check_attributes(attributes)
         cells = inputs.check_subset(subset, tuple(self.k[j] for j in attributes))
@@ -230,13 +236,20 @@ class Clustered:
         whole = [c for c, _, _, matrix, _ in self._blocks if matrix is not None and set(c) & set(attributes)]
         return [*attributes, *(j for c in whole for j in c if j not in attributes)]
 
-    def _table(self, y, attributes):
-        taken = self._taken(attributes)
+    def _count(self, y, taken):
         sizes = [self.k[j] for j in taken]
         if math.prod(sizes) > 2**30:
             raise ValueError(f"attributes must have at most 2**30 cells together; got {math.prod(sizes)}")
-        cell = np.ravel_multi_index(tuple(y[:, j] for j in taken), sizes)
-        table = np.bincount(cell, minlength=math.prod(sizes)).reshape(sizes) / len(y)
+        return np.bincount(np.ravel_multi_index(tuple(y[:, j] for j in taken), sizes), minlength=math.prod(sizes))
+
+    def _table(self, y, attributes):
+        taken = self._taken(attributes)
+        counts = self._count(y, taken).reshape([self.k[j] for j in taken])
+        return self._inverted(counts / len(y), attributes)
+
+    def _inverted(self, table, attributes):
+        """The estimated table of some attributes, from the reports' table of these and of what their clusters add."""
+        taken = self._taken(attributes)
         for cluster, _, keep, _, inverse in self._blocks:
             axes = tuple(taken.index(j) for j in cluster if j in taken)
             if axes and inverse is None:

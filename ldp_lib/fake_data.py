@@ -20,6 +20,9 @@ from ldp_lib.population import Population, marginal_frequencies
 def probabilities(e, k, d, prior):
     """Return the probabilities that a user's whole report supports the user's own value, and another given value.
 
+    (p + (d-1) prior) / d and (q + (d-1) prior) / d with p and q of randomized response. With them in place of p and q,
+    `pure.estimate` and `pure.variance` are exact. Arcolezi et al. (2021) for uniform and (2023) for other priors.
+
     Parameters
     ----------
     e : number, array or symbol
@@ -30,16 +33,6 @@ def probabilities(e, k, d, prior):
         Number of attributes.
     prior : number, array or symbol
         Probability of the value among the attribute's fakes.
-
-    Returns
-    -------
-    own, other : as the arguments
-        (p + (d-1) prior) / d and (q + (d-1) prior) / d with p and q of randomized response.
-
-    Notes
-    -----
-    With these two in place of p and q, `pure.estimate` and `pure.variance` are exact. Arcolezi et al. (2021) for
-    uniform and (2023) for other priors. Derived in the chapter `fake_data`.
     """
     p, q = grr.probabilities(e, k)
     return (p + (d - 1) * prior) / d, (q + (d - 1) * prior) / d
@@ -206,9 +199,16 @@ class _FakeData:
 
     def estimate(self, y) -> list[np.ndarray]:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from reports of shape (n, d)."""
+        return self.estimate_counts(self.count(y))
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports, then counts for each attribute; counts of disjoint sets of reports add up."""
         y = check_records(y, self.k, "y")
-        counts = [np.bincount(y[:, j], minlength=size) for j, size in enumerate(self.k)]
-        return self._debias(counts, len(y))
+        return np.concatenate([[len(y)], *(np.bincount(y[:, j], minlength=size) for j, size in enumerate(self.k))])
+
+    def estimate_counts(self, counts) -> list[np.ndarray]:
+        """Return unbiased frequencies, one array (k_j,) for each attribute, from the counts of all reports."""
+        return self._debias(np.split(counts[1:], np.cumsum(self.k)[:-1]), counts[0])
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
         """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.

@@ -178,8 +178,16 @@ class GRR:
 
     def estimate(self, y) -> np.ndarray:
         """Return unbiased frequencies, shape (k,), from reports of shape (n,); they sum to 1 but may be negative."""
+        return self.estimate_counts(self.count(y))
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
         y = inputs.check_values(y, self.k, "y")
-        return pure.estimate(np.bincount(y, minlength=self.k), y.size, *self.probabilities)
+        return np.concatenate([[y.size], np.bincount(y, minlength=self.k)])
+
+    def estimate_counts(self, counts) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
+        return pure.estimate(counts[1:], counts[0], *self.probabilities)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k), drawn from the exact joint law of ``estimate(perturb(x))``.

@@ -228,13 +228,21 @@ class OLH:
 
     def estimate(self, y) -> np.ndarray:
         """Return unbiased frequencies, shape (k,), from the reports of `perturb`; they need not sum to 1."""
+        return self.estimate_counts(self.count(y))
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
         y = np.asarray(y)
         if y.dtype != self._dtype:
             raise TypeError(f"y must be reports of type {self._dtype}; got type {y.dtype}")
         bucket = inputs.check_values(y["y"], self.g, "y['y']")
         if y["seed"].max() >= PRIME:
             raise ValueError(f"y['seed'] must be below {PRIME}; got {y['seed'].max()}")
-        return pure.estimate(count_support(y["seed"], bucket, self.k, self.g), y.size, *self.probabilities)
+        return np.concatenate([[y.size], count_support(y["seed"], bucket, self.k, self.g)])
+
+    def estimate_counts(self, counts) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
+        return pure.estimate(counts[1:], counts[0], *self.probabilities)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k), drawn from the law of ``estimate(perturb(x))``, at a cost free of n.

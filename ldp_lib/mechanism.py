@@ -31,10 +31,10 @@ class Mechanism(Protocol):
     Notes
     -----
     A mechanism is a frozen, keyword-only dataclass, validated when it is made; its `repr` evaluates back, it can be
-    pickled, and it equals any other with the same parameters. Two methods are optional: `realised_epsilon()`, a proved
-    bound on the budget of the code that runs, and `reports()`, every report of one user in the order of the columns
-    of `channel()`, for mechanisms whose users report independently of each other. `least_users` is the least number of
-    users that `estimate` needs, 1 if absent.
+    pickled, and it equals any other with the same parameters. Optional: `realised_epsilon()`, a proved bound on the
+    budget of the code that runs; `reports()`, every report of one user in the order of the columns of `channel()`, if
+    users report independently of each other; `count(y)` and `estimate_counts(counts)`, if the estimate needs only sums
+    over the reports; and `least_users`, the least number of users that `estimate` needs, 1 if absent.
     """
 
     k: Any

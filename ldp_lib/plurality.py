@@ -151,8 +151,16 @@ class Plurality:
 
     def estimate(self, y) -> list:
         """Return the estimates, one array (k,) for each attribute; raw, and biased."""
+        return self.estimate_counts(self.count(y))
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports, then how often each occurs; counts of disjoint sets of reports add up."""
         y = inputs.check_values(y, self._starts[-1] + self.k[0], "y")
-        return [found[0] for found in self._estimate(np.bincount(y, minlength=self._starts[-1] + self.k[0])[None])]
+        return np.concatenate([[y.size], np.bincount(y, minlength=self._starts[-1] + self.k[0])])
+
+    def estimate_counts(self, counts) -> list:
+        """Return the estimates, one array (k,) for each attribute, from the counts of all reports."""
+        return [found[0] for found in self._estimate(counts[None, 1:])]
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
         """Return one array (runs, k) for each attribute, from the exact joint law of ``estimate(perturb(x))``.

@@ -105,9 +105,20 @@ class _Split:
 
     def estimate(self, y) -> list[np.ndarray]:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from the users' reports, one row each."""
+        return self.estimate_counts(self.count(y))
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports, then counts for each attribute; counts of disjoint sets of reports add up."""
         y = check_records(y, self._sizes, "y")
         parts = [y[:, start:stop] for start, stop in itertools.pairwise(self._edges)]
-        return [oracle.estimate(self._own(part)) for oracle, part in zip(self.oracles, parts, strict=True)]
+        counts = [oracle.count(self._own(part)) for oracle, part in zip(self.oracles, parts, strict=True)]
+        return np.concatenate([counts[0][:1], *(part[1:] for part in counts)])
+
+    def estimate_counts(self, counts) -> list[np.ndarray]:
+        """Return unbiased frequencies, one array (k_j,) for each attribute, from the counts of all reports."""
+        parts = np.split(counts[1:], np.cumsum(self.k)[:-1])
+        pairs = zip(self.oracles, parts, strict=True)
+        return [oracle.estimate_counts(np.concatenate([counts[:1], part])) for oracle, part in pairs]
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
         """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.

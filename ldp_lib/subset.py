@@ -28,6 +28,9 @@ def keep_probability(e, share):
 def probabilities(e, k, size):
     """Return p and q, the probabilities that a report holds the user's own value, and any other given value.
 
+    p = e size / (e size + k - size) and q = (size - p) / (k-1). Wang et al. (2016); Ye and Barg (2018). Derived in the
+    chapter `subset_selection`.
+
     Parameters
     ----------
     e : number, array or symbol
@@ -36,15 +39,6 @@ def probabilities(e, k, size):
         Domain size, at least 2.
     size : int or symbol
         Number of values in a report, 1 to k-1.
-
-    Returns
-    -------
-    p, q : as the arguments
-        p = e size / (e size + k - size) and q = (size - p) / (k-1).
-
-    Notes
-    -----
-    Wang et al. (2016); Ye and Barg (2018). Derived in the chapter `subset_selection`.
     """
     p = size / (size + (k - size) / e)  # in this form a large e does not overflow
     return p, (size - p) / (k - 1)
@@ -72,10 +66,7 @@ def optimal_size(e, k):
 
 
 def channel(e, k, size):
-    """Return the channel from values to sets, shape (k, number of sets); exact if `e` is a Fraction or a symbol.
-
-    The sets are in lexicographic order, as `itertools.combinations` gives them.
-    """
+    """Return the channel from values to sets in lexicographic order; exact if `e` is a Fraction or a symbol."""
     sets = list(itertools.combinations(range(k), size))
     total = e * math.comb(k - 1, size - 1) + math.comb(k - 1, size)
     return np.array([[(e if x in names else e**0) / total for names in sets] for x in range(k)])
@@ -250,8 +241,16 @@ class SubsetSelection:
 
     def estimate(self, y) -> np.ndarray:
         """Return unbiased frequencies, shape (k,), from reports of shape (n, size); they sum to 1, some may be < 0."""
+        return self.estimate_counts(self.count(y))
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
         y = check_sets(y, self.k, self.size)
-        return pure.estimate(np.bincount(y.ravel(), minlength=self.k), len(y), *self.probabilities)
+        return np.concatenate([[len(y)], np.bincount(y.ravel(), minlength=self.k)])
+
+    def estimate_counts(self, counts) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
+        return pure.estimate(counts[1:], counts[0], *self.probabilities)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k), drawn from the exact joint law of ``estimate(perturb(x))``.

@@ -165,6 +165,10 @@ class UnaryEncoding:
 
     def estimate(self, y) -> np.ndarray:
         """Return unbiased frequencies, shape (k,), from reports of shape (n, k); they need not sum to 1."""
+        return self.estimate_counts(self.count(y))
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
         y = np.asarray(y)
         allowed = f"y must be an integer array of 0 and 1 with at least one row and {self.k} columns"
         if y.ndim != 2 or y.shape[1] != self.k or len(y) == 0:
@@ -173,7 +177,11 @@ class UnaryEncoding:
             raise TypeError(f"{allowed}; got type {y.dtype}")
         if y.max() > 1 or (y.dtype.kind == "i" and y.min() < 0):
             raise ValueError(f"{allowed}; got values from {y.min()} to {y.max()}")
-        return pure.estimate(count_ones(y), len(y), *self.probabilities)
+        return np.concatenate([[len(y)], count_ones(y)])
+
+    def estimate_counts(self, counts) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
+        return pure.estimate(counts[1:], counts[0], *self.probabilities)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k), drawn from the exact joint law of ``estimate(perturb(x))``.

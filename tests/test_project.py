@@ -105,8 +105,8 @@ def test_the_lock_gives_every_python_the_same_numbers():
 def test_what_the_library_imports_is_a_dependency():
     declared = ranges(PROJECT["project"]["dependencies"])
     allowed = {IMPORTS.get(name, name) for name in declared} | set(sys.stdlib_module_names) | {"ldp_lib"}
-    # Only for those who draw figures, show a ledger badge in a notebook or fetch raw data: imported where used.
-    optional = {"matplotlib", "IPython", "pooch"}
+    # Only for those who draw figures, show a ledger badge, fetch raw data or count files: imported where used.
+    optional = {"matplotlib", "IPython", "pooch", "pyarrow", "dask"}
     for path in sorted((ROOT / "ldp_lib").rglob("*.py")):
         tree = ast.parse(path.read_text())
         top = set(imports(tree.body))

@@ -113,8 +113,16 @@ class Reports:
 
     def estimate(self, y) -> np.ndarray:
         """Return unbiased frequencies, shape (k,), from reports of shape (n,); raw, as for `GRR`."""
+        return self.estimate_counts(self.count(y))
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
         y = inputs.check_values(y, self.k, "y")
-        return pure.estimate(np.bincount(y, minlength=self.k), y.size, *self.probabilities)
+        return np.concatenate([[y.size], np.bincount(y, minlength=self.k)])
+
+    def estimate_counts(self, counts) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
+        return pure.estimate(counts[1:], counts[0], *self.probabilities)
 
     def mean(self, population: Population) -> np.ndarray:
         """Return the exact expectation of the estimate, shape (k,): the true frequencies."""

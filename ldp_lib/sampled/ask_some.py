@@ -189,14 +189,28 @@ class AskSome:
 
         An attribute that nobody was asked gets 1/k for each value.
         """
+        return self.estimate_counts(self.count(y))
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports, how many were asked each question, then counts for each attribute by question.
+
+        Counts of disjoint sets of reports add up.
+        """
         y = dealing.check_reports(y, self._dtype, len(self.weights))
-        dealt, counts = np.bincount(y["asked"], minlength=len(self.weights)), []
+        counts = [np.array([len(y)]), np.bincount(y["asked"], minlength=len(self.weights))]
         for j, (k, size) in enumerate(zip(self.k, self.sizes, strict=True)):
             who, place = self._asked(y["asked"], j)
             sets = subset.check_sets(y["sets"][who, place, :size], k, size) if who.size else np.zeros((0, size), int)
             cells = y["asked"][who, None].astype(np.int64) * k + sets
-            counts.append(np.bincount(cells.ravel(), minlength=len(self.weights) * k).reshape(-1, k))
-        return self._estimates(counts, dealt, len(y))
+            counts.append(np.bincount(cells.ravel(), minlength=len(self.weights) * k))
+        return np.concatenate(counts)
+
+    def estimate_counts(self, counts) -> list:
+        """Return unbiased frequencies, one array (k_j,) for each attribute, from the counts of all reports."""
+        questions = len(self.weights)
+        _, dealt, *told = np.split(counts, np.cumsum([1, questions, *(questions * k for k in self.k[:-1])]))
+        tables = [part.reshape(questions, -1) for part in told]
+        return self._estimates(tables, dealt, counts[0])
 
     def _estimates(self, counts, dealt, n):
         """Estimates from how many sets hold each value, shape (..., Q, k_j), by question, and how many were asked."""

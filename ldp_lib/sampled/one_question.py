@@ -153,14 +153,27 @@ class OneQuestion:
         Each group is divided by its own size if n times its weight is at least 1 (and `groups` is true), else by that
         product. An attribute that nobody was asked gets 1/k for each value.
         """
+        return self.estimate_counts(self.count(y))
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports, then for each attribute how many were asked it, and counts of their reports.
+
+        Counts of disjoint sets of reports add up.
+        """
         y = dealing.check_reports(y, self._dtype, len(self.k))
-        estimates = []
+        counts = [np.array([len(y)])]
         for j, (part, (kind, shape, width)) in enumerate(zip(self.oracle, self._formats, strict=True)):
             rows = np.ascontiguousarray(y["report"][np.flatnonzero(y["asked"] == j), :width])
-            total = np.zeros(part.k)
-            if len(rows):
-                total = part.estimate(rows.view(kind).reshape(-1, *shape)) * len(rows)
-            estimates.append(self._estimate(j, total, np.array([len(rows)]), len(y)))
+            told = rows.view(kind).reshape(-1, *shape)
+            counts.append(part.count(told) if len(rows) else np.zeros(1 + part.k, np.int64))
+        return np.concatenate(counts)
+
+    def estimate_counts(self, counts) -> list:
+        """Return unbiased frequencies, one array (k_j,) for each attribute, from the counts of all reports."""
+        parts, estimates = np.split(counts[1:], np.cumsum(np.add(self.k, 1))[:-1]), []
+        for j, (part, told) in enumerate(zip(self.oracle, parts, strict=True)):
+            total = part.estimate_counts(told) * told[0] if told[0] else np.zeros(part.k)
+            estimates.append(self._estimate(j, total, told[:1], counts[0]))
         return estimates
 
     def _estimate(self, j, total, size, n):

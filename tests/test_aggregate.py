@@ -1,0 +1,182 @@
+"""Reports counted where they lie: chunks, files and a cluster give the counts of all reports, to the last bit."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+from test_protocol import MECHANISMS
+
+from ldp_lib import aggregate, reports
+from ldp_lib.aggregate import Counts
+from ldp_lib.book.sweeps import sweep
+from ldp_lib.corr_rr import CorrRR
+from ldp_lib.grr import GRR
+from ldp_lib.sampled import OneQuestion
+from ldp_lib.unary import OUE
+
+dd = pytest.importorskip("dask.dataframe")
+COUNTABLE = [m for m in MECHANISMS if hasattr(m, "count")]
+ONE = OneQuestion(k=(9, 16, 7, 2), epsilon=1.0)
+
+
+def users(k, n=60):
+    """Return records of n users."""
+    sizes = k if isinstance(k, tuple) else (k,)
+    x = np.random.default_rng(1).integers(0, sizes, (n, len(sizes)))
+    return x if isinstance(k, tuple) else x[:, 0]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Return a folder of three Parquet files of two row groups each, and the reports that are in them."""
+    y = ONE.perturb(users(ONE.k, 3_000), rng=np.random.default_rng(2))
+    for i, part in enumerate(np.split(y, 3)):
+        reports.to_frame(part).to_parquet(tmp_path / f"{i}.parquet", row_group_size=600)
+    return tmp_path, y
+
+
+@pytest.mark.parametrize("mechanism", COUNTABLE, ids=repr)
+def test_counts_of_parts_add_up_and_give_the_estimate_of_all(mechanism):
+    y = mechanism.perturb(users(mechanism.k), rng=np.random.default_rng(3))
+    found = aggregate.aggregate((y[i : i + 7] for i in range(0, 60, 7)), mechanism)
+    assert found.n == 60
+    assert np.array_equal(found.counts, mechanism.count(y))
+    assert found.counts.dtype == np.int64
+    for one, other in zip(found.estimate(), mechanism.estimate(y), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_most_mechanisms_can_be_counted_and_the_others_say_so():
+    others = {type(m).__name__ for m in MECHANISMS} - {type(m).__name__ for m in COUNTABLE}
+    assert others == {"CorrRR", "CondRR", "TwoPhaseRSRFD", "SecondPhase", "JointUnary", "JointHashing"}
+    with pytest.raises(ValueError, match="mechanism must have reports whose counts add up; those of CorrRR"):
+        aggregate.aggregate(np.zeros((3, 2), int), CorrRR(k=(2, 2), epsilon=1.0))
+
+
+def test_arrays_frames_files_and_dask_give_the_same_counts(folder):
+    path, y = folder
+    whole = ONE.count(y)
+    for form in (
+        y,
+        np.split(y, 5),
+        reports.to_frame(y),
+        [reports.to_frame(part) for part in np.split(y, 4)],
+        path,
+        [str(path / f"{i}.parquet") for i in range(3)],
+        dd.from_pandas(reports.to_frame(y), npartitions=7),
+    ):
+        assert np.array_equal(aggregate.aggregate(form, ONE).counts, whole)
+
+
+def test_counts_are_saved_with_a_manifest_and_merged(folder, tmp_path_factory):
+    path, y = folder
+    store = tmp_path_factory.mktemp("counts") / "a.json"
+    first = aggregate.aggregate(path / "0.parquet", ONE)
+    first.save(store)
+    back = Counts.load(store, ONE)
+    rest = aggregate.aggregate([path / "1.parquet", path / "2.parquet"], ONE)
+    assert (back + rest).n == 3_000
+    assert np.array_equal((back + rest).counts, ONE.count(y))
+    with pytest.raises(ValueError, match=r"0\.parquet' is in both"):
+        back + aggregate.aggregate(path / "0.parquet", ONE)
+
+
+def test_counts_of_another_mechanism_or_budget_are_refused(tmp_path):
+    counts = aggregate.aggregate(np.array([0, 1, 2]), GRR(k=3, epsilon=1.0))
+    with pytest.raises(ValueError, match="counts must be of one mechanism"):
+        counts + aggregate.aggregate(np.array([0, 1, 2]), GRR(k=3, epsilon=2.0))
+    counts.save(tmp_path / "c.json")
+    with pytest.raises(ValueError, match=r"mechanism must be GRR\(k=3, epsilon=1.0\)"):
+        Counts.load(tmp_path / "c.json", GRR(k=3, epsilon=2.0))
+
+
+@pytest.mark.parametrize("damage", ["", "{}", "cut", "one count less", "one report more"])
+def test_a_damaged_file_of_counts_is_refused(damage, tmp_path):
+    mechanism, path = GRR(k=3, epsilon=1.0), tmp_path / "c.json"
+    aggregate.aggregate(np.array([0, 1, 2]), mechanism).save(path)
+    text = path.read_text()
+    assert Counts.load(path, mechanism).n == 3
+    changed = {"cut": text[:-9], "one count less": text.replace("1, 1, 1]", "1, 1]")}
+    changed |= {"one report more": text.replace('"reports": 3', '"reports": 4')}
+    assert changed.get(damage, damage) != text
+    path.write_text(changed.get(damage, damage))
+    with pytest.raises(ValueError, match="path must be a file of counts"):
+        Counts.load(path, mechanism)
+
+
+def test_a_bad_file_is_named_with_its_row_group_and_column(folder):
+    path, y = folder
+    frame = reports.to_frame(y[:100])
+    frame.drop(columns="report_asked").to_parquet(path / "a.parquet")
+    with pytest.raises(ValueError, match=r"a\.parquet' lacks 'report_asked'"):
+        aggregate.aggregate(path, ONE)
+    (path / "a.parquet").write_bytes((path / "0.parquet").read_bytes()[:-40])
+    with pytest.raises(ValueError, match=r"whole Parquet files; .*a\.parquet' is not"):
+        aggregate.aggregate(path, ONE)
+    frame.astype(float).to_parquet(path / "a.parquet")
+    with pytest.raises(TypeError, match=r"integers in column 'report_asked'; .* row group 0 of .*a\.parquet"):
+        aggregate.aggregate(path, ONE)
+    frame.loc[70, "report_asked"] = 4
+    frame.to_parquet(path / "a.parquet", row_group_size=50)
+    with pytest.raises(ValueError, match=r"from 0 to 3; got 4 \(in row group 1 of .*a\.parquet"):
+        aggregate.aggregate(path, ONE)
+    (path / "empty").mkdir()
+    with pytest.raises(ValueError, match="there is none"):
+        aggregate.aggregate(path / "empty", ONE)
+    with pytest.raises(ValueError, match="is not: "):
+        aggregate.aggregate(path / "missing.parquet", ONE)
+
+
+def test_nothing_and_what_is_no_report_are_refused():
+    grr = GRR(k=3, epsilon=1.0)
+    with pytest.raises(ValueError, match="at least one report; got none"):
+        aggregate.aggregate([], grr)
+    with pytest.raises(TypeError, match="reports must be arrays, data frames, paths or a Dask data frame; got int"):
+        aggregate.aggregate(3, grr)
+    with pytest.raises(ValueError, match="from 0 to 2"):
+        aggregate.aggregate([np.array([0, 1]), np.array([3])], grr)
+    with pytest.raises(ValueError, match="counts must be a vector"):
+        Counts(grr, np.array([0, 1, 2]))
+
+
+def test_bits_are_counted_from_a_frame_too():
+    oue = OUE(k=4, epsilon=1.0)
+    y = oue.perturb(users(4), rng=np.random.default_rng(5))
+    assert np.array_equal(aggregate.aggregate(reports.to_frame(y), oue).counts, oue.count(y))
+
+
+def slowly(frame, seconds):
+    """Return the frame after some time: a partition that takes long to read."""
+    time.sleep(seconds)
+    return frame
+
+
+def one_total(n, rng):
+    """Return the total of one small survey's estimate, for a sweep."""
+    mechanism = GRR(k=3, epsilon=1.0)
+    return {"share": float(mechanism.estimate(mechanism.perturb(np.zeros(n, int), rng=rng))[0])}
+
+
+def test_two_worker_processes_of_which_one_is_killed_give_the_same_counts_and_the_same_sweep():
+    from dask.distributed import Client, LocalCluster
+
+    y = ONE.perturb(users(ONE.k, 4_000), rng=np.random.default_rng(6))
+    frame = dd.from_pandas(reports.to_frame(y), npartitions=16)
+    slow = frame.map_partitions(slowly, 0.15, meta=frame._meta)
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster,
+        Client(cluster) as client,
+    ):
+        client.upload_file(__file__)
+        settings = [{"n": n} for n in (10, 20, 30)]
+        alone = sweep(one_total, settings, rng=np.random.default_rng(7))
+        assert sweep(one_total, settings, rng=np.random.default_rng(7), workers=client.get_executor()).equals(alone)
+        pids = client.run(os.getpid)
+        assert len(set(pids.values())) == 2
+        victim = next(iter(pids.values()))
+        client.loop.call_later(0.6, lambda: os.kill(victim, signal.SIGKILL))
+        found = aggregate.aggregate(slow, ONE)
+        assert victim not in client.run(os.getpid).values()
+    assert np.array_equal(found.counts, ONE.count(y))
