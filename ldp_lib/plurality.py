@@ -15,7 +15,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import grr, inputs, shrinkage
+from ldp_lib import grr, inputs, sampling, shrinkage
 from ldp_lib.population import Population
 
 
@@ -132,7 +132,7 @@ class Plurality:
         inputs.require(rng=rng)
         x = inputs.check_records(x, self.k)
         k, d, n = self.k[0], len(self.k), len(x)
-        kind = np.searchsorted(np.cumsum(self._cells)[:-1], rng.random(n), side="right")
+        kind = sampling.draw(self._cells, n, rng).astype(np.intp)
         votes = np.stack([(x == v).sum(axis=1) for v in range(k)], axis=1)
         plurality = (votes + rng.random((n, k))).argmax(axis=1)
         asked = x[np.arange(n), np.maximum(kind - 1, 0) % d]

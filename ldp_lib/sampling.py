@@ -144,6 +144,12 @@ def coins(chances, rng):
     return _words(chances.size, rng) < chances
 
 
+def toss(chances, rng):
+    """Draw a boolean for each of many chances, floats from 0 to 1: True with the chance in whole 2**-64, exactly."""
+    sure = chances >= 1
+    return sure | coins(np.where(sure, 0, chances * 2.0**64).astype(np.uint64), rng)
+
+
 def draw_sampled(population, *, rng, runs):
     """Return how many users sampled each attribute and hold each value: d arrays of int, shape (runs, k_j).
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import grr, inputs, postprocess, pure, splitting, two_phase
+from ldp_lib import grr, inputs, postprocess, pure, sampling, splitting, two_phase
 from ldp_lib.inputs import check_records
 from ldp_lib.population import Population
 
@@ -106,8 +106,9 @@ class CondRR:
                 y[mine, j] = grr.GRR(k=size, epsilon=self.epsilon).perturb(second[mine, j], rng=rng)
             for m in range(len(self.k)):
                 if m != j:
-                    edges = np.cumsum(laws[j, m][0], axis=1)[:, :-1]
-                    y[mine, m] = (rng.random(mine.size)[:, None] >= edges[y[mine, j]]).sum(axis=1)
+                    for v, law in enumerate(laws[j, m][0]):
+                        told = mine[y[mine, j] == v]
+                        y[told, m] = sampling.draw(law, told.size, rng)
         return first, y
 
     def estimate(self, y) -> list:

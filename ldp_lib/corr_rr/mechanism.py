@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import grr, inputs, pure, splitting, two_phase
+from ldp_lib import grr, inputs, pure, sampling, splitting, two_phase
 from ldp_lib.corr_rr.formulas import channel, expectation, shrinkage
 from ldp_lib.corr_rr.reuse import check_reuse, reuse_table
 from ldp_lib.inputs import check_records
@@ -92,7 +92,7 @@ class SecondPhase:
         y = np.empty((n, d), inputs.small_dtype(k), order="F")
         for m, chances in enumerate(np.transpose(self.reuse)):
             shift = rng.integers(1, k, size=n, dtype=inputs.small_dtype(2 * k))
-            shift[rng.random(n) < chances[pivot]] = 0  # always so for the pivot itself
+            shift[sampling.toss(chances[pivot], rng)] = 0  # always so for the pivot itself
             y[:, m] = (report + shift) % k
         return y
 

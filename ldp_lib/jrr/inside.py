@@ -7,10 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ldp_lib import grr, hashing, inputs, pure, unary
+from ldp_lib import hashing, inputs, pure, sampling, unary
 from ldp_lib.jrr import pairs
 from ldp_lib.jrr.protocols import server_messages
-from ldp_lib.jrr.signed import signed_variance, simulate_counts
+from ldp_lib.jrr.signed import exact_moves, signed_variance, simulate_counts, toss
 from ldp_lib.population import Population
 
 
@@ -114,6 +114,10 @@ class JointUnary:
         s, t = (math.sqrt(-self.rho * chance * (1 - chance)) for chance in self.probabilities)
         return s, t if self.lean == "report" else -t
 
+    def realised_epsilon(self) -> float:
+        """Return what one report on its own spends, proved from the thresholds of `perturb`: at most epsilon."""
+        return self._independent.realised_epsilon()
+
     def channel(self) -> np.ndarray:
         """Return Pr[y | x] of one report on its own, as `unary.UnaryEncoding.channel`."""
         return self._independent.channel()
@@ -122,13 +126,13 @@ class JointUnary:
         """Return one row of k bits a user, an array of uint8 of shape (n, k)."""
         inputs.require(rng=rng)
         x = inputs.check_values(x, self.k)
-        (p, q), (s, t) = self.probabilities, self.moves
+        chances = self._independent.realised_probabilities
         own = x[:, None] == np.arange(self.k)
         dealt = server_messages(x.size, rng)
         flips = 2 * rng.integers(2, size=own.shape, dtype=np.int8) - 1
         pair = np.minimum(np.arange(x.size), dealt["partner"])  # a pair shares its flips
         sign = dealt["sign"][:, None] * flips[pair]
-        return (rng.random(own.shape) < np.where(own, p + s * sign, q + t * sign)).astype(np.uint8)
+        return toss(own, sign, chances, exact_moves(chances, self.moves), rng)
 
     def estimate(self, y) -> np.ndarray:
         """Return unbiased frequencies, shape (k,), from reports of shape (n, k); they need not sum to 1."""
@@ -204,12 +208,18 @@ class JointHashing:
 
     @cached_property
     def _pairs(self):
-        return pairs.KJRR(k=self.g, p=grr.probabilities(math.exp(self.epsilon), self.g)[0], rho=self.rho)
+        e = sampling.exp_below(self.epsilon)
+        p = float(exact := e / (e + self.g - 1))
+        return pairs.KJRR(k=self.g, p=p if p <= exact else math.nextafter(p, 0), rho=self.rho)
 
     @property
     def probabilities(self) -> tuple[float, float]:
         """Probabilities p and q that a user supports the user's own value, and any other."""
         return self._hashing.probabilities
+
+    def realised_epsilon(self) -> float:
+        """Return what one report on its own spends, proved from the thresholds of `perturb`: at most epsilon."""
+        return sampling.proved_epsilon(self._pairs.realised_ratio, self.epsilon)
 
     def channel(self) -> np.ndarray:
         """Return the channel of one report on its own, as `hashing.OLH.channel`."""

@@ -3,6 +3,7 @@
 import math
 import numbers
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
@@ -80,6 +81,8 @@ class Reports:
             object.__setattr__(self, "p", grr.probabilities(math.exp(self.epsilon), self.k)[0])
         check_p(self.p, self.k)
         own = math.log(self.p * (self.k - 1) / (1 - self.p)) if self.p < 1 else math.inf
+        if own < 1e-9:
+            raise ValueError(f"p must be such that ln(p (k-1) / (1-p)) is at least 1e-9; got {self.p!r}")
         if self.epsilon is None:
             object.__setattr__(self, "epsilon", own)
         elif isinstance(self.epsilon, bool) or not isinstance(self.epsilon, numbers.Real):
@@ -104,6 +107,23 @@ class Reports:
     def probabilities(self) -> tuple[float, float]:
         """Probabilities p and q of the true and of any other value."""
         return self.p, (1 - self.p) / (self.k - 1)
+
+    @cached_property
+    def realised_p(self) -> Fraction:
+        """Probability that `perturb` tells a user's truth, exactly or at least: `p` rounded down, to keep epsilon."""
+        if self.p == 1:
+            return Fraction(1)
+        e = sampling.exp_below(self.epsilon)
+        return sampling.realised(min(Fraction(self.p), e / (e + self.k - 1)))
+
+    @property
+    def realised_ratio(self) -> Fraction:
+        """Largest ratio of one report's probabilities under two values, for p below 1: at most exp(epsilon)."""
+        return self.realised_p * (self.k - 1) / (1 - self.realised_p)
+
+    def realised_epsilon(self) -> float:
+        """Return what one report on its own spends, proved from the thresholds of `perturb`: at most epsilon."""
+        return sampling.proved_epsilon(self.realised_ratio, self.epsilon) if self.p < 1 else math.inf
 
     def channel(self) -> np.ndarray:
         """Return Pr[y | x] of one report on its own, shape (k, k). The users' reports depend on each other."""
@@ -170,6 +190,23 @@ class KJRR(Reports):
         one = max(0.0, 2 * (self.k - 1) * mixed)
         return np.array([max(0.0, both), one, max(0.0, 1 - both - one)])
 
+    @cached_property
+    def _chances(self):
+        """Exact chances that the first of a pair tells the truth, and the second one after a truth and after a lie.
+
+        The second one's is no larger than the first one's, `realised_p`, as both are rounded down.
+        """
+        p, (low, high) = self.realised_p, rho_range(self.realised_p, self.k)
+        both, mixed, _ = table(p, min(max(Fraction(self.rho), low), high), self.k)
+        chances = p, both / p, (self.k - 1) * mixed / (1 - p) if p < 1 else 0
+        return tuple(map(sampling.realised, chances))
+
+    @property
+    def realised_pair(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        """Probabilities that both of a pair are true, only the first, only the second, and none, exactly."""
+        p, after_truth, after_lie = self._chances
+        return p * after_truth, p * (1 - after_truth), (1 - p) * after_lie, (1 - p) * (1 - after_lie)
+
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return all users' reports, shape (n,): an integer array of the smallest unsigned type that holds them."""
         inputs.require(rng=rng)
@@ -184,13 +221,9 @@ class KJRR(Reports):
     def _shuffled_truths(self, n, rng):
         # To pair at random is to toss the coins of fixed pairs and deal them out at random.
         true = np.empty(n, dtype=bool)
-        true[::2] = sampling.bernoulli(self.p, true[::2].size, rng)
+        true[::2] = sampling.bernoulli(self._chances[0], true[::2].size, rng)
         first, second = true[: n // 2 * 2 : 2], true[1::2]
-        both, mixed, _ = table(self.p, self.rho, self.k)
-        after_lie = (self.k - 1) * mixed / (1 - self.p) if self.p < 1 else 0.0
-        second[:] = np.where(
-            first, sampling.bernoulli(both / self.p, n // 2, rng), sampling.bernoulli(after_lie, n // 2, rng)
-        )
+        second[:] = np.where(first, *(sampling.bernoulli(chance, n // 2, rng) for chance in self._chances[1:]))
         rng.shuffle(true)
         return true
 

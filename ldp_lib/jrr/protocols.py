@@ -5,11 +5,13 @@ Each user gets a sign R_j in secret, tosses a coin C_j alone and tells the truth
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import inputs, sampling
 from ldp_lib.jrr import pairs, parameters
 
 STEPS = (1.5, 0.5, -0.5, -1.5)
@@ -116,6 +118,23 @@ class ServerProtocol(pairs.JRR):
         super().__post_init__()
         pairs.check_negative(self)
 
+    @cached_property
+    def realised_p(self) -> Fraction:
+        """Probability that `perturb` tells a user's truth, exactly: `p` rounded down to a multiple of 2**-64."""
+        return _multiple(super().realised_p)
+
+    @cached_property
+    def realised_coin(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        """Probabilities of C = 1.5, 0.5, -0.5 and -1.5, exactly: `coin` in multiples of 2**-64."""
+        s = Fraction(math.sqrt(-self.rho * self.p * (1 - self.p)))
+        return coin(self.realised_p, _multiple(min(s, 1 - self.realised_p)))
+
+    @property
+    def realised_pair(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        """Probabilities that both of a pair are true, only the first, only the second, and none, exactly."""
+        p, square = self.realised_p, self.realised_coin[1] ** 2
+        return p**2 - square, p * (1 - p) + square, p * (1 - p) + square, (1 - p) ** 2 - square
+
     def run(self, x, *, rng: np.random.Generator) -> dict:
         """Run the protocol for users' values x, shape (n,), and return everything that anybody knows.
 
@@ -128,8 +147,7 @@ class ServerProtocol(pairs.JRR):
         inputs.require(rng=rng)
         x = inputs.check_values(x, 2)
         messages = self.deal(x.size, rng)
-        chances = np.maximum(0, coin(self.p, math.sqrt(-self.rho * self.p * (1 - self.p))))  # rounding may miss 0
-        tossed = rng.choice(STEPS, size=x.size, p=chances / chances.sum())
+        tossed = np.array(STEPS)[sampling.draw(self.realised_coin, x.size, rng)]
         true = tossed + messages["sign"] > 0
         return {**messages, "coin": tossed, "true": true, "y": np.where(true, x, 1 - x).astype(np.uint8)}
 
@@ -145,3 +163,7 @@ class ShuffleProtocol(ServerProtocol):
     """
 
     deal = staticmethod(shuffle_messages)
+
+
+def _multiple(chance):
+    return Fraction(math.floor(chance * 2**64), 2**64)

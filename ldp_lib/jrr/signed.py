@@ -2,11 +2,12 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import inputs, pure
+from ldp_lib import inputs, pure, sampling
 from ldp_lib.jrr import pairs
 from ldp_lib.jrr.protocols import server_messages
 from ldp_lib.population import Population
@@ -48,6 +49,25 @@ def simulate_counts(histogram, p, q, s, t, *, rng, runs):
     plus = rng.hypergeometric(own, rest, n // 2) if n > 1 else np.zeros_like(own)
     parts = [(plus, p + s), (own - plus, p - s), (n // 2 - plus, q + t), (rest - n // 2 + plus, q - t)]
     return sum(rng.binomial(m, min(1, max(0, chance))) for m, chance in [*parts, (single * 1, p), (none, q)])
+
+
+def exact_moves(chances, moves):
+    """Return the moves as exact rationals that take no chance, itself exact, out of 0 to 1."""
+    pairs = zip(map(Fraction, moves), chances, strict=True)
+    return [(1 - 2 * (move < 0)) * sampling.realised(min(abs(move), chance, 1 - chance)) for move, chance in pairs]
+
+
+def toss(own, sign, chances, moves, rng):
+    """Draw bits: 1 with p + s sign where `own` is true, else with q + t sign, exactly for p, q and s, t as given.
+
+    Over a sign that is +1 or -1 with equal chances, a bit is 1 with probability p or q, exactly.
+    """
+    y = np.zeros(own.shape, np.uint8)
+    for holds, chance, move in zip((True, False), chances, moves, strict=True):
+        for direction in (-1, 0, 1):
+            who = (own == holds) & (sign == direction)
+            y[who] = sampling.bernoulli(chance + direction * move, np.count_nonzero(who), rng)
+    return y
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +115,8 @@ class SignedRR(pairs.Reports):
         """Return all users' reports, shape (n,), in the smallest unsigned integer type."""
         inputs.require(rng=rng)
         x = inputs.check_values(x, 2)
-        chance = np.where(x == 1, self.p, 1 - self.p) + self.move * server_messages(x.size, rng)["sign"]
-        return (rng.random(x.size) < chance).astype(np.uint8)
+        chances, sign = (self.realised_p, 1 - self.realised_p), server_messages(x.size, rng)["sign"]
+        return toss(x == 1, sign, chances, exact_moves(chances, (self.move, self.move)), rng)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, 2), drawn from the exact joint law of ``estimate(perturb(x))``."""

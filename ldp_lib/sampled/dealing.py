@@ -6,7 +6,7 @@ better for data held fixed. What is said here of questions holds for any share o
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import inputs, sampling
 
 
 def check_weights(weights, questions):
@@ -54,12 +54,12 @@ def group_sizes(expected):
 
 def deal(n, weights, groups, rng):
     """Return the number of the question that each of n users is asked, in the smallest unsigned integer type."""
-    dtype = inputs.small_dtype(len(weights))
     if not groups:
-        steps = np.cumsum(weights)
-        return np.searchsorted(steps[:-1], rng.random(n) * steps[-1], side="right").astype(dtype)
+        return sampling.draw(weights, n, rng)
     chances, sizes = group_sizes(n * np.array(weights))
-    asked = np.repeat(np.arange(len(weights), dtype=dtype), sizes[rng.choice(len(chances), p=chances)])
+    asked = np.repeat(
+        np.arange(len(weights), dtype=inputs.small_dtype(len(weights))), sizes[sampling.draw(chances, 1, rng)[0]]
+    )
     rng.shuffle(asked)
     return asked
 
