@@ -32,7 +32,7 @@ def brr_error(z, k):
 
     Notes
     -----
-    The OBRR paper (2020), squared error of the BRR. Derived in the chapter `obrr_cubic`.
+    The OBRR paper (2020), squared error of the BRR. Derived in the chapter `best_split`.
     """
     return k * (1 + z) / z**2
 
@@ -41,7 +41,7 @@ def mrr_error(z, k):
     """Return n times the total squared error of one attribute's frequencies under generalized randomized response.
 
     Here z is exp(budget) - 1, and the error is (k-1) (2z+k) / z^2, whatever the data; else as in `brr_error`. The
-    OBRR paper (2020), objective of the OMRR. Derived in the chapter `omrr_cubic`.
+    OBRR paper (2020), objective of the OMRR. Derived in the chapter `audit_allocation`.
     """
     return (k - 1) * (2 * z + k) / z**2
 
@@ -100,7 +100,7 @@ def obrr(k, epsilon):
 
     Notes
     -----
-    The OBRR paper (2020), Eqs. (5) to (14), solved by another route. Derived in the chapter `obrr_cubic`.
+    The OBRR paper (2020), Eqs. (5) to (14), solved by another route. Derived in the chapter `best_split`.
     """
     return _optimal(k, epsilon, lambda b: np.sinh(b / 4) ** -2.0, _brr_at)
 
@@ -108,7 +108,7 @@ def obrr(k, epsilon):
 def omrr(k, epsilon):
     """Return the budgets, one for each attribute, of least total `mrr_error`; else as `obrr`.
 
-    The OBRR paper (2020), Eqs. (15) and (16), solved by another route. Derived in the chapter `omrr_cubic`.
+    The OBRR paper (2020), Eqs. (15) and (16), solved by another route. Derived in the chapter `audit_allocation`.
     """
     return _optimal(k, epsilon, lambda b: 1 / np.expm1(b), _mrr_at)
 

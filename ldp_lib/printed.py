@@ -16,7 +16,7 @@ def coefficients(a, weight, m):
     """Return a, b, c, d of the cubic a (x-1)^3 - weight x (x+m) = 0.
 
     OBRR: weight k, m = 1, Eqs. (9) and (10). OMRR: weight 2 (k-1), m = k-1, Eq. (16). `a` is lambda times the product
-    that the x have to reach, for one user. Numbers, Fractions or symbols. Chapters `obrr_cubic` and `omrr_cubic`.
+    that the x have to reach, for one user. Numbers, Fractions or symbols. Chapter `audit_allocation`.
     """
     return a, -(3 * a + weight), 3 * a - weight * m, -a
 

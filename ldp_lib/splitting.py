@@ -222,7 +222,7 @@ class MRR(_Values):
 class OMRR(_Values):
     """Report every attribute through GRR at the shares of least total squared error; parameters as `SPL`.
 
-    The OBRR paper (2020). Chapters `omrr_cubic` and `allocation_evaluation`.
+    The OBRR paper (2020). Chapter `audit_allocation`.
     """
 
     shares = staticmethod(omrr)
@@ -231,7 +231,7 @@ class OMRR(_Values):
 class BRR(_Bits):
     """Report every attribute's bits (SUE) at an equal share of the budget; parameters as `SPL`.
 
-    The OBRR paper (2020). Chapters `obrr_cubic` and `allocation_evaluation`.
+    The OBRR paper (2020). Chapters `best_split` and `audit_allocation`.
     """
 
     shares = staticmethod(brr)
@@ -240,7 +240,7 @@ class BRR(_Bits):
 class OBRR(_Bits):
     """Report every attribute's bits (SUE) at the shares of least total squared error; parameters as `SPL`.
 
-    The OBRR paper (2020). Chapters `obrr_cubic` and `allocation_evaluation`.
+    The OBRR paper (2020). Chapters `best_split` and `audit_allocation`.
     """
 
     shares = staticmethod(obrr)
