@@ -19,7 +19,7 @@ export OPENBLAS_NUM_THREADS = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
-.PHONY: help book site executed test check portable lint types lab bench rerun clean
+.PHONY: help book site executed test check portable lint types lab assignments assignments-check bench rerun clean
 .DELETE_ON_ERROR:
 
 help:
@@ -28,6 +28,8 @@ help:
 	@echo 'make check          lint, types and the fast tests, in a minute'
 	@echo 'make portable       tests and notebooks as on other processors, locales, fonts, Pythons and versions; hours'
 	@echo 'make lab            open JupyterLab on the notebooks'
+	@echo 'make assignments    release.zip for students and instructor.zip, in _build/assignments'
+	@echo 'make assignments-check  grade every solution and wrong answer through nbgrader; minutes'
 	@echo 'make bench          measure speed against other libraries'
 	@echo 'make lint           check style and formatting'
 	@echo 'make rerun NB=slug  execute notebooks/slug.ipynb and store its outputs'
@@ -90,6 +92,12 @@ lab: .venv/ready
 rerun: .venv/ready
 	@test -f 'notebooks/$(NB).ipynb' || { echo 'Name a notebook: make rerun NB=slug, one of: $(NOTEBOOKS:notebooks/%.ipynb=%)'; exit 1; }
 	@$(BIN)/python tools/execute.py notebooks/$(NB).ipynb notebooks/$(NB).ipynb
+
+assignments: .venv/ready
+	@$(BIN)/python tools/problem_sets.py build _build/assignments
+
+assignments-check: .venv/ready
+	@$(BIN)/python -W ignore tools/problem_sets.py check $(SETS)
 
 bench: .venv/ready
 	@$(BIN)/python benchmarks/run.py
