@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 from adult import measures
+from joint_tables import measures as table_measures
 from peer import make_data
 
 from ldp_lib import jrr
@@ -265,8 +266,8 @@ def row(name, values, target, *, at_least=True, unit=""):
     return f"| {name} | {numbers} | {sign} {target}{unit} | {'met' if met else 'missed'} |"
 
 
-def adult_table():
-    """Return the table of times on Adult."""
+def times_table(measures):
+    """Return a table of times and memory on this machine."""
     header = ["| what | median | least | greatest | target | |", "| --- | ---: | ---: | ---: | ---: | --- |"]
     rows = [row(name, values, target, at_least=False, unit=unit) for name, values, target, unit in measures(seconds)]
     return header + rows
@@ -332,7 +333,11 @@ def main():
         "Multi-dimensional randomized response on all of Adult, each attribute kept with probability 0.5. These are",
         "times of the machine of this run, a ratio and a size of memory:",
         "",
-        *adult_table(),
+        *times_table(measures),
+        "",
+        "Joint tables; times of the machine of this run, and sizes of memory:",
+        "",
+        *times_table(table_measures),
         "",
         "Bytes a report (this library: one entry of the array; the others: the array's data or the Python objects):",
         "",

@@ -1,7 +1,7 @@
 """Sums of cells from the reports of clusters, with exact variances and intervals; no table is ever built.
 
 A query is a box, such as ``{0: [1, 2], 5: [0]}``: the users whose attribute 0 is 1 or 2 and whose attribute 5 is 0. It
-may also be a list of boxes that have no user in common.
+may also be a list of boxes that have no user in common, or a share within a box. Other sets of cells: `predicates`.
 """
 
 import itertools
@@ -55,7 +55,7 @@ def ask(mechanism, y, where):
     the scores less the estimate, over n, has the estimate's variance as its mean, the users' data held fixed: the
     square of a user's own mean is that mean. The cost is that of reading the named columns once a box.
     """
-    boxes, y = _check(mechanism, where), inputs.check_records(y, mechanism.k, "y")
+    boxes, y = check_boxes(mechanism, where), inputs.check_records(y, mechanism.k, "y")
     total = square = 0.0
     for start in range(0, len(y), BLOCK):
         rows = y[start : start + BLOCK]
@@ -67,7 +67,7 @@ def ask(mechanism, y, where):
 
 def query_variance(mechanism, population, where):
     """Return the exact variance of the estimate of `ask`, the users' data held fixed."""
-    boxes = _check(mechanism, where)
+    boxes = check_boxes(mechanism, where)
     inputs.check_population(population, mechanism.k)
     square, inside = np.zeros((2, len(population.records)))
     for one, other in itertools.product(boxes, repeat=2):
@@ -79,6 +79,37 @@ def query_variance(mechanism, population, where):
     for box in boxes:
         inside += _inside(box, population.records)
     return float(population.counts @ (square - inside)) / population.n**2
+
+
+def ask_given(mechanism, y, where, given):
+    """Return the share of users in one box among those in another, such as a cell of a table given a third attribute.
+
+    Parameters
+    ----------
+    mechanism, y : as in `ask`
+    where, given : dict from attributes to values
+        Different attributes.
+
+    Returns
+    -------
+    Answer
+        A ratio of two estimates: nearly unbiased for many users; its variance is by the delta method.
+    """
+    (one,), (other,) = check_boxes(mechanism, where), check_boxes(mechanism, given)
+    if set(one) & set(other):
+        raise ValueError(f"given must name other attributes than where; got {sorted(set(one) & set(other))} in both")
+    y, sums = inputs.check_records(y, mechanism.k, "y"), np.zeros((2, 2))
+    total = np.zeros(2)
+    for start in range(0, len(y), BLOCK):
+        rows = y[start : start + BLOCK]
+        scores = np.array([_score(mechanism, box, rows) for box in (one | other, other)])
+        total, sums = total + scores.sum(axis=1), sums + scores @ scores.T
+    inside, base = total / len(y)
+    if not base > 0:
+        raise ValueError(f"given must hold some users; it is estimated to hold a share of {base}")
+    ratio, slope = inside / base, np.array([1, -inside / base])
+    variance = (slope @ sums @ slope / len(y) - base * ratio * (1 - ratio)) / (len(y) * base**2)
+    return Answer(estimate=float(ratio), variance=float(variance))
 
 
 def _score(mechanism, box, rows):
@@ -128,7 +159,7 @@ def _cells(mechanism, cluster, box):
     return reduce(np.multiply.outer, parts).ravel()
 
 
-def _check(mechanism, where):
+def check_boxes(mechanism, where):
     """Return boxes as dicts from attributes to arrays of booleans, or raise."""
     if not isinstance(mechanism, Clustered):
         raise TypeError(f"mechanism must be one of clusters, such as RRIndependent; got {mechanism!r}")

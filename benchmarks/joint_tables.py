@@ -1,0 +1,78 @@
+"""Times of joint tables: the likelihood's maximum, all pair tables, predicates; benchmarks/run.py puts them in."""
+
+import math
+import tracemalloc
+
+import numpy as np
+from adult import require
+
+from ldp_lib import joint
+from ldp_lib.datasets import load_adult
+from ldp_lib.population import Population
+from ldp_lib.predicates import ask_count, count_variance
+from ldp_lib.product import RRIndependent
+from ldp_lib.queries import ask, query_variance
+from ldp_lib.sampled.pairs import ask_pairs, pair_tables, pair_variances
+from ldp_lib.sampled.tables import fit_asked
+
+N = 1_000_000
+
+
+def measures(seconds):
+    """Yield name, values, target and unit of each row; `seconds` gives the processor time of a call."""
+    adult, rng = load_adult(), np.random.default_rng(1)
+
+    def milliseconds(call, repetitions=5):
+        return [1e3 * seconds(call) for _ in range(repetitions)]
+
+    split = RRIndependent(k=adult.k, epsilon=8.0)
+    y = split.perturb(adult.users(), rng=rng)
+    counts, channels, _ = joint.observed(split, y, (2, 4))
+    found = joint.fit(counts, channels)
+    require(found.converged and found.table.size == 42, "EM of 42 cells")
+    yield "EM, marital status x relationship, 42 cells", milliseconds(lambda: joint.fit(counts, channels)), 50, " ms"
+
+    binary = RRIndependent(k=(2,) * 10, epsilon=15.0)
+    x = np.cumsum(rng.random((100_000, 10)) < 0.2, axis=1) % 2
+    many, coins, _ = joint.observed(binary, binary.perturb(x, rng=rng), range(10))
+    found = joint.fit(many, coins)
+    truth = Population.from_records(x, k=binary.k).joint
+    require(found.converged and ((found.table - truth) ** 2).sum() < 0.01, "EM of 1,024 cells")
+    times = milliseconds(lambda: joint.fit(many, coins))
+    yield "EM, 10 binary attributes, 1,024 cells, 100,000 reports", times, 1_000, " ms"
+
+    people = Population.from_records(adult.users()[rng.integers(adult.n, size=N)], k=adult.k)
+    pairs = ask_pairs(adult.k, 4.0)
+    y = pairs.perturb(people.users(), rng=rng)
+    tables, variances = pair_tables(pairs, y), pair_variances(pairs, people)
+    off = sum(((tables[p] - people.select(*p).joint) ** 2).sum() for p in tables)
+    require(off < 2 * sum(v.sum() for v in variances.values()), "28 pair tables")
+    yield "all 28 pair tables of 1,000,000 reports", milliseconds(lambda: pair_tables(pairs, y)), 1_000, " ms"
+    require(fit_asked(pairs, y, 1, 3).converged, "EM of a pair")
+    times = milliseconds(lambda: fit_asked(pairs, y, 2, 4))
+    yield "EM from the shared coins of 1,000,000 reports, 42 cells", times, 1_000, " ms"
+
+    sixty = RRIndependent(k=(2,) * 60, epsilon=240.0)
+    x = (rng.random((N, 60)) < 0.5).astype(np.uint8)
+    y, where = sixty.perturb(x, rng=rng), {j: [1] for j in range(60)}
+    some, box = Population.from_records(x[:1_000], k=sixty.k), {j: [1] for j in range(5)}
+    calls = {
+        "a box of 5 of 60 binary attributes, 1,000,000 reports": (
+            lambda: ask(sixty, y, box),
+            x[:, :5].all(axis=1).mean(),
+            query_variance(sixty, some, box),
+        ),
+        "at least 35 of 60 conditions, 1,000,000 reports": (
+            lambda: ask_count(sixty, y, where, lambda count: count >= 35),
+            (x.sum(axis=1) >= 35).mean(),
+            count_variance(sixty, some, where, lambda count: count >= 35),
+        ),
+    }
+    for name, (call, truth, variance) in calls.items():
+        require(abs(call().estimate - truth) < 5 * math.sqrt(variance * 1_000 / N), name)
+        yield name, milliseconds(call), 1_000, " ms"
+        tracemalloc.start()
+        call()
+        peak = tracemalloc.get_traced_memory()[1] / 1e6
+        tracemalloc.stop()
+        yield "the same: most memory at once", [peak], 200, " MB"
