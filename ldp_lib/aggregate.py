@@ -187,8 +187,10 @@ def _files(path, mechanism):
                 raise ValueError(f"reports must have the columns {wanted}; {str(name)!r} lacks {lacking[0]!r}")
             for group in range(file.num_row_groups):
                 try:
-                    frame = file.read_row_group(group, columns=wanted).to_pandas(ignore_metadata=True)
-                    total = total + count_frame(frame, mechanism)
+                    table = file.read_row_group(group, columns=wanted)
+                    columns = {column: table[column].to_numpy() for column in wanted}
+                    if table.num_rows:
+                        total = total + mechanism.count(tables.from_columns(columns, mechanism))
                 except (ArrowException, OSError, TypeError, ValueError) as error:
                     raise type_of(error)(f"{error} (in row group {group} of {str(name)!r})") from error
         if total[0]:

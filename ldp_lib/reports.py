@@ -47,7 +47,12 @@ def from_frame(frame, mechanism):
     wanted = columns(mechanism)
     if sorted(map(str, frame.columns)) != sorted(wanted):
         raise ValueError(f"reports must have the columns {wanted}; got {list(frame.columns)}")
-    return _unflat({name: frame[name].to_numpy() for name in wanted}, template(mechanism))
+    return from_columns({name: frame[name].to_numpy() for name in wanted}, mechanism)
+
+
+def from_columns(columns, mechanism):
+    """Return the columns of `from_frame`, a dict of arrays of integers, in the form that `estimate` takes."""
+    return _unflat(columns, template(mechanism))
 
 
 def write(frame, path):
@@ -89,6 +94,11 @@ def _unflat(columns, like, name="report"):
     if isinstance(like, list | tuple):
         return type(like)(_unflat(columns, part, f"{name}_{j}") for j, part in enumerate(like))
     if like.dtype.names:
+        flat = dict(_flat(like, name))
+        kind = next(iter(flat.values())).dtype
+        if like.dtype.itemsize == len(flat) * kind.itemsize and {column.dtype for column in flat.values()} == {kind}:
+            rows = np.stack([_typed(columns[column], kind, column) for column in flat], axis=1)
+            return rows.view(like.dtype)[:, 0]  # fields of one type lie side by side
         parts = {field: _unflat(columns, like[field], f"{name}_{field}") for field in like.dtype.names}
         whole = np.empty(next(map(len, parts.values())), like.dtype)
         for field, part in parts.items():
@@ -107,4 +117,4 @@ def _typed(column, dtype, name):
         raise ValueError(
             f"reports must be from {ends.min} to {ends.max} in column {name!r}; got {column.min()} to {column.max()}"
         )
-    return column.astype(dtype)
+    return column.astype(dtype, copy=False)

@@ -161,10 +161,10 @@ class OneQuestion:
         Counts of disjoint sets of reports add up.
         """
         y = dealing.check_reports(y, self._dtype, len(self.k))
-        counts = [np.array([len(y)])]
+        asked, counts = y["asked"].copy(), [np.array([len(y)])]
         for j, (part, (kind, shape, width)) in enumerate(zip(self.oracle, self._formats, strict=True)):
-            rows = np.ascontiguousarray(y["report"][np.flatnonzero(y["asked"] == j), :width])
-            told = rows.view(kind).reshape(-1, *shape)
+            rows = y.take(np.flatnonzero(asked == j))["report"]
+            told = np.ascontiguousarray(rows[:, :width]).view(kind).reshape(-1, *shape)
             counts.append(part.count(told) if len(rows) else np.zeros(1 + part.k, np.int64))
         return np.concatenate(counts)
 
