@@ -125,7 +125,7 @@ def many_attributes(ask, n=10_000, repetitions=15):
 
 
 def witness(ask, n=1_000_000):
-    """Return what multi-freq-ldpy's RS+FD client shows on the two-coin witness of the chapter `amplification`.
+    """Return what multi-freq-ldpy's RS+FD client shows on the two-coin witness of the chapter `audit_baselines`.
 
     At a nominal exp(epsilon) = 2 the report 00 should be at most twice as likely from record 00 as from record 11.
     """
@@ -137,7 +137,7 @@ def witness(ask, n=1_000_000):
     return (
         f"multi-freq-ldpy's RS+FD client at epsilon = ln 2, two binary attributes, {n:,} reports each: 00 is reported "
         f"by {first / n:.4f} of the records 00 and by {second / n:.4f} of the records 11, a ratio of "
-        f"{first / second:.3f} where exp(epsilon) = 2. Expected: 3/8, 1/8 and 3 (chapter `amplification`). The excess "
+        f"{first / second:.3f} where exp(epsilon) = 2. Expected: 3/8, 1/8 and 3 (`audit_baselines`). The excess "
         f"over a ratio of 2 is {excess:.0f} standard errors."
     )
 

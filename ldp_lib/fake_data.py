@@ -43,7 +43,7 @@ def amplified(e, d):
 
     The whole report then spends epsilon', not epsilon: `RSFD(k=k, epsilon=math.log(amplified(e, d)))` says so. Records
     that differ in one attribute keep a ratio of e if all domains are equal and the fakes are uniform, and not in
-    general. Derived in the chapter `amplification`.
+    general. Derived in the chapter `audit_baselines`.
     """
     return d * (e - 1) + 1
 
@@ -70,7 +70,7 @@ def privacy_ratio(e, k, priors, changed):
 
     Notes
     -----
-    Proved and enumerated in the chapter `amplification`.
+    Proved and enumerated in the chapter `audit_baselines`.
     """
     chosen = {int(j) for j in changed}
     if not chosen or not chosen <= set(range(len(k))):
@@ -263,7 +263,7 @@ class RSRFD(_FakeData):
 
     Notes
     -----
-    Arcolezi et al. (2023). Chapters `fake_data` and `amplification`.
+    Arcolezi et al. (2023). Chapters `fakes` and `audit_baselines`.
     """
 
     k: tuple[int, ...]
@@ -279,7 +279,7 @@ class RSRFD(_FakeData):
 
 @dataclass(frozen=True, kw_only=True)
 class RSFD(_FakeData):
-    """RS+FD: `RSRFD` with uniform fakes; parameters as there. Arcolezi et al. (2021). Chapter `fake_data`."""
+    """RS+FD: `RSRFD` with uniform fakes; parameters as there. Arcolezi et al. (2021). Chapter `fakes`."""
 
     k: tuple[int, ...]
     epsilon: float

@@ -28,7 +28,7 @@ def probabilities(e, k):
 
     Notes
     -----
-    Warner (1965) for k = 2; Kairouz, Bonawitz and Ramage (2016). Derived in the chapter `grr_estimator`.
+    Warner (1965) for k = 2; Kairouz, Bonawitz and Ramage (2016). Derived in the chapter `counting`.
     """
     return e / (e + k - 1), 1 / (e + k - 1)
 
@@ -106,7 +106,7 @@ class GRR:
 
     Notes
     -----
-    Kairouz, Bonawitz and Ramage (2016). Chapter `grr_estimator`.
+    Kairouz, Bonawitz and Ramage (2016). Chapter `counting`.
     """
 
     k: int

@@ -33,7 +33,7 @@ def probabilities(e, g):
 
     Notes
     -----
-    Wang, Blocki, Li and Jha (2017). Derived in the chapter `unary_and_hashing`.
+    Wang, Blocki, Li and Jha (2017). Derived in the chapter `longer_reports`.
     """
     one = e**0  # in the number type of e, so that a Fraction stays one
     return grr.probabilities(e, g)[0], one / g
@@ -82,7 +82,7 @@ def hash_values(seed, x, g, prime=PRIME):
     -----
     Over random seeds the polynomials' values for any four different x are exactly independent and uniform (Wegman and
     Carter, 1981). So the buckets of four values are independent, and each bucket has the probability 1/g to within
-    1/prime. Checked over all seeds for the prime 7 in the chapter `unary_and_hashing`.
+    1/prime. Checked over all seeds for the prime 7 in `tests/test_exact.py`.
     """
     seed, t = np.asarray(seed).astype(np.uint64), points(x, prime)
     value = seed[..., 3]
@@ -151,7 +151,7 @@ class OLH:
 
     Notes
     -----
-    Wang, Blocki, Li and Jha (2017). Chapter `unary_and_hashing`. Seeds are public. They come from the same generator
+    Wang, Blocki, Li and Jha (2017). Chapter `longer_reports`. Seeds are public. They come from the same generator
     as the coins, which is fine for a simulation and not for a deployment.
     """
 

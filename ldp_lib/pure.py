@@ -24,7 +24,7 @@ def estimate(count, n, p, q):
 
     Notes
     -----
-    Wang, Blocki, Li and Jha (2017), Eq. (1), divided by n. Derived in the chapter `grr_estimator`.
+    Wang, Blocki, Li and Jha (2017), Eq. (1), divided by n. Derived in the chapter `counting`.
     """
     return (count - n * q) / (n * (p - q))
 
@@ -46,7 +46,7 @@ def variance(f, n, p, q):
 
     Notes
     -----
-    Only the users' coins are random here. Derived in the chapter `grr_estimator`.
+    Only the users' coins are random here. Derived in the chapter `counting`.
     """
     return (f * p * (1 - p) + (1 - f) * q * (1 - q)) / (n * (p - q) ** 2)
 
@@ -54,6 +54,6 @@ def variance(f, n, p, q):
 def iid_variance(f, n, p, q):
     """Return the exact variance of `estimate` when users are drawn independently, with the value at probability f.
 
-    It exceeds `variance` by f (1-f) / n, the error of sampling users. Derived in the chapter `grr_estimator`.
+    It exceeds `variance` by f (1-f) / n, the error of sampling users.
     """
     return variance(f, n, p, q) + f * (1 - f) / n

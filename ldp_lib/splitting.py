@@ -207,7 +207,7 @@ class SPL(_Values):
 
     Notes
     -----
-    Splitting is sequential composition (Dwork et al., 2006). Chapter `composition_spl`.
+    Splitting is sequential composition (Dwork et al., 2006). Chapter `one_question`.
     """
 
     shares = staticmethod(mrr)

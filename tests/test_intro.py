@@ -21,9 +21,11 @@ def test_the_examples_of_a_page_give_what_they_show(page):
     assert outcome.failed == 0
 
 
-def test_the_picture_of_the_readme_is_the_first_chapter_s_figure():
+def test_the_picture_of_the_readme_is_the_figure_of_its_chapter():
     (name,) = re.findall(r"!\[[^\]]+\]\((book/_static/\w+\.png)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
-    notebook = nbformat.read(ROOT / "notebooks" / "grr_estimator.ipynb", as_version=4)
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", [])]
+    notebook = nbformat.read(ROOT / "notebooks" / "audit_baselines.ipynb", as_version=4)
+    named = "fig-grr-standard-error"
+    drawn = [c for c in notebook.cells if c.metadata.get("mystnb", {}).get("figure", {}).get("name") == named]
+    outputs = [output for cell in drawn for output in cell.get("outputs", [])]
     (figure,) = [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]
     assert (ROOT / name).read_bytes() == base64.b64decode(figure)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-CHAPTERS = ("grr_estimator", "audit_allocation", "fake_data")
+CHAPTERS = ("counting", "audit_allocation", "audit_baselines")
 
 
 @pytest.fixture(scope="module")
