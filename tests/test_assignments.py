@@ -49,8 +49,10 @@ def test_the_blank_gets_nothing(problems):
 @by_set
 def test_a_wrong_answer_loses_its_own_points_and_no_others(problems):
     for answers in problem_sets.wrong_answers(problems):
-        graded = points(problem_sets.grade(problems, problem_sets.submission(problems, answers)))
-        assert graded == {task.name: 0 if task.name in answers else task.points for task in problems.graded}
+        graded = problem_sets.grade(problems, problem_sets.submission(problems, answers))
+        assert points(graded) == {task.name: 0 if task.name in answers else task.points for task in problems.graded}
+        # It is told what to look at: it did not just crash.
+        assert {name: graded[name][1] for name in answers if not graded[name][1].startswith("AssertionError: ")} == {}
 
 
 @by_set
