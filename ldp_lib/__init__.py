@@ -4,6 +4,7 @@ For research and teaching. Coins come from NumPy's generators, which are fast an
 secure: somebody who sees enough of their output can predict the rest. Do not protect real people's data with them.
 """
 
+from ldp_lib.auditing import audit
 from ldp_lib.catalogue import MECHANISMS
 from ldp_lib.clustering import RRClusters, cluster_attributes
 from ldp_lib.compare import total_error
@@ -66,6 +67,7 @@ __all__ = [
     "Survey",
     "TwoPhaseRSRFD",
     "UnaryEncoding",
+    "audit",
     "check_mechanism",
     "cluster_attributes",
     "estimate_interval",

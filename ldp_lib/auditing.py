@@ -1,0 +1,149 @@
+"""Privacy audit: what a mechanism is seen to spend, as a lower confidence bound from samples of its reports."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import beta
+
+from ldp_lib import hashing, inputs, jrr
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """What an audit found.
+
+    Attributes
+    ----------
+    epsilon : float
+        The budget that was promised.
+    bound : float
+        With probability `confidence` the mechanism spends at least this.
+    hits : (int, int)
+        How often the event occurred under the likelier data and under the other, each out of `runs`.
+    runs : int
+        Reports, or surveys, under each data that were not used to choose the event.
+    confidence : float
+    """
+
+    epsilon: float
+    bound: float
+    hits: tuple[int, int]
+    runs: int
+    confidence: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether what was seen is compatible with the promise."""
+        return self.bound <= self.epsilon
+
+
+def audit(
+    mechanism,
+    x,
+    x2,
+    *,
+    rng: np.random.Generator,
+    runs: int = 100_000,
+    confidence: float = 1 - 1e-6,
+    epsilon: float | None = None,
+    view: Callable | None = None,
+) -> Audit:
+    """Look for an event that tells x from x2 better than epsilon allows.
+
+    Parameters
+    ----------
+    mechanism : object
+        Anything with ``perturb(x, rng=)``, `k` (an int, or a tuple for several attributes) and `epsilon`.
+    x, x2 : int or sequence of int, or array of one dimension more
+        Two values or records of one user. Then `runs` users hold each, and their reports count as independent. Or the
+        data of a whole survey, shape (n,) or (n, d), twice, different in one user's row: then `runs` surveys are made
+        of each. So it must be where users' coins hang together, or where one user's report depends on others'.
+    rng : numpy.random.Generator
+        Source of randomness.
+    runs : int
+        Reports or surveys under each of x and x2, at least 2. Half of them choose the event, the others test it.
+    confidence : float
+        Probability, above 0 and below 1, with which the bound holds.
+    epsilon : float, optional
+        The promise; if not given ``mechanism.epsilon``.
+    view : function, optional
+        What the observer sees, from what `perturb` returns: an array with a row for each report, or for a whole survey
+        anything of arrays. If not given everything; of a hashed report the bucket, and the buckets of x and x2.
+
+    Returns
+    -------
+    Audit
+
+    Notes
+    -----
+    The event is a set of reports, those with the largest ratio of counts in the first half, as many as give the largest
+    bound there. In the second half its probabilities are bounded as Clopper and Pearson (1934) do. A mechanism that
+    passes may still spend more, in an event too rare to be seen: a proof is `realised_epsilon()`.
+    """
+    inputs.require(rng=rng, runs=runs)
+    inputs.require_share("confidence", confidence)
+    if runs < 2:
+        raise ValueError(f"runs must be at least 2, one to choose the event and one to test it; got {runs}")
+    sides, depth = [np.asarray(x), np.asarray(x2)], int(isinstance(mechanism.k, tuple))
+    if sides[0].shape != sides[1].shape or sides[0].ndim not in (depth, depth + 1):
+        raise ValueError(f"x and x2 must be two values or records, or two surveys; got {x!r} and {x2!r}")
+    if np.array_equal(*sides):
+        raise ValueError(f"x2 must differ from x; got {x!r} twice")
+    if sides[0].ndim == depth + 1 and (sides[0] != sides[1]).reshape(len(sides[0]), -1).any(axis=1).sum() > 1:
+        raise ValueError("x2 must differ from x in one user's data only")
+    if view is None:
+        view = _bucket_view(mechanism, sides) if isinstance(mechanism, (hashing.OLH, jrr.JointHashing)) else _all
+    draw = _survey_rows if sides[0].ndim > depth else _report_rows
+    rows = [draw(mechanism, side, runs, rng, view) for side in sides]
+    _, codes = np.unique(np.concatenate(rows), return_inverse=True)
+    reports, half = codes.max() + 1, runs // 2
+    chosen, tested = (
+        [np.bincount(part[cut], minlength=reports) for part in (codes[:runs], codes[runs:])]
+        for cut in (slice(half), slice(half, None))
+    )
+    best = (-math.inf, (0, 0))
+    for one, other in ((0, 1), (1, 0)):
+        order = np.argsort(-(chosen[one] + 0.5) / (chosen[other] + 0.5), kind="stable")
+        counts = [np.cumsum(chosen[side][order]) for side in (one, other)]
+        bounds = log_ratio_bound(*counts, half, confidence)
+        size = int(np.argmax(bounds)) + 1
+        if bounds[size - 1] > best[0]:
+            best = bounds[size - 1], tuple(int(tested[side][order[:size]].sum()) for side in (one, other))
+    promise = float(mechanism.epsilon if epsilon is None else epsilon)
+    bound = max(0.0, float(log_ratio_bound(*best[1], runs - half, confidence)))
+    return Audit(epsilon=promise, bound=bound, hits=best[1], runs=runs - half, confidence=confidence)
+
+
+def log_ratio_bound(hits, hits2, runs, confidence):
+    """Return a lower confidence bound on ln(P / P2) from two binomial counts, Clopper and Pearson's for each share."""
+    hits, hits2, error = np.asarray(hits), np.asarray(hits2), (1 - confidence) / 2
+    low = np.where(hits > 0, beta.ppf(error, np.maximum(hits, 1), runs - hits + 1), 0)
+    high = np.where(hits2 < runs, beta.isf(error, hits2 + 1, np.maximum(runs - hits2, 1)), 1)
+    return np.log(np.maximum(low, 1e-300)) - np.log(high)
+
+
+def _all(y):
+    return y
+
+
+def _bucket_view(mechanism, sides):
+    def view(y):
+        values = [int(side) for side in sides]
+        return np.column_stack([y["y"], *(hashing.hash_values(y["seed"], v, mechanism.g) for v in values)])
+
+    return view
+
+
+def _bytes(y):
+    return b"|".join(map(_bytes, y)) if isinstance(y, tuple) else np.ascontiguousarray(y).tobytes()
+
+
+def _report_rows(mechanism, x, runs, rng, view):
+    y = np.ascontiguousarray(view(mechanism.perturb(np.repeat(x[None], runs, axis=0), rng=rng)))
+    return y.view(np.dtype((np.void, y.nbytes // runs))).reshape(runs)
+
+
+def _survey_rows(mechanism, x, runs, rng, view):
+    return np.array([_bytes(view(mechanism.perturb(x, rng=rng))) for _ in range(runs)], dtype=object)
