@@ -1,35 +1,64 @@
-"""House style of the book's figures: one look, and one colour for each mechanism throughout."""
+"""House style of the book's figures: one look, and one colour and marker for each mechanism throughout."""
 
 from pathlib import Path
 
 STYLE = Path(__file__).with_name("ldp.mplstyle")
 
-#: Mechanism to colour (Okabe and Ito's palette, readable with any colour vision), the same in every chapter.
-COLOURS = {
-    "RR": "#0072B2",
-    "GRR": "#0072B2",
-    "SUE": "#CC79A7",
-    "OUE": "#009E73",
-    "OLH": "#E69F00",
-    "SubsetSelection": "#D55E00",
-    "OneQuestion": "#009E73",
-    "AskSome": "#E69F00",
-    "SPL": "#000000",
-    "RSFD": "#56B4E9",
-    "RSRFD": "#CC79A7",
-    "CorrRR": "#D55E00",
-    "Plurality": "#0072B2",
-    "CondRR": "#E69F00",
-    "JRR": "#D55E00",
-    "BRR": "#000000",
-    "MRR": "#56B4E9",
-    "OBRR": "#009E73",
-    "OMRR": "#D55E00",
-    "RRIndependent": "#000000",
-    "RRJoint": "#0072B2",
-    "RRClusters": "#009E73",
-    "TensorProduct": "#CC79A7",
+_BLACK, _ORANGE, _SKY, _GREEN, _BLUE, _RED, _PINK = (
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+)
+
+#: Mechanism to colour and marker, the same in every chapter; no two mechanisms share both.
+LOOKS = {
+    "RR": (_BLUE, "h"),
+    "GRR": (_BLUE, "o"),
+    "SUE": (_PINK, "v"),
+    "OUE": (_GREEN, "^"),
+    "UnaryEncoding": (_PINK, "1"),
+    "OLH": (_ORANGE, "s"),
+    "SubsetSelection": (_RED, "D"),
+    "OneQuestion": (_GREEN, "o"),
+    "AskSome": (_ORANGE, "P"),
+    "SPL": (_BLACK, "s"),
+    "BRR": (_BLACK, "v"),
+    "MRR": (_SKY, "^"),
+    "OBRR": (_GREEN, "X"),
+    "OMRR": (_RED, "p"),
+    "RSFD": (_SKY, "v"),
+    "RSRFD": (_PINK, "^"),
+    "TwoPhaseRSRFD": (_PINK, "X"),
+    "SecondPhase": (_RED, "1"),
+    "CorrRR": (_RED, "o"),
+    "CondRR": (_ORANGE, "d"),
+    "Plurality": (_BLUE, "*"),
+    "JRR": (_RED, "s"),
+    "KJRR": (_RED, "^"),
+    "SignedRR": (_GREEN, "s"),
+    "ServerProtocol": (_PINK, "P"),
+    "ShuffleProtocol": (_SKY, "P"),
+    "JointUnary": (_PINK, "D"),
+    "JointHashing": (_ORANGE, "v"),
+    "RRIndependent": (_BLACK, "o"),
+    "RRJoint": (_BLUE, "D"),
+    "RRClusters": (_GREEN, "d"),
+    "ProductRR": (_SKY, "d"),
+    "TensorProduct": (_PINK, "o"),
 }
+
+#: Mechanism to colour (Okabe and Ito's palette, readable with any colour vision).
+COLOURS = {name: colour for name, (colour, _) in LOOKS.items()}
+
+
+def look(name):
+    """Return a mechanism's colour and marker as keywords of `plot`."""
+    colour, marker = LOOKS[name]
+    return {"color": colour, "marker": marker}
 
 
 def use_style():
