@@ -11,7 +11,7 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
 FONTS = ROOT / "book" / "_static" / "fonts"
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
 PAGES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 

@@ -30,7 +30,7 @@ def hashed_variance(n_v, n, p, g, correlation, odd=0):
 
     Notes
     -----
-    Only holders' truths make supports depend on each other. Derived in the chapter `jrr_extensions`.
+    Only holders' truths make supports depend on each other. Derived in the chapter `audit_jrr_beyond`.
     """
     q = p**0 / g
     alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)
@@ -41,7 +41,7 @@ def least_correlation(p, g):
     """Return the least correlation of g exchangeable truths, each true with probability p below 1.
 
     It is reached when the number of truths among the g is g p, rounded up or down: for g = 2, -(1-p)/p if p >= 1/2.
-    Fractions give an exact result. Derived in the chapter `jrr_beyond_pairs`.
+    Fractions give an exact result. Derived in the chapter `audit_jrr_beyond`.
     """
     over = g * p % 1
     return (over * (1 - over) / (p * (1 - p)) - g) / (g * (g - 1))
@@ -74,7 +74,7 @@ class JointUnary:
     Notes
     -----
     Zheng, Seeam, Hu, Zhang and Zhang (2025), Section 4.6.2, with the joint law that two different chances allow: the
-    truths of a bit have correlation rho. All bits share one pairing. Chapter `jrr_extensions`.
+    truths of a bit have correlation rho. All bits share one pairing. Chapter `audit_jrr_beyond`.
     """
 
     k: int
@@ -184,7 +184,7 @@ class JointHashing:
 
     Notes
     -----
-    Zheng et al. (2025), Section 4.6.2. Chapter `jrr_extensions`.
+    Zheng et al. (2025), Section 4.6.2. Chapter `audit_jrr_beyond`.
     """
 
     k: int

@@ -27,7 +27,7 @@ def table(p, rho, k=2):
 
     Notes
     -----
-    Zheng, Seeam, Hu, Zhang and Zhang (2025), Table 2 and Eq. (27). Chapters `jrr_variance` and `jrr_privacy`.
+    Zheng, Seeam, Hu, Zhang and Zhang (2025), Table 2 and Eq. (27). Chapters `two_coins` and `audit_jrr`.
     """
     q = (1 - p) / (k - 1)
     return p * p + rho * p * q, p * q - rho * p * q / (k - 1), q * q + rho * p * q / (k - 1) ** 2
@@ -53,7 +53,7 @@ def variance(n_v, n, p, rho, k=2, odd=0):
 
     Notes
     -----
-    For k = 2 and even n this is Theorem 3 of Zheng et al. (2025). Derived in the chapter `jrr_variance`.
+    For k = 2 and even n this is Theorem 3 of Zheng et al. (2025). Derived in the chapter `two_coins`.
     """
     q = (1 - p) / (k - 1)
     alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)
@@ -161,7 +161,7 @@ class KJRR(Reports):
         Domain size, at least 2.
     epsilon : float, optional
         Budget of one user's report on its own, ln(p/q), to an observer who knows nothing of the other users. The
-        reports of all together say more about each: see `jrr.privacy` and the chapter `jrr_privacy`.
+        reports of all together say more about each: see `jrr.privacy` and the chapter `audit_jrr`.
     p : float, optional
         Probability that a user tells the truth, above 1/k and at most 1. Give `epsilon`, at most 15, or `p`.
     rho : float, optional

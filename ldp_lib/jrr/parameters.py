@@ -11,7 +11,7 @@ def corner(p0, c):
     """Return p* = (p0 - c) / (1 - c): with it and the least or the largest rho a ratio is exp(epsilon).
 
     Here p0 = e / (1+e). With c = colluders / (n - colluders) it is the exact ratio, with colluders / (n-1) the printed
-    one; c is below 1. Derived in the chapter `jrr_parameters`.
+    one; c is below 1. Derived in the chapter `audit_jrr`.
     """
     return (p0 - c) / (1 - c)
 
@@ -46,7 +46,7 @@ def optimal_parameters(*, epsilon, n, colluders, n1=None):
 
     Notes
     -----
-    Derived in the chapter `jrr_parameters`. The optimum of problem (22) of Zheng et al. (2025), whose bound on the
+    Derived in the chapter `audit_jrr`. The optimum of problem (22) of Zheng et al. (2025), whose bound on the
     ratio is a little too small, is `printed.optimum`.
     """
     check_design(epsilon, n, colluders)

@@ -31,7 +31,7 @@ def partner_posterior(p, rho, n, colluders):
     -----
     With j pairs inside the set of colluders, colluders - 2j of the n - colluders others have a colluder for partner.
     The number j has weight (number of pairings) * (none / q^2)^j, with none = q^2 + rho p q. An odd n is one user more,
-    of whom nobody hears: whoever is paired with that user answers alone. Chapter `jrr_privacy`.
+    of whom nobody hears: whoever is paired with that user answers alone. Chapter `audit_jrr`.
     """
     _check(p, rho, n, colluders)
     inside, outside = _partner_odds(p, rho, n, colluders)

@@ -21,7 +21,7 @@ def coin(p, s):
     """Return the probabilities of C = 1.5, 0.5, -0.5 and -1.5; s is the square root of -rho p (1-p).
 
     Zheng, Seeam, Hu, Zhang and Zhang (2025), Eq. (25). A distribution exactly if 0 <= s <= min(p, 1-p). Takes numbers,
-    Fractions and symbols. Derived in the chapter `jrr_protocols`.
+    Fractions and symbols. Derived in the chapter `audit_jrr`.
     """
     return p - s, s, s, 1 - p - s
 
@@ -44,7 +44,7 @@ def sign_ratio(p, s, n, colluders):
     Notes
     -----
     It is reached when all shown signs, or half of all signs, are equal. Infinite if the signs then settle the user's
-    truth. The bound for colluders who show their truths only is `privacy.colluder_ratio`. Chapter `jrr_protocols`.
+    truth. The bound for colluders who show their truths only is `privacy.colluder_ratio`. Chapter `audit_jrr`.
     """
     pairs.check_p(p)
     pairs.check_number("s", s)
@@ -109,7 +109,7 @@ class ServerProtocol(pairs.JRR):
     Notes
     -----
     The reports have the law of `jrr.JRR` with the same parameters, which gives everything but `perturb`. Zheng et al.
-    (2025), Section 4.5 and Theorem 5. Chapter `jrr_protocols`.
+    (2025), Section 4.5 and Theorem 5. Chapter `audit_jrr`.
     """
 
     deal: ClassVar = staticmethod(server_messages)

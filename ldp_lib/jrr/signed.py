@@ -29,7 +29,7 @@ def signed_variance(n_v, n, p, q, s, t, odd=0):
 
     Notes
     -----
-    Two users have opposite signs with probability 1/(n-1) more than equal ones. Derived in `jrr_extensions`.
+    Two users have opposite signs with probability 1/(n-1) more than equal ones. Derived in `audit_jrr_beyond`.
     """
     alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)
     excess = (n_v * s + (n - n_v) * t) ** 2 - n_v * s**2 - (n - n_v) * t**2
@@ -97,7 +97,7 @@ class SignedRR(pairs.Reports):
 
     Notes
     -----
-    Ours. Chapter `jrr_beyond_pairs`.
+    Ours. Chapter `audit_jrr_beyond`.
     """
 
     k: int = 2

@@ -1,0 +1,94 @@
+"""The JRR paper's problem (22) and what it says of it, and steps of our proof of the best parameters."""
+
+from fractions import Fraction
+
+import numpy as np
+import sympy as sp
+
+from ldp_lib import jrr
+from ldp_lib.book.claims import claim
+from ldp_lib.jrr import printed
+
+p, rho, a, c, p0 = sp.symbols("p rho a c p_0", positive=True)
+q, noise = 1 - p, p * (1 - p) / (2 * p - 1) ** 2
+
+
+def feasible(t, r, n, colluders, e):
+    """Problem (22) as printed."""
+    top = colluders * max((1 - r) * t, t + r * (1 - t)) + t * (n - colluders - 1)
+    low = min((1 - r) * (1 - t), 1 - t + r * t)
+    return top <= e * (colluders * low + (1 - t) * (n - colluders - 1))
+
+
+def test_the_constraint_is_two_lines_in_rho():
+    n, colluders, start = 21, 4, Fraction(3, 4)  # e = 3
+    share, agree = Fraction(colluders, n - 1), []
+    for t in (Fraction(i, 60) for i in range(31, 46)):
+        for r in (Fraction(i, 50) for i in range(-50, 51)):
+            if 1 - 1 / t <= r <= 1:
+                inside = -(start - t) / (share * t) <= r <= (start - t) / (share * (1 - t))
+                agree.append(inside == feasible(t, r, n, colluders, 3))
+    ratio = printed.ratio(Fraction(3, 5), Fraction(-1, 2), n, colluders)
+    claim("jrr/eq-22").holds(
+        len(agree) > 1000,
+        all(agree),
+        feasible(Fraction(3, 5), Fraction(-1, 2), n, colluders, ratio),
+        not feasible(Fraction(3, 5), Fraction(-1, 2), n, colluders, ratio - Fraction(1, 1000)),
+    )
+
+
+def test_far_from_one_half_less_rho_and_more_p_are_better():
+    variance = noise * (1 + a * rho)
+    rises = sp.cancel(sp.diff(variance, rho) - a * noise) == 0
+    falls = sp.cancel(sp.diff(variance, p) + (1 + a * rho) / (2 * p - 1) ** 3) == 0
+    claim("jrr/sec-4.4.2-s3").holds(rises, falls)
+    best = []
+    for n1 in (0, 2, 18, 20):  # (2 n1 - n)^2 > n
+        for t in (0.55, 0.6, 0.7, 0.74):
+            grid = [r for r in np.linspace(1 - 1 / t, 1, 201) if feasible(t, r, 20, 3, 3)]
+            values = [jrr.variance(n1, 20, t, r) for r in grid]
+            best.append(bool(np.argmin(values) == 0 and np.all(np.diff(values) > 0)))
+    claim("jrr/sec-4.4.2-s4").holds(rises, len(best) == 16, all(best))
+
+
+def test_the_upper_edge_has_no_minimum_inside_either():
+    most = sp.solve((p + c * rho * q) - p0 / (1 - p0) * (1 - c * rho) * q, rho)[0]
+    assert sp.cancel(most - (p0 - p) / (c * q)) == 0
+    assert sp.cancel(sp.solve(most - 1, p)[0] - jrr.corner(p0, c)) == 0
+    slope = sp.expand(sp.cancel(sp.diff((noise * (1 - a * most)), p) * c * (2 * p - 1) ** 3))
+    poly = sp.Poly(slope, p)
+    assert poly.degree() == 1
+    assert sp.expand(poly.LC() + 2 * a * (1 - p0)) == 0
+
+
+def test_with_a_colluder_the_third_point_loses():
+    gap, room = sp.symbols("d c", positive=True)  # 2 p_0 - 1, and colluders / (n-1)
+    at_third = (noise * (1 - room)).subs(p, (1 + (gap - room) / (1 - room)) / 2)
+    bracket = gap * (gap + 2) - room * (1 + 2 * gap)  # positive for c < d < 1
+    scale = room * (1 - gap) ** 2 / (4 * gap**2 * (gap - room) ** 2)
+    assert sp.cancel(at_third - noise.subs(p, (1 + gap) / 2) - scale * bracket) == 0
+    assert sp.cancel(jrr.corner((1 + gap) / 2, room) - (1 + (gap - room) / (1 - room)) / 2) == 0
+
+
+def test_how_many_colluders_leave_randomized_response_as_the_only_answer():
+    turns = []
+    for budget, most in ((0.1, 451), (1.0, 1699)):
+        design = {"epsilon": budget, "n": 10_000, "n1": 0}
+        pairs = [printed.optimum(**design, colluders=m) for m in (most, most + 1)]
+        turns += [pairs[0][1] < 0, pairs[1][1] == 0]
+    assert all(turns)
+
+
+def test_for_a_pure_budget_of_all_reports_positive_rho_is_no_better_than_randomized_response():
+    e = sp.symbols("e", positive=True)
+    ceiling = sp.solve((p + rho * q) - e * (1 - rho) * q, rho)[0]
+    lowest = sp.cancel(noise * (1 - ceiling))  # 1 + a rho is at least 1 - rho
+    assert sp.cancel(lowest - p / ((1 + e) * (2 * p - 1) ** 2)) == 0
+    assert sp.cancel(lowest.subs(p, e / (1 + e)) - e / (e - 1) ** 2) == 0
+    assert sp.cancel(sp.diff(lowest, p) + (2 * p + 1) / ((1 + e) * (2 * p - 1) ** 3)) == 0  # falls with p
+
+
+def test_a_mean_over_all_counts_needs_one_number():
+    """The mean of a over n1 = 0, ..., n is 1/3 for every even n."""
+    for n in (2, 4, 10, 50):
+        assert sum(Fraction((2 * k - n) ** 2 - n, n * (n - 1)) for k in range(n + 1)) / (n + 1) == Fraction(1, 3)

@@ -1,0 +1,194 @@
+"""The JRR paper's Appendices B and H, step by step, and the steps of our proofs on colluders."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+import sympy as sp
+
+from ldp_lib import jrr
+from ldp_lib.book.claims import claim
+from ldp_lib.jrr import printed, privacy
+from ldp_lib.jrr.enumeration import half_law, pairings, truth_law
+
+p, rho = sp.symbols("p rho")
+q = 1 - p
+POINTS = [(Fraction(3, 5), Fraction(-1, 2)), (Fraction(9, 10), Fraction(1, 3)), (Fraction(4, 5), Fraction(-1, 6))]
+
+
+def zero(expression):
+    return sp.expand(sp.cancel(expression)) == 0
+
+
+def extremes(t, r):
+    """Eq. (45), as printed."""
+    return max(t + r * (1 - t), (1 - r) * t), min(1 - t + r * t, (1 - r) * (1 - t))
+
+
+def with_pairing(size, t, r):
+    """The chance of each (partner of user 0, truths)."""
+    cells, groups, law = jrr.table(t, r), pairings(range(size)), {}
+    for group, told in itertools.product(groups, itertools.product((0, 1), repeat=size)):
+        partner = next(j for i, j in group if i == 0)
+        chance = math.prod(cells[2 - told[i] - told[j]] for i, j in group) / len(groups)
+        law[partner, told] = law.get((partner, told), 0) + chance
+    return law
+
+
+def given(law, shown, keep):
+    """Pr[user 0 lies, tells the truth | the colluders' coins, the partner is kept]."""
+    chances = [0, 0]
+    for (partner, told), chance in law.items():
+        if keep(partner) and told[1 : len(shown) + 1] == shown:
+            chances[told[0]] += chance
+    return [chance / sum(chances) for chance in chances]
+
+
+def test_one_truth_given_the_other():
+    both, one, none = jrr.table(p, rho)
+    claim("jrr/eq-41").holds(zero(both / p - (p + rho * q)))
+    claim("jrr/eq-42").holds(zero(one / p - (1 - rho) * q))
+    claim("jrr/eq-43").holds(zero(one / q - (1 - rho) * p))
+    claim("jrr/eq-44").holds(zero(none / q - (q + rho * p)))
+
+
+def test_the_chance_that_the_partner_colludes():
+    inside, outside = {}, {}
+    for size in (4, 6, 8):
+        groups = pairings(range(size))
+        partners = [next(j for i, j in group if i == 0) for group in groups]
+        for m in range(size):
+            inside[size, m] = Fraction(sum(j <= m for j in partners), len(groups))
+            outside[size, m] = Fraction(sum(j > m for j in partners), len(groups))
+    claim("jrr/eq-35").holds(all(chance == Fraction(n - m - 1, n - 1) for (n, m), chance in outside.items()))
+    claim("jrr/eq-36").holds(all(chance == Fraction(m, n - 1) for (n, m), chance in inside.items()))
+
+
+def test_the_two_cases_of_the_partner():
+    outside, inside = [], []
+    for t, r in POINTS:
+        cells = jrr.table(t, r)
+        after = {1: [cells[1] / t, cells[0] / t], 0: [cells[2] / (1 - t), cells[1] / (1 - t)]}
+        for size in (4, 6):
+            law = with_pairing(size, t, r)
+            for m in range(1, size - 1):
+                for shown in itertools.product((0, 1), repeat=m):
+                    outside.append((t, given(law, shown, lambda j, m=m: j > m)))
+                    for mate in range(1, m + 1):
+                        found = given(law, shown, lambda j, mate=mate: j == mate)
+                        inside.append((t, r, found, after[shown[mate - 1]]))
+    claim("jrr/eq-37").holds(all(chances == [1 - t, t] for t, chances in outside))
+    claim("jrr/eq-38").holds(all(max(chances) == t for t, chances in outside))
+    claim("jrr/eq-39").holds(all(min(chances) == 1 - t for t, chances in outside))
+    claim("jrr/eq-40").holds(all(found == listed for _, _, found, listed in inside))
+    seen = {}
+    for t, r, found, _ in inside:
+        seen.setdefault((t, r), set()).update(found)
+    claim("jrr/eq-46").holds(all(max(seen[at]) == extremes(*at)[0] for at in POINTS))
+    claim("jrr/eq-47").holds(all(min(seen[at]) == extremes(*at)[1] for at in POINTS))
+
+
+def test_the_extremes_of_equation_45():
+    found = []
+    for t in (Fraction(51, 100), Fraction(3, 5), Fraction(9, 10)):
+        for i in range(17):
+            r = 1 - 1 / t + Fraction(i, 16) / t  # from the least rho to 1
+            both, one, none = jrr.table(t, r)
+            chances = [both / t, one / t, one / (1 - t), none / (1 - t)]
+            found.append((max(chances), min(chances)) == extremes(t, r))
+    claim("jrr/eq-45").holds(len(found) == 51, all(found))
+
+
+def test_the_derivative_of_appendix_h():
+    m, n, high, low = sp.symbols("m n p_max p_min", positive=True)
+    top, bottom = m * high + (n - m - 1) * p, m * low + (n - m - 1) * q
+    printed_slope = (high * q - low * p) * (n - 1) / bottom**2
+    claim("jrr/eq-79").holds(zero(sp.diff(top / bottom, m) - printed_slope))
+
+
+@pytest.mark.parametrize(("r", "s"), [(Fraction(-2, 3), Fraction(2, 5)), (Fraction(-1, 6), Fraction(1, 5))])
+@pytest.mark.parametrize("size", [2, 4, 6])
+def test_tied_truths_are_a_secret_half_with_plus(size, r, s):
+    assert half_law((1,) * size, Fraction(3, 5), s, -1) == truth_law(size, Fraction(3, 5), r)
+
+
+def test_one_of_an_odd_number_is_one_who_is_not_heard():
+    t, r = POINTS[0]
+    three, four = truth_law(3, t, r), truth_law(4, t, r)
+    assert all(three[told] == four[0, *told] + four[1, *told] for told in three)
+
+
+def test_to_forget_a_user_keeps_real_roots():
+    """The identities behind the proof that all lies are the worst case."""
+    k, x, z = 5, *sp.symbols("x z")
+    chances = sp.symbols("W_0:6")
+    G = sum(sp.binomial(k, a) * chances[a] * z**a for a in range(k + 1))
+    forget = sum(sp.binomial(k - 1, a) * (chances[a] + chances[a + 1]) * z**a for a in range(k))
+    polar = k * G + (1 - z) * sp.diff(G, z)
+    F = sp.expand(x**k * G.subs(z, 1 + 1 / x))
+    assert sp.expand(k * forget - polar) == 0
+    assert sp.expand(polar.subs(z, 1 + 1 / x) - sp.diff(F, x) / x ** (k - 1)) == 0
+
+
+def test_all_lies_are_the_worst_and_all_truths_the_other_end():
+    for t, r in (POINTS[0], POINTS[2]):
+        law = truth_law(6, t, r)
+        for m in range(1, 6):
+            found = {}
+            for shown in itertools.product((0, 1), repeat=m):
+                mine = [sum(v for u, v in law.items() if u[: m + 1] == (own, *shown)) for own in (0, 1)]
+                found.setdefault(sum(shown), set()).add(mine[1] / sum(mine))
+            chances = [found[a] for a in range(m + 1)]
+            assert all(len(values) == 1 for values in chances)
+            chances = [min(values) for values in chances]
+            assert chances == sorted(chances, reverse=True)
+            assert chances[0] + chances[-1] >= 1  # so the inverse is never the larger ratio
+            assert chances[0] / (1 - chances[0]) == privacy.colluder_ratio(t, r, 6, m)
+
+
+def test_the_printed_ratio_is_too_small_for_every_number_of_colluders_between():
+    for t, r in ((POINTS[0][0], Fraction(-1, 100)), POINTS[0], (Fraction(9, 10), Fraction(-1, 20))):
+        for m in range(2, 29):
+            assert privacy.partner_posterior(t, r, 30, m) > Fraction(m, 29)
+            assert privacy.colluder_ratio(t, r, 30, m) > printed.ratio(t, r, 30, m)
+
+
+def test_the_recurrence_for_positive_rho():
+    """(n-1) Z_n(a, b) is a sum over the partner of one truthful colluder; Z is the chance of the coins over p^a q^b."""
+    t, r = Fraction(3, 5), Fraction(1, 2)
+    laws = {size: truth_law(size, t, r) for size in (4, 6)}
+
+    def Z(size, a, b):
+        shown = (1,) * a + (0,) * b
+        chance = sum(v for told, v in laws[size].items() if told[: a + b] == shown)
+        return chance / (t**a * (1 - t) ** b)
+
+    for a, b in ((1, 0), (1, 1), (2, 0), (2, 1), (3, 1), (2, 3), (1, 4)):
+        terms = [
+            (6 - a - b) * Z(4, a - 1, b),
+            (a - 1) * (1 + r * (1 - t) / t) * (Z(4, a - 2, b) if a > 1 else 0),
+            b * (1 - r) * (Z(4, a - 1, b - 1) if b else 0),
+        ]
+        assert 5 * Z(6, a, b) == sum(terms)
+
+
+def test_the_delta_of_two_thousand_reports_lies_between_two_integer_sums():
+    def exact_delta(t, r, n, e):
+        """The sum in integers; e is (numerator, denominator)."""
+        cells = jrr.table(t, r)
+        scale = math.lcm(*(c.denominator for c in cells))
+        both, one, none = (int(c * scale) for c in cells)
+        law, before, total = none ** (n // 2), 0, 0
+        for k in range(n + 1):
+            step = (n // 2 - k) * 2 * one * law + (n - k + 1) * both * before
+            before, law = law, step // (none * (k + 1))
+            true, false = law * (k + 1), before * (n - k)  # both over n * scale^(n/2)
+            total += max(0, true * e[1] - false * e[0]) + max(0, false * e[1] - true * e[0])
+        return Fraction(total, n * scale ** (n // 2) * e[1])
+
+    t, r, n = Fraction(21, 40), Fraction(-2, 5), 2_000
+    below, above = (110517091, 10**8), (110517092, 10**8)
+    assert Fraction(*below) < Fraction(math.exp(0.1)) < Fraction(*above)
+    found = privacy.transcript_delta(0.1, float(t), float(r), n)
+    assert float(exact_delta(t, r, n, above)) <= found <= float(exact_delta(t, r, n, below))

@@ -1,0 +1,122 @@
+"""The JRR paper's protocols, Section 4.5: the rule, what server and partner learn, the permutation, who is missing."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import sympy as sp
+
+from ldp_lib import jrr
+from ldp_lib.book.claims import claim
+from ldp_lib.jrr import protocols
+from ldp_lib.jrr.enumeration import pairings, truth_law
+
+T, S, R = Fraction(3, 5), Fraction(1, 5), Fraction(-1, 6)  # s^2 = -rho p q
+
+
+def deals(n):
+    """All pairings with all signs, each as likely: (partner of each user, signs)."""
+    for pairing in pairings(range(n)):
+        for flips in itertools.product((1, -1), repeat=n // 2):
+            signs, partner = [0] * n, [0] * n
+            for (i, j), flip in zip(pairing, flips, strict=True):
+                signs[i], signs[j], partner[i], partner[j] = flip, -flip, j, i
+            yield partner, signs
+
+
+def message_law(n):
+    """The law of all truths, from signs and the chances p + s and p - s."""
+    law, every = {}, list(deals(n))
+    for (_, signs), told in itertools.product(every, itertools.product((0, 1), repeat=n)):
+        chances = [T + S * r if t else 1 - T - S * r for r, t in zip(signs, told, strict=True)]
+        law[told] = law.get(told, 0) + math.prod(chances) / len(every)
+    return law
+
+
+def test_the_rule_always_decides_and_keeps_each_marginal():
+    p, s = sp.symbols("p s", real=True)
+    coin = dict(zip(protocols.STEPS, protocols.coin(p, s), strict=True))
+    told = {sign: sum(w for v, w in coin.items() if v + sign > 0) for sign in (1, -1)}
+    claim("jrr/eq-26").holds(
+        all(v + sign != 0 for v in coin for sign in (1, -1)),
+        sp.expand(told[1] - p - s) == 0,
+        sp.expand(told[-1] - p + s) == 0,
+        sp.expand((told[1] + told[-1]) / 2 - p) == 0,
+    )
+    assert sp.expand(sum(w for v, w in coin.items() if v > 0) - p) == 0  # without a sign: randomized response
+
+
+def test_six_users_messages_have_the_law_of_the_table():
+    assert message_law(6) == truth_law(6, T, R)
+
+
+def test_the_messages_run_as_described():
+    values = np.array([1, 1, 1, 0, 0, 0])
+    run = jrr.ServerProtocol(p=0.6, rho=-0.5).run(values, rng=np.random.default_rng(1))
+    assert (run["sign"] == -run["sign"][run["partner"]]).all()
+    assert (run["true"] == (run["coin"] + run["sign"] > 0)).all()
+    assert ((run["y"] == values) == run["true"]).all()
+
+
+def test_what_server_and_partner_learn():
+    runs = [
+        jrr.ServerProtocol(p=0.6, rho=-0.5).run(x, rng=np.random.default_rng(2))
+        for x in ([0] * 6, [1] * 6, [1, 1, 1, 0, 0, 0])
+    ]
+    same = {name: all(np.array_equal(runs[0][name], run[name]) for run in runs) for name in ("partner", "sign", "y")}
+    claim("jrr/sec-4.5.1-s1").holds(same["partner"] and same["sign"], not same["y"])
+    found = []
+    for n in (4, 6):
+        mine = [(partner, signs) for partner, signs in deals(n) if signs[0] == 1]
+        who = [sum(partner[0] == j for partner, _ in mine) for j in range(1, n)]
+        plus = [Fraction(sum(signs[j] == 1 for _, signs in mine), len(mine)) for j in range(1, n)]
+        found += [len(set(who)) == 1, all(signs[partner[0]] == -1 for partner, signs in mine)]
+        found += [set(plus) == {Fraction(n // 2 - 1, n - 1)}]
+    claim("jrr/sec-4.5.1-s5").holds(*found)
+
+
+def test_a_uniform_permutation_pairs_uniformly():
+    """Every pairing comes from (n/2)! 2^(n/2) permutations: order its pairs, and the two users in each."""
+    found = {}
+    for n in (4, 6):
+        counts = {}
+        for places in itertools.permutations(range(1, n + 1)):
+            at = [places.index(i) for i in range(1, n + 1)]
+            groups = tuple(sorted(tuple(sorted(at[i : i + 2])) for i in range(0, n, 2)))
+            counts[groups] = counts.get(groups, 0) + 1
+        found[n] = len(counts), set(counts.values())
+    claim("jrr/sec-4.5.2-s1").holds(found == {4: (3, {8}), 6: (15, {48})})
+
+
+def test_whose_peer_is_missing_answers_by_randomized_response():
+    left = {}
+    for told, weight in message_law(4).items():
+        left[told[:3]] = left.get(told[:3], 0) + weight
+    cells, odd = jrr.table(T, R), {}
+    for told in left:
+        odd[told] = Fraction(0)
+        for single in range(3):
+            i, j = (u for u in range(3) if u != single)
+            odd[told] += (T if told[single] else 1 - T) * cells[2 - told[i] - told[j]] / 3
+    claim("jrr/sec-4.5.2-s5").holds(left == odd)
+
+
+def test_public_signs_bias_the_estimate():
+    """With the parity of a public number for a sign, people with one parity lie more often."""
+    signs, x = [1, -1, 1, -1], [1, 0, 1, 0]
+    chances = [T + S * r if v else 1 - T - S * r for r, v in zip(signs, x, strict=True)]  # of a 1
+    estimate = (sum(chances) - 4 * (1 - T)) / (2 * T - 1)
+    assert estimate == 6 != sum(x)
+
+
+def test_what_cannot_be_settled():
+    claim("jrr/sec-4.5.1-s4").not_checkable(
+        "A judgement about practice. What can be said: the loss does not need all "
+        "others; it grows with every colluder who shows a sign."
+    )
+    claim("jrr/sec-4.5.2-s4").not_checkable(
+        "A statement about the cited shuffling protocol. Its authors state "
+        "polylogarithmic communication and work per party, without the exponent; "
+        "the JRR paper gives no count."
+    )
