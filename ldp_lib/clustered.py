@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ldp_lib import channel as channels
-from ldp_lib import grr, inputs, pure, sampling
+from ldp_lib import grr, inputs, sampling
 from ldp_lib.inputs import check_records
 from ldp_lib.population import Population, marginal_frequencies
 
@@ -223,8 +223,9 @@ class Clustered:
             for axis, j in enumerate(cluster):
                 f, k = variances[j], self.k[j]
                 if matrix is None:
-                    q = (1 - keep) / k
-                    variances[j] = pure.variance(f, population.n, keep + q, q)
+                    q = (1 - keep) / k  # in place of the difference of p and q stands `keep`, which has all digits
+                    p = keep + q
+                    variances[j] = (f * p * (1 - p) + (1 - f) * q * (1 - q)) / (population.n * keep**2)
                 else:
                     member = np.indices(sizes)[axis].ravel()[:, None] == np.arange(k)
                     score = inverse @ member  # what one report adds to the estimate

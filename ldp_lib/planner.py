@@ -1,5 +1,6 @@
 """How sure an estimate is, and how many users it takes: from exact variances at the estimated frequencies."""
 
+import itertools
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -12,11 +13,14 @@ from ldp_lib.compare import total_error
 from ldp_lib.inputs import check_domain, require, require_share
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.postprocess import project_simplex
+from ldp_lib.product import RRIndependent, RRJoint
+from ldp_lib.sampled.pairs import ask_pairs
+from ldp_lib.uncertainty import held_fixed, table_covariance
 
 MOST_USERS = 10**15
 
 
-WANTS = ("frequencies", "records")
+WANTS = ("frequencies", "records", "tables")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,9 +32,9 @@ class Recommendation:
     mechanism, runner_up : Mechanism
         `runner_up` is None if there is no other.
     error, runner_up_error : float
-        Total mean squared error, summed over all values of all attributes.
+        Total mean squared error, summed over all values of all attributes, or over all cells of all tables wanted.
     points : float
-        Root mean squared error of one frequency, in percentage points.
+        Root mean squared error of one frequency, or of one cell, in percentage points.
     why : str
         One sentence.
     """
@@ -54,9 +58,9 @@ def recommend(*, k, epsilon, n, wants="frequencies"):
         Privacy budget of one user's whole report.
     n : int
         Number of users, at least 1.
-    wants : {"frequencies", "records"}
-        What is wanted: the frequencies of each attribute, or reports that are whole records, from which estimates of
-        the joint table follow too.
+    wants : {"frequencies", "records", "tables"}
+        What is wanted: the frequencies of each attribute; these, from reports that are whole records; or the joint
+        table of every two attributes (then `k` has at least two).
 
     Returns
     -------
@@ -71,7 +75,34 @@ def recommend(*, k, epsilon, n, wants="frequencies"):
     -----
     Compared are all unbiased mechanisms of the library with exact moments whose users need nobody but the collector
     (so not `jrr`, which needs somebody who deals secrets), built from the domain and the budget alone, for users whose
-    values are spread evenly. Mechanisms equal to within rounding count as one; the first of the list is taken.
+    values are spread evenly. Mechanisms equal to within rounding count as one; the first of the list is taken. For
+    tables compared are those of `compare_tables.collectors` from which unbiased tables follow.
+    """
+    rows = errors(k=k, epsilon=epsilon, n=n, wants=wants)
+    least = min(error for error, _ in rows)
+    first = next(row for row in rows if row[0] <= least * (1 + 1e-9))
+    sizes = check_domain(k)
+    cells = sum(sizes) if wants != "tables" else sum(a * b for a, b in itertools.combinations(sizes, 2))
+    others = [row for row in rows if row[0] > first[0] * (1 + 1e-9)]
+    second = min(others, key=lambda row: row[0]) if others else (np.inf, None)
+    name, gain = type(first[1]).__name__, second[0] / first[0]
+    why = f"{name} has the least exact error of {len(rows)} mechanisms at this budget"
+    if others:
+        why += f"; {type(second[1]).__name__}, the next, has {gain:.3g} times its error"
+    return Recommendation(
+        mechanism=first[1],
+        error=first[0],
+        points=100 * float(np.sqrt(first[0] / cells)),
+        runner_up=second[1],
+        runner_up_error=second[0],
+        why=why + ".",
+    )
+
+
+def errors(*, k, epsilon, n, wants="frequencies"):
+    """Return what `recommend` compares: a list of pairs, a mechanism's total error and the mechanism.
+
+    The order is that of `MECHANISMS`. Parameters, errors raised and what is compared as in `recommend`.
     """
     require(epsilon=epsilon)
     sizes = check_domain(k)
@@ -80,6 +111,11 @@ def recommend(*, k, epsilon, n, wants="frequencies"):
         raise ValueError(f"n must be an integer of at least 1; got {n!r}")
     if wants not in WANTS:
         raise ValueError(f"wants must be one of {WANTS}; got {wants!r}")
+    if wants == "tables":
+        if len(sizes) < 2:
+            raise ValueError(f"k must have at least two attributes for tables; got {k!r}")
+        ways = (RRIndependent(k=sizes, epsilon=epsilon), RRJoint(k=sizes, epsilon=epsilon), ask_pairs(sizes, epsilon))
+        return [(pairs_error(mechanism, n), mechanism) for mechanism in ways]
     even, uneven = (
         plug_in_population([weight ** np.arange(size) / (weight ** np.arange(size)).sum() for size in sizes], n)
         for weight in (1.0, 0.5)
@@ -90,22 +126,19 @@ def recommend(*, k, epsilon, n, wants="frequencies"):
             mechanism = family(k=k, epsilon=epsilon)
             if _fits(mechanism, uneven, wants):
                 rows.append((total_error(mechanism, even), mechanism))
-    least = min(error for error, _ in rows)
-    first = next(row for row in rows if row[0] <= least * (1 + 1e-9))
-    others = [row for row in rows if row[0] > first[0] * (1 + 1e-9)]
-    second = min(others, key=lambda row: row[0]) if others else (np.inf, None)
-    name, gain = type(first[1]).__name__, second[0] / first[0]
-    why = f"{name} has the least exact error of {len(rows)} mechanisms at this budget"
-    if others:
-        why += f"; {type(second[1]).__name__}, the next, has {gain:.3g} times its error"
-    return Recommendation(
-        mechanism=first[1],
-        error=first[0],
-        points=100 * float(np.sqrt(first[0] / sum(sizes))),
-        runner_up=second[1],
-        runner_up_error=second[0],
-        why=why + ".",
-    )
+    return rows
+
+
+def pairs_error(mechanism, n):
+    """Return the total variance of all cells of the tables of two attributes, for n users spread evenly.
+
+    The users' data are held fixed. The mechanism is one that `uncertainty.table_covariance` takes.
+    """
+    total = 0.0
+    for i, j in itertools.combinations(range(len(mechanism.k)), 2):
+        even = np.full((mechanism.k[i], mechanism.k[j]), 1 / (mechanism.k[i] * mechanism.k[j]))
+        total += float(np.trace(held_fixed(table_covariance(mechanism, even, i, j, n=n), even, n)))
+    return total
 
 
 def _fits(mechanism, uneven, wants):
@@ -236,13 +269,13 @@ def plug_in_population(estimate, n):
     """Return a population of n users whose frequencies are the estimates, projected and rounded to whole users.
 
     The attributes are put together in the order of their values: the joint table is no estimate of anything. Only the
-    frequencies matter to the variances that `standard_errors` asks for.
+    frequencies matter to the variances that `standard_errors` asks for. The cost does not depend on n.
     """
     parts = estimate if isinstance(estimate, list) else [estimate]
-    columns = [np.repeat(np.arange(len(part)), _whole(project_simplex(np.asarray(part)), n)) for part in parts]
-    ends = np.unique(np.concatenate([np.flatnonzero(np.diff(column)) + 1 for column in columns] + [[0]]))
-    records = np.column_stack(columns)[ends]
-    counts = np.diff(np.append(ends, n))
+    reached = [np.cumsum(_whole(project_simplex(np.asarray(part)), n)) for part in parts]
+    ends = np.unique(np.concatenate([[0], *reached]))  # between two of these all users have the same record
+    records = np.column_stack([np.searchsorted(steps, ends[:-1], side="right") for steps in reached])
+    counts = np.diff(ends)
     order = np.lexsort(records.T[::-1])
     return Population(records=records[order], counts=counts[order], k=tuple(map(len, parts)))
 

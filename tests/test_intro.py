@@ -10,9 +10,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 INTRO = ROOT / "book" / "intro.md"
+PAGES = [INTRO, ROOT / "book" / "survey.md", ROOT / "book" / "planner.md"]
 
 
-@pytest.mark.parametrize("page", [INTRO, ROOT / "book" / "survey.md"], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_examples_of_a_page_give_what_they_show(page):
     sessions = re.findall(r"```python\n(>>> .*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
     example = doctest.DocTestParser().get_doctest("\n".join(sessions), {}, page.stem, str(page), 0)

@@ -6,6 +6,7 @@ import pytest
 from ldp_lib import check, planner
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population
+from ldp_lib.product import squared_length
 from ldp_lib.splitting import SPL
 from ldp_lib.unary import OUE
 
@@ -129,6 +130,16 @@ def test_biased_mechanisms_and_those_that_need_a_dealer_are_not_recommended():
     assert "SignedRR" not in planner.recommend(k=2, epsilon=0.5, n=1_000).why
 
 
+def test_tables_are_recommended_where_they_are_wanted():
+    found = planner.recommend(k=(4, 4, 4), epsilon=1.0, n=1_000, wants="tables")
+    assert type(found.mechanism).__name__ == "AskSome"
+    assert found.mechanism.m == 2
+    assert found.points == pytest.approx(100 * np.sqrt(found.error / 48))
+    pairs = planner.recommend(k=(2, 2), epsilon=1.0, n=1_000, wants="tables")
+    assert type(pairs.mechanism).__name__ == "RRJoint"
+    assert pairs.error == pytest.approx(squared_length(np.e, 4) / 1_000 - 1 / 1_000)
+
+
 def test_whole_records_are_recommended_where_they_are_wanted():
     small = planner.recommend(k=(2, 3), epsilon=4.0, n=1_000, wants="records")
     assert type(small.mechanism).__name__ == "RRJoint"
@@ -137,7 +148,13 @@ def test_whole_records_are_recommended_where_they_are_wanted():
 
 @pytest.mark.parametrize(
     ("change", "message"),
-    [({"n": 0}, "n must be"), ({"n": 1.5}, "n must be"), ({"wants": "all"}, "wants must be"), ({"k": 1}, "k must be")],
+    [
+        ({"wants": "tables"}, "k must have at least two"),
+        ({"n": 0}, "n must be"),
+        ({"n": 1.5}, "n must be"),
+        ({"wants": "all"}, "wants must be"),
+        ({"k": 1}, "k must be"),
+    ],
 )
 def test_unfit_wishes_are_refused(change, message):
     with pytest.raises((TypeError, ValueError), match=message):

@@ -4,9 +4,12 @@ import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import numpy as np
 import page_checks as checks
 import pytest
 import yaml
+
+from ldp_lib import planner
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
@@ -91,6 +94,67 @@ def test_no_errors_on_the_console(visitor):
 
 def test_no_request_to_another_host(visitor):
     assert visitor.foreign == []
+
+
+# The planner: its numbers are the library's, and it can be used with a keyboard, a screen reader, and no script.
+
+
+def planner_settings():
+    """Return hundreds of settings: sizes, budget and users."""
+    rng, settings = np.random.default_rng(1), []
+    for k in ([2], [3], [5], [9], [40], [100], [2, 2], [5, 5], [3, 3, 3], [4, 4, 4, 4]):
+        settings += [{"k": k, "epsilon": e, "n": n} for e in (0.1, 0.7, 1.0, 2.5, 10.0) for n in (1, 1_001, 10**8)]
+    for _ in range(55):
+        k = rng.integers(2, 13, size=rng.integers(1, 4)).tolist()
+        epsilon = round(float(np.exp(rng.uniform(-2.3, 2.3))), 2)
+        settings.append({"k": k, "epsilon": epsilon, "n": int(10 ** rng.uniform(0, 9))})
+    return [*settings, {"k": [9, 16, 7, 15, 6, 5, 2, 2], "epsilon": 1.0, "n": 32_561}]
+
+
+def test_the_planner_computes_what_the_library_does(tab, base):
+    settings = planner_settings()
+    assert len(settings) > 200
+    page = tab.load(f"{base}/book/planner.html")
+    computed = page.evaluate("settings => settings.map(planner.errors)", settings)
+    for setting, rows in zip(settings, computed, strict=True):
+        k = setting["k"] if len(setting["k"]) > 1 else setting["k"][0]
+        found = {name: row["error"] for row in rows for name in row["names"]}
+        wanted = {type(m).__name__: e for e, m in planner.errors(**setting | {"k": k})}
+        assert found == pytest.approx(wanted, rel=1e-9), setting
+        assert rows[0]["error"] <= min(wanted.values()) * (1 + 1e-8)
+
+
+def test_the_planner_answers_while_one_types_and_slides(tab, base):
+    page = tab.load(f"{base}/book/planner.html")
+    answer = page.get_by_role("status")
+    assert answer.inner_text().startswith("Take OneQuestion: a share is typically off by 4.33 percentage points.")
+    assert page.locator(".planner-table tbody tr").count() == 9
+    page.get_by_label("Answers (values) of each question").fill("5")
+    assert answer.inner_text().startswith("Take GRR: a share is typically off by 1.51")
+    assert page.get_by_label("Questions (attributes)", exact=True).input_value() == "1"
+    slider = page.get_by_label("People, slider")
+    slider.focus()
+    page.keyboard.press("Home")
+    assert page.get_by_label("People", exact=True).input_value() == "1"
+    page.keyboard.press("End")
+    assert "k=5&epsilon=1&n=1000000000" in page.url
+    page.get_by_label("Questions (attributes)", exact=True).fill("3")
+    assert page.get_by_label("Answers (values) of each question").input_value() == "4, 4, 4"
+    page.get_by_label("Budget of one person, ε", exact=True).fill("")
+    assert answer.inner_text() == "Budget: a number from 0.1 to 10."
+    assert page.locator("[aria-invalid=true]").count() == 1
+    assert not page.locator(".planner-table").is_visible()
+    unlabelled = "() => [...document.querySelectorAll('.planner input')].filter(e => !e.labels.length && !e.ariaLabel)"
+    assert page.evaluate(unlabelled) == []
+    assert checks.sideways_scroll(page) == []
+    assert tab.errors == []
+
+
+def test_without_a_script_the_planner_points_to_its_table(browser, base):
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(f"{base}/book/planner.html")
+    assert page.get_by_text("The planner needs JavaScript.").is_visible()
+    assert page.get_by_role("cell", name="OneQuestion 4.33").is_visible()
 
 
 # Every check fails where it should: small pages with one fault each.

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import drawsvg as dw
 
+from ldp_lib.book.choose import leaves
+
 FOLDER = Path(__file__).resolve().parents[1] / "book" / "_static" / "diagrams"
 INK, SOFT, PAPER, DEVICE = "#1f2933", "#52606d", "#ffffff", "#eef2f6"
 # Okabe and Ito's colours, one a value.
@@ -28,12 +30,12 @@ def diagram(draw):
 class Diagram:
     """A drawing to which the shapes of the visual language are added by their place."""
 
-    def __init__(self, title, words, height=200, device=None):
+    def __init__(self, title, words, height=200, device=None, width=WIDTH):
         self.height = height
-        self.drawing = dw.Drawing(WIDTH, height, role="img")
+        self.drawing = dw.Drawing(width, height, role="img")
         self.drawing.append(dw.Title(title))
         self.drawing.append(dw.Raw(f"<desc>{words}</desc>"))
-        self.bar(0, 0, WIDTH, height, PAPER, radius=10)
+        self.bar(0, 0, width, height, PAPER, radius=10)
         if device is not None:
             self.bar(8, 8, device - 8, height - 16, DEVICE, radius=8)
             self._line(device + 12, 12, device + 12, height - 12, SOFT, dash="5 5")
@@ -517,6 +519,51 @@ def fakes():
         d.text(514, y + 15, "real or fake?", size=12, colour=SOFT, anchor="start")
     d.arrow(600, 93, 630, 93)
     d.estimate(640, 126, [50, 34, 20])
+    return d
+
+
+@diagram
+def choose():
+    """Draw the questions of the decision page, narrow enough for a phone; every number is computed."""
+    names = {"SubsetSelection": "subset selection", "OneQuestion": "one question", "AskSome": "some questions"}
+    names |= {"RR": "coin", "GRR": "coin", "SignedRR": "signed coin", "RRJoint": "whole record"}
+    names |= {"RRIndependent": "each answer alone"}
+    rows = leaves()
+    d = Diagram(
+        "Which mechanism to take",
+        "How many questions do you ask? One: by its number of answers, randomized response or subset selection. "
+        "Several: by what you want to know, ask each person one question, some questions together, a pair, or "
+        "randomize whole records. The table below the picture has the same with all numbers.",
+        height=470,
+        width=400,
+    )
+
+    def ask(y, words):
+        d.bar(8, y - 15, 384, 30, "#fff4d6", radius=6, stroke=INK)
+        d.text(20, y + 1, words, size=15, anchor="start", weight="bold")
+
+    def lead(y, leaf):
+        pair = leaf.of == "pair" and leaf.mechanism.k == (4,) * 4
+        d.text(30, y + 1, leaf.when, size=14, anchor="start")
+        d.bar(184, y - 13, 148, 26, DEVICE, radius=5, stroke=SOFT)
+        d.text(258, y + 1, "a pair" if pair else names[type(leaf.mechanism).__name__], size=13, weight="bold")
+        star = "*" if leaf.mechanism.epsilon == 4 else ""
+        d.text(380 + 6 * len(star), y + 1, f"{leaf.points:.2f}{star}", size=14, anchor="end")
+
+    ask(26, "One question: how many answers?")
+    y = 58
+    for place, (group, found) in enumerate(rows.items()):
+        if place == 1:
+            ask(y + 10, "Several: what do you want to know?")
+            y += 42
+        if place:
+            d.text(18, y, group, size=14, colour=SOFT, anchor="start")
+            y += 26
+        for leaf in found:
+            lead(y, leaf)
+            y += 30
+        y += 2
+    d.text(20, 452, "right: error in points, 10,000 people, budget 1 (* 4)", size=13, colour=SOFT, anchor="start")
     return d
 
 

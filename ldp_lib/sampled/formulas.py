@@ -110,10 +110,10 @@ def _best_sizes(e, k, m):
     k = np.array(k)
     if len(set(k)) == 1:
         sizes = np.arange(1, k[0])[:, None] * np.ones(len(k), int)
-        return sizes[np.argmin(total(sizes, 0))]
+        return sizes[_first_least(total(sizes, 0))]
     starts = np.unique(np.clip(np.rint(np.linspace(0.01, 0.9, 90)[:, None] * k), 1, k - 1).astype(int), axis=0)
     sizes, steps = (
-        starts[np.argmin(total(starts, 50))],
+        starts[_first_least(total(starts, 50))],
         np.vstack([np.eye(len(k), dtype=int), -np.eye(len(k), dtype=int)]),
     )
     while True:
@@ -121,7 +121,12 @@ def _best_sizes(e, k, m):
         errors = total(around, 100)
         if errors.min() >= errors[0] * (1 - 1e-9):
             return sizes
-        sizes = around[np.argmin(errors)]
+        sizes = around[_first_least(errors)]
+
+
+def _first_least(errors):
+    """Return the place of the least error; of those within rounding of each other the first, on every machine."""
+    return int(np.argmax(errors <= errors.min() * (1 + 1e-9)))
 
 
 def _best_weights(k, sizes, m, keep, rounds):

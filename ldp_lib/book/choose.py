@@ -1,0 +1,135 @@
+"""The decision page: where its questions lead, each mechanism's error, and the people that it takes; all computed."""
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from ldp_lib import compare, planner, product
+from ldp_lib.datasets import load_adult
+from ldp_lib.grr import GRR, RR
+from ldp_lib.jrr import SignedRR, signed_parameters
+from ldp_lib.product import RRIndependent, RRJoint
+from ldp_lib.sampled import AskSome, OneQuestion
+from ldp_lib.sampled.pairs import ask_pairs
+from ldp_lib.subset import SubsetSelection
+
+PEOPLE = 10_000
+FOUR = (4, 4, 4, 4)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaf:
+    """Where the questions lead.
+
+    Parameters
+    ----------
+    when : str
+        The last answer that leads here.
+    mechanism : Mechanism
+        For the example, with its budget.
+    example : str
+        The domain of the example, in words.
+    chapter : str
+        Which derives it.
+    of : {"share", "pair", "table"}
+        What the error is one of: an answer's share, a cell of two questions' table, a cell of the whole table.
+    """
+
+    when: str
+    mechanism: Any
+    example: str
+    chapter: str
+    of: str = "share"
+
+    @property
+    def points(self):
+        """Root mean squared error of one share or cell, in percentage points: 10,000 people spread evenly."""
+        k = self.mechanism.k if isinstance(self.mechanism.k, tuple) else (self.mechanism.k,)
+        if self.of == "share":
+            even = planner.plug_in_population([np.full(size, 1 / size) for size in k], PEOPLE)
+            return 100 * math.sqrt(compare.total_error(self.mechanism, even) / sum(k))
+        if self.of == "table":
+            return 100 * math.sqrt(table_error(self.mechanism) / math.prod(k))
+        cells = sum(k[i] * k[j] for i, j in itertools.combinations(range(len(k)), 2))
+        return 100 * math.sqrt(planner.pairs_error(self.mechanism, PEOPLE) / cells)
+
+    @property
+    def users(self):
+        """People for 1 point each way, 95 % confidence: in the worst case for shares; if spread evenly for tables."""
+        if self.of == "share":
+            return planner.required_users(self.mechanism, 0.01)
+        return math.ceil(PEOPLE * (self.points * norm.isf(0.025)) ** 2)
+
+
+def table_error(mechanism):
+    """Return the total variance of all cells of the table, for `PEOPLE` and independent symmetric channels."""
+    lengths = [
+        product.squared_length(math.exp(c), math.prod(mechanism.k[j] for j in cluster))
+        for cluster, c in zip(mechanism.clusters, mechanism.channels, strict=True)
+    ]
+    return product.total_variance(lengths, PEOPLE)
+
+
+def leaves():
+    """Return what the page recommends: a dict from what is asked or wanted to a list of leaves.
+
+    The dealer's secret signs are such that all reports together are (1, 10^-8)-private, whatever the others hold.
+    """
+    p, rho = signed_parameters(epsilon=1.0, delta=1e-8, n=PEOPLE)
+    adult, signed = load_adult().k, SignedRR(p=p, rho=rho)
+    return {
+        "one question": [
+            Leaf(when="2 answers", mechanism=RR(k=2, epsilon=1.0), example="2 answers", chapter="counting"),
+            Leaf(when="2, and a dealer helps", mechanism=signed, example="2 answers", chapter="all_reports"),
+            Leaf(when="3 to 5 answers", mechanism=GRR(k=5, epsilon=1.0), example="5 answers", chapter="counting"),
+            Leaf(
+                when="more answers",
+                mechanism=SubsetSelection(k=16, epsilon=1.0),
+                example="16 answers",
+                chapter="subset_selection",
+            ),
+        ],
+        "shares of each question": [
+            Leaf(
+                when="budget up to 2 or 3",
+                mechanism=OneQuestion(k=FOUR, epsilon=1.0),
+                example="4 questions, 4 answers each",
+                chapter="one_question",
+            ),
+            Leaf(
+                when="larger budget",
+                mechanism=AskSome(k=FOUR, epsilon=4.0),
+                example="4 questions, 4 answers each",
+                chapter="one_question",
+            ),
+        ],
+        "how two questions hang together": [
+            Leaf(
+                when="all pairs",
+                mechanism=ask_pairs(FOUR, 1.0),
+                example="4 questions, 4 answers each",
+                chapter="one_question",
+                of="pair",
+            ),
+        ],
+        "complete records": [
+            Leaf(
+                when="few possible records",
+                mechanism=RRJoint(k=(2, 2, 2), epsilon=1.0),
+                example="3 questions, 2 answers each",
+                chapter="rr_joint",
+                of="table",
+            ),
+            Leaf(
+                when="many",
+                mechanism=RRIndependent(k=adult, epsilon=4.0),
+                example="Adult's 8 questions",
+                chapter="rr_joint",
+                of="pair",
+            ),
+        ],
+    }
