@@ -116,6 +116,17 @@ class Diagram:
         self._line(x - 4, y, x + 18 * len(heights), y)
         self.text(x + 9 * len(heights) - 2, y + 14, label, size=12, colour=SOFT)
 
+    def table(self, x, y, cells, label="", side=26):
+        """Draw a table with its left upper corner at (x, y): darker is more, red with a minus is below zero."""
+        for row, line in enumerate(cells):
+            for column, value in enumerate(line):
+                left, top = x + side * column, y + side * row
+                fill = "#f3c1b5" if value < 0 else f"#{3 * f'{245 - int(150 * value):02x}'}"
+                self.bar(left, top, side, side, fill, radius=0, stroke=SOFT)
+                if value < 0:
+                    self.text(left + side / 2, top + side / 2 + 1, "\u2212", size=15)
+        self.text(x + side * len(cells[0]) / 2, y + side * len(cells) + 14, label, size=12, colour=SOFT)
+
     def estimate(self, x, y, heights, label="estimate"):
         """Draw coloured bars with an interval each, standing on (x, y)."""
         for j, height in enumerate(heights):
@@ -490,6 +501,34 @@ def all_reports():
         d.arrow(542, y + 23, 600, 122 + 4 * (row - 1))
     d.person(630, 106)
     d.text(636, 162, "sees all reports:\nwhat is the first?", size=12, colour=SOFT)
+    return d
+
+
+@diagram
+def joint_table():
+    """Two noisy answers, and two tables from the same reports."""
+    d = Diagram(
+        "From reports to a table",
+        "A person answers two questions, each through a coin of its own. The collector counts the reports in a table. "
+        "Undoing the coins gives a table with cells below zero; the most likely table has none.",
+        height=220,
+        device=330,
+    )
+    for row, values in enumerate(((0, 2), (1, 2))):
+        y = 48 + 84 * row
+        d.person(44, y)
+        d.record(78, y - 2, values, labels="AB" if row == 0 else None)
+        d.arrow(146, y + 13, 170, y + 13)
+        d.coin(202, y + 13, "A")
+        d.coin(252, y + 13, "B")
+        d.arrow(278, y + 13, 322, y + 13)
+    d.table(366, 58, [[0.5, 0.35, 0.3], [0.35, 0.45, 0.3], [0.3, 0.3, 0.35]], "reports")
+    d.arrow(452, 82, 508, 52, "")
+    d.arrow(452, 110, 508, 146, "")
+    d.table(522, 16, [[0.95, 0.2, -1], [0.15, 0.7, 0.1], [-1, 0.1, 0.3]], side=24)
+    d.text(610, 46, "undone: fits on\naverage, but has\nshares below zero", size=12, anchor="start")
+    d.table(522, 108, [[0.8, 0.2, 0], [0.1, 0.65, 0.1], [0, 0.1, 0.25]], side=24)
+    d.text(610, 138, "the most likely\ntable of shares", size=12, anchor="start")
     return d
 
 
