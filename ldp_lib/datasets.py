@@ -101,7 +101,7 @@ def load_corr_rr_tables():
     """Return Tables 4 to 9 of the revised Corr-RR paper (2026) as a DataFrame, one row a printed cell, 360 in all.
 
     Columns: table, n (users), method ("RS+RFD" or "Corr-RR"), epsilon, n1 (users in the first phase), mse (the printed
-    mean of 100 runs). Tables 4 to 6 are for its data SynA, 7 to 9 for SynB. Chapter `corr_rr_evaluation`.
+    mean of 100 runs). Tables 4 to 6 are for its data SynA, 7 to 9 for SynB. Chapter `audit_corr_rr_evaluation`.
     """
     with (DATA / "corr_rr_tables.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file)
@@ -122,7 +122,7 @@ def load_corr_rr_figures():
     Columns: panel ("3a"), x, the setting with which the values were made as far as it is known: data ("SynA", "SynB",
     "clave", "mushroom", "adult"), d, epsilon, rho, first (the share of the users in the first phase), runs, parents
     (as for `corr_rr.tree_law`); stated_rho (what the paper says); and the errors of SPL, RS+FD, RS+RFD and Corr-RR.
-    Chapter `corr_rr_figures`.
+    Chapter `audit_corr_rr_evaluation`.
     """
     with (DATA / "corr_rr_figures.csv").open(encoding="utf-8") as file:
         frame = pd.read_csv(file, dtype={"parents": str})

@@ -246,7 +246,8 @@ def _frozen(array):
 
 def marginal_frequencies(population):
     """Return the true frequencies, a list of one array (k_j,) for each attribute j, also if there is one only."""
-    return [marginal.joint for marginal in marginal_populations(population)]
+    columns = zip(population.records.T, population.k, strict=True)
+    return [np.bincount(column, weights=population.counts, minlength=size) / population.n for column, size in columns]
 
 
 def marginal_populations(population):

@@ -36,7 +36,7 @@ class TwoPhaseRSRFD:
     The baseline of the revised Corr-RR paper (2026, Section 4.2.2): the first phase's estimates are normalized by
     `postprocess.clip_normalize` and serve as priors; the two phases' raw estimates are averaged with the numbers of
     users as weights. The estimate is unbiased. Its variance has no closed form, because the priors are clipped.
-    Chapters `audit_baselines` and `corr_rr_evaluation`.
+    Chapters `audit_baselines` and `audit_corr_rr_evaluation`.
     """
 
     k: tuple[int, ...]

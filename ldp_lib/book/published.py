@@ -43,6 +43,12 @@ def expected_error(mechanism, people):
     return float(np.mean([((mean - f) ** 2 + v).mean() for mean, v, f in parts]))
 
 
+def shuffled(people, rng):
+    """Return the same users with each attribute permuted among them: all frequencies stay, all correlation goes."""
+    columns = [rng.permutation(column) for column in people.users().T]
+    return Population.from_records(np.column_stack(columns), k=people.k)
+
+
 def population(point, rng):
     """Return the users of a point of `datasets.load_corr_rr_figures`: the real data, or drawn from the copying tree."""
     if not point.parents:

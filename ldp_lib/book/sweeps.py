@@ -81,7 +81,7 @@ def mse(estimates, truth):
 
     Notes
     -----
-    Seeam et al. (revised 2026), Eq. 2; chapter `corr_rr_evaluation`.
+    Seeam et al. (revised 2026), Eq. 2; chapter `audit_corr_rr_evaluation`.
     """
     pairs = [(np.asarray(a), np.asarray(b)) for a, b in zip(estimates, truth, strict=True)]
     for found, true in pairs:

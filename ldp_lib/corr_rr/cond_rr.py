@@ -38,7 +38,7 @@ class CondRR:
     value without any mass gets the uniform conditional. Given the conditionals, the second phase's expected shares are
     a known linear function of the true frequencies; `debias` solves for these by least squares. Where no singular value
     is too small the second phase's estimate is then unbiased. The two phases' estimates are averaged with their numbers
-    of users as weights. Chapter `corr_rr_extensions`.
+    of users as weights. Chapter `audit_corr_rr_evaluation`.
     """
 
     k: tuple

@@ -121,7 +121,7 @@ def cond_expectation(frequencies, conditionals, e):
 
     Notes
     -----
-    Derived in the chapter `corr_rr_extensions`. Even with the true conditionals it is not the true frequencies.
+    Derived in the chapter `audit_corr_rr_evaluation`. Even with the true conditionals it is not the true frequencies.
     """
     d, f = len(frequencies), [np.asarray(v) for v in frequencies]
     pairs = [grr.probabilities(e, len(v)) for v in f]

@@ -24,7 +24,7 @@ def tree_law(frequencies, rho, parents, *, different=False):
     Notes
     -----
     With a uniform root and uniform draws, attribute and parent have Pearson correlation rho; with different draws it
-    is (k rho - 1) / (k-1). Chapter `corr_rr_evaluation`.
+    is (k rho - 1) / (k-1). Chapter `audit_corr_rr_evaluation`.
     """
     law = np.asarray(frequencies)
     k = len(law)
@@ -58,7 +58,7 @@ def syn_a(n, *, d, rho, frequencies, rng, different=False):
 
     Notes
     -----
-    Seeam et al. (revised 2026), Section 4.2.3. Chapter `corr_rr_evaluation`.
+    Seeam et al. (revised 2026), Section 4.2.3. Chapter `audit_corr_rr_evaluation`.
     """
     return _synthetic(n, d, rho, frequencies, rng, different, lambda child: 0)
 

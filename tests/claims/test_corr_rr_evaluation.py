@@ -10,7 +10,7 @@ import pytest
 
 from ldp_lib import check, corr_rr, datasets, grr, splitting
 from ldp_lib.book.claims import claim
-from ldp_lib.book.published import SKEWED, UNIFORM, capped, expected_error, phase_errors
+from ldp_lib.book.published import SKEWED, UNIFORM, capped, expected_error, phase_errors, shuffled
 from ldp_lib.book.sweeps import mse
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.corr_rr.printed import AppendixCorrRR, appendix_table
@@ -226,6 +226,37 @@ def test_the_real_data_are_as_table_3_and_figure_12_describe_them():
         mushroom[0] > 0.5 and -0.5 < mushroom[1] < 0,
         max(map(abs, adult[:2])) < 0.5 < adult[2] < 1,
     )
+
+
+def test_the_bars_of_figure_12_are_the_frequencies_of_the_whole_data_sets():
+    bars = datasets.load_corr_rr_bars()
+    share = bars.count_implied / bars.rows_implied
+    people = {name: datasets.load_corr_rr(name) for name in datasets.CORR_RR}
+    held = [
+        marginal_frequencies(people[row.data_set])[int(row.attribute[1]) - 1][row.value] for row in bars.itertuples()
+    ]
+    totals = share.groupby([bars.data_set, bars.attribute]).sum()
+    rows = bars.groupby("data_set").rows_implied.first().to_dict()
+    assert rows == {"adult": 48_842, "clave": 10_800, "mushroom": 8_124}
+    claim("corr-rr-v2/fig-12").reproduced(
+        bool((share - held).abs().max() < 0.003), bool((abs(totals - 1) < 1e-6).all()), share.std() > 0.1
+    )
+
+
+def test_it_is_the_marginals_that_weaken_corr_rr_on_mushroom():
+    rng, changes, runs = np.random.default_rng(6), {}, 4_000
+    for name, epsilon in itertools.product(datasets.CORR_RR, (0.1, 0.3, 0.5)):
+        people = datasets.load_corr_rr(name)
+        made = AppendixCorrRR(k=people.k, epsilon=epsilon)
+        errors = [phase_errors(made, x, rng=rng, runs=runs) for x in (people, shuffled(people, rng))]
+        scale, noise = errors[0].mean(), math.hypot(*(e.std() for e in errors)) / runs**0.5
+        changes[name, epsilon] = errors[1].mean() / scale - 1, noise / scale
+    unmoved = max(abs(change) / noise for change, noise in changes.values()) < 4
+    assert 5 * max(noise for _, noise in changes.values()) < 0.16  # a change by a sixth would show
+    even = Population.from_counts(np.full((5, 5), 320))
+    ours = phase_errors(AppendixCorrRR(k=even.k, epsilon=0.5), even, rng=rng, runs=2_000)
+    theirs = phase_errors(TwoPhaseRSRFD(k=even.k, epsilon=0.5), even, rng=rng, runs=2_000, second=capped)
+    claim("corr-rr-v2/sent-4.4-mushroom-cause").conditional(bool(ours.mean() < theirs.mean() / 2), bool(unmoved))
 
 
 def test_four_attributes_as_the_budget_grows():

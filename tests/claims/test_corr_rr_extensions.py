@@ -1,7 +1,7 @@
 """What the extensions of Corr-RR do to the error: exact cases in which each helps, and in which it does not.
 
 All errors are exact, in rationals unless said otherwise, for Phase II with users drawn at random, summed over all
-values of all attributes. The chapter `corr_rr_extensions` gives numbers for the papers' data.
+values of all attributes. The chapter `audit_corr_rr_evaluation` gives numbers for the papers' data.
 """
 
 import itertools

@@ -1,0 +1,172 @@
+"""Where Corr-RR's gain comes from: what copies are, what inverting them costs, and where correlation enters.
+
+Statements of the chapter `audit_corr_rr_evaluation` that no paper makes.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from ldp_lib import channel, check, corr_rr, datasets, fake_data, grr, shrinkage
+from ldp_lib.book.published import SKEWED, UNIFORM, shuffled
+from ldp_lib.book.sweeps import mse
+from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, syn_a
+from ldp_lib.corr_rr.printed import AppendixCorrRR
+from ldp_lib.population import Population, marginal_frequencies
+from ldp_lib.sampled import OneQuestion
+
+ODDS, ONE = Fraction(3), Fraction(1)
+TABLE = [[ONE, ONE * 4 / 5], [ONE / 10, ONE]]
+THREE = [[ONE, ONE / 5, ONE], [0 * ONE, ONE, ONE / 2], [ONE / 3, ONE / 4, ONE]]
+
+
+def ask_channel(e, k, d):
+    """Channel from records to (pivot, its report)."""
+    truth = grr.channel(e, k)
+    return np.array([np.concatenate([truth[v] for v in x]) / d for x in itertools.product(range(k), repeat=d)])
+
+
+def garbling(kernel, k, d):
+    """Channel from (pivot, report) to reports; kernel(j, m, z, v) is Pr[v]."""
+    words = list(itertools.product(range(k), repeat=d))
+
+    def chance(j, z, y):
+        return math.prod(kernel(j, m, z, y[m]) for m in range(d) if m != j) if y[j] == z else Fraction(0)
+
+    return np.array([[chance(j, z, y) for y in words] for j, z in itertools.product(range(d), range(k))])
+
+
+def test_every_copy_is_made_from_the_pivot_and_its_report_which_keep_the_budget():
+    prior = [[ONE / 2, ONE / 3, ONE / 6], [ONE / 4, ONE / 4, ONE / 2]]
+    asked, third = ask_channel(ODDS, 3, 2), [[ONE, ONE / 3], [ONE / 3, ONE]]
+
+    def copy(j, m, z, v):
+        return TABLE[j][m] if z == v else (1 - TABLE[j][m]) / 2
+
+    made = {
+        "Corr-RR": asked @ garbling(copy, 3, 2),
+        "RS+FD": asked @ garbling(lambda j, m, z, v: ONE / 3, 3, 2),
+        "RS+RFD": asked @ garbling(lambda j, m, z, v: prior[m][v], 3, 2),
+    }
+    assert (made["Corr-RR"] == corr_rr.channel(ODDS, 3, TABLE)).all()
+    assert (made["RS+FD"] == fake_data.channel(ODDS, (3, 3), [[ONE / 3] * 3] * 2)).all()
+    assert (made["RS+FD"] == corr_rr.channel(ODDS, 3, third)).all()  # p_y = 1/k is RS+FD
+    assert (made["RS+RFD"] == fake_data.channel(ODDS, (3, 3), prior)).all()
+    assert channel.privacy_ratio(asked) == ODDS
+
+
+@pytest.mark.parametrize(("k", "reuse"), [(3, TABLE), (2, THREE), (3, THREE)])
+def test_the_mean_of_the_copies_has_less_variance_by_the_stated_part_for_every_record(k, reuse):
+    p, q = grr.probabilities(ODDS, k)
+    words = np.array(list(itertools.product(range(k), repeat=len(reuse))))
+    chance, deviations = ask_channel(ODDS, k, len(reuse)), np.eye(k, dtype=int) - Fraction(1, k)
+    for m in range(len(reuse)):
+        pi = corr_rr.channel(ODDS, k, reuse) @ np.eye(k, dtype=int)[words[:, m]]
+        t = [corr_rr.shrinkage(row[m], k) for row in reuse]
+        each = np.vstack([weight * deviations / (p - q) for weight in t])
+        mean = chance @ each
+        averaged = chance @ (each**2).sum(axis=1) - (mean**2).sum(axis=1)
+        gain = (1 - ONE / k) / (p - q) ** 2 * (1 - sum(x**2 for x in t) / len(t))
+        assert gain > 0
+        assert (mean + Fraction(1, k) == (pi - q) / (p - q)).all()
+        assert ((pi * (1 - pi)).sum(axis=1) / (p - q) ** 2 - averaged == gain).all()
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_inverting_the_mixture_of_two_attributes_costs_two_over_one_less_the_product(k):
+    a, b = sp.symbols("a b")
+    own, other = (sp.Matrix([[1, b], [a, 1]]).inv() * 2)[0, :]
+    square, total = 1 - sp.Rational(1, k), 0  # of an indicator less 1/k; second moments times (p - q)^2
+    for t in (a, b):  # the pivot is attribute 1, or attribute 2
+        p_y = (1 + (k - 1) * t) / k
+        for agree, chance in ((1, p_y), (0, 1 - p_y)):
+            product = agree - sp.Rational(1, k)
+            total += chance * ((own**2 + other**2) * square + 2 * own * other * product) / 2
+    check.same(total / (2 * square), 2 / (1 - a * b))
+
+
+def test_with_the_data_fixed_agreement_takes_off_at_most_the_stated_share_and_it_is_reached():
+    for k, d, epsilon in itertools.product((2, 4), (2, 4), (0.1, 0.5, 1.0)):
+        p, q = grr.probabilities(math.exp(epsilon), k)
+        equal = np.zeros((k,) * d, dtype=int)
+        np.fill_diagonal(equal, k ** (d - 1))
+        phase = SecondPhase(k=(k,) * d, epsilon=epsilon, reuse=1.0)
+        laws = (Population.from_counts(x) for x in (equal, np.ones_like(equal)))
+        same, apart = (phase.variance(x)[0].sum() for x in laws)
+        leading = (1 - 1 / k) / (k**d * (p - q) ** 2)
+        assert math.isclose((apart - same) / leading, (1 - 1 / d) * (p - q) ** 2, rel_tol=1e-9)
+        assert (p - q) ** 2 < 0.06 or epsilon > 0.5
+
+
+def drawn(law, epsilon, rng, sets=300, runs=40):
+    """Error from the law's frequencies, summed, of 1,000 users drawn each time."""
+    found, f = [], (law.sum(axis=1), law.sum(axis=0))
+    mechanism = CorrRR(k=(2, 2), epsilon=epsilon)
+    for _ in range(sets):
+        people = Population.from_counts(rng.multinomial(1000, law.ravel()).reshape(2, 2))
+        estimates = mechanism.simulate(people, rng=rng, runs=runs)
+        found.append(sum(((a - b) ** 2).sum(axis=1) for a, b in zip(estimates, f, strict=True)).mean())
+    return np.mean(found), np.std(found) / sets**0.5
+
+
+def test_a_table_that_is_learned_carries_the_correlation_at_large_budgets():
+    rng, f = np.random.default_rng(9), 0.55
+    laws = np.diag([f, 1 - f]), np.outer([f, 1 - f], [f, 1 - f])
+    ratios = {}
+    for epsilon in (0.5, 1.0, 3.0, 5.0):
+        (equal, noise), (other, more) = (drawn(law, epsilon, rng) for law in laws)
+        assert (other - equal > 5 * math.hypot(noise, more)) == (epsilon >= 3)
+        ratios[epsilon] = equal / other
+    assert 0.8 < ratios[3.0] < 0.92  # a seventh less
+    assert 0.65 < ratios[5.0] < 0.75  # more than a quarter less
+
+
+@pytest.mark.parametrize("name", ["SynA 0.9", "uniform 0.9", *datasets.CORR_RR])
+def test_shuffled_columns_leave_the_error_as_it_is(name):
+    rng = np.random.default_rng(3)
+    if name in datasets.CORR_RR:
+        people = datasets.load_corr_rr(name)
+    else:
+        kind, rho = name.split()
+        f = UNIFORM if kind == "uniform" else SKEWED
+        people = syn_a(20_000, d=4, rho=float(rho), frequencies=f, rng=rng)
+    for epsilon in (0.1, 0.5):
+        made = CorrRR(k=people.k, epsilon=epsilon, n1=0.2)
+        one, two = (
+            mse(made.simulate(x, rng=rng, runs=1_500), marginal_frequencies(people))
+            for x in (people, shuffled(people, rng))
+        )
+        noise = math.hypot(one.std(), two.std()) / 1_500**0.5
+        assert abs(one.mean() - two.mean()) < 5 * noise < 0.22 * one.mean()
+
+
+def test_one_question_shrunk_as_the_data_choose_is_ahead_of_corr_rr_or_level():
+    rng, behind = np.random.default_rng(5), {}
+    people = {f"SynA {rho}": syn_a(20_000, d=4, rho=rho, frequencies=SKEWED, rng=rng) for rho in (0.1, 0.5, 0.9)}
+    people["uniform"] = syn_a(20_000, d=4, rho=0.9, frequencies=UNIFORM, rng=rng)
+    people |= {name: datasets.load_corr_rr(name) for name in datasets.CORR_RR}
+    for (name, data), epsilon in itertools.product(people.items(), (0.1, 0.5)):
+        truth, one = marginal_frequencies(data), {"k": data.k, "epsilon": epsilon}
+        asked = OneQuestion(**one, oracle=grr.GRR)
+        found = asked.simulate(data, rng=rng, runs=500)
+        ours = mse(shrinkage.choose(found, shrinkage.question_noise(asked, data.n)).estimates, truth)
+        for rule in (CorrRR, AppendixCorrRR):
+            theirs = mse(rule(**one, n1=0.2).simulate(data, rng=rng, runs=500), truth)
+            z = (theirs.mean() - ours.mean()) / math.hypot(theirs.std(), ours.std()) * 500**0.5
+            behind[name, epsilon] = min(z, behind.get((name, epsilon), math.inf))
+    level = {at for at, z in behind.items() if z < 3}
+    assert level == {("clave", 0.1)}
+    assert behind["clave", 0.1] > -3
+
+
+def test_cond_rr_with_its_copies_left_in_the_counts_is_far_off_and_with_them_undone_is_not():
+    people = syn_a(20_000, d=4, rho=0.9, frequencies=SKEWED, rng=np.random.default_rng(3))
+    how, truth = {"rng": np.random.default_rng(4), "runs": 300}, marginal_frequencies(people)
+    one = {"k": people.k, "epsilon": 0.5, "n1": 0.2}
+    left, undone = (mse(CondRR(**one, debias=x).simulate(people, **how), truth) for x in (False, True))
+    assert round(1000 * left.mean()) in range(60, 69)
+    assert 6 < 1000 * undone.mean() < 8
