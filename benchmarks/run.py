@@ -15,6 +15,7 @@ import venv
 from pathlib import Path
 
 import numpy as np
+import scale
 from adult import measures
 from joint_tables import measures as table_measures
 from peer import make_data
@@ -56,11 +57,12 @@ def peer_python():
     return python
 
 
-def seconds(call):
+def seconds(call, least=5):
     """Return the median processor time of a call, over 20 ms of calls and at least five, after one unmeasured."""
-    call()
+    if least > 1:
+        call()
     times, end = [], time.process_time() + 0.02
-    while len(times) < 5 or time.process_time() < end:
+    while len(times) < least or time.process_time() < end:
         start = time.process_time()
         call()
         times.append(time.process_time() - start)
@@ -273,6 +275,18 @@ def times_table(measures):
     return header + rows
 
 
+def scale_table():
+    """Return a table of `benchmarks/scale.py`: shares of rates, times and memory."""
+    header = ["| what | median | least | greatest | target | |", "| --- | ---: | ---: | ---: | ---: | --- |"]
+    rows = [row(name, values, target, unit=" %") for name, values, target in scale.coin_rows(seconds)]
+    for name, values, target, unit in [*scale.size_rows(seconds), *scale.decision_rows(seconds)]:
+        rows.append(row(name, values, target, at_least=False, unit=unit))
+    rows += [
+        row(name, values, target, at_least=up, unit=unit) for name, values, target, unit, up in scale.file_rows(seconds)
+    ]
+    return header + rows
+
+
 def main():
     with subprocess.Popen(
         [peer_python(), HERE / "peer.py"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -330,6 +344,11 @@ def main():
         "",
         seen,
         "",
+        "Coins, and counting: `perturb` against one float64 of NumPy's generator for each answer that it reads.",
+        "A target of 0 is no target. Times and memory are those of the machine of this run:",
+        "",
+        *scale_table(),
+        "",
         "Multi-dimensional randomized response on all of Adult, each attribute kept with probability 0.5. These are",
         "times of the machine of this run, a ratio and a size of memory:",
         "",
@@ -345,7 +364,7 @@ def main():
         "| --- | --- | ---: | ---: | ---: |",
         *memory,
     ]
-    (HERE / "results.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (HERE.parent / "book" / "benchmarks.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))
 
 

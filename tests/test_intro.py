@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 INTRO = ROOT / "book" / "intro.md"
-PAGES = [INTRO, ROOT / "book" / "survey.md", ROOT / "book" / "planner.md"]
+PAGES = [INTRO, *(ROOT / "book" / f"{name}.md" for name in ("survey", "planner", "at_scale"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
