@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib.limit.pairs import balanced, every_set, least_pair_error, pair_error, relaxed, spaces
+from ldp_lib.limit.pairs import balanced, candidates, every_set, least_pair_error, pair_error, relaxed, spaces
 from ldp_lib.product import RRIndependent
 from ldp_lib.sampled import AskSome
 from ldp_lib.sampled.pairs import ask_pairs
@@ -95,6 +95,24 @@ def test_parts_of_a_set_add_up():
     sign = np.array([(-1) ** sum(cell) for cell in np.ndindex(2, 2, 2)])
     bits = (masks[:, None] >> np.arange(8)) & 1
     assert (parts.sum(axis=0) + (bits @ sign) ** 2 == 8 * size - size**2).all()
+
+
+def test_sets_by_name_inform_as_their_records_do():
+    """Every candidate for three attributes, written out as a set of records, against the parts of all sets."""
+    k, t = (2, 3, 2), 1.5
+    values, (size, parts, _) = np.indices(k).reshape(3, -1), every_set(k)
+    names, informs = candidates(k, t)
+    kinds = {
+        "values": lambda j, m: values[j] < m,
+        "boxes": lambda j, i, a, b: (values[j] < a) & (values[i] < b),
+        "balanced": lambda j, i, m: balanced(k[j], k[i], m)[values[j], values[i]],
+        "record": lambda *chosen: (values[list(chosen)] == 0).all(axis=0),
+    }
+    assert {kind for kind, *_ in names} == set(kinds)
+    for (kind, *rest), inform in zip(names, informs.T, strict=True):
+        mask = int(kinds[kind](*rest) @ 2 ** np.arange(12)) - 1
+        wanted = parts[:, mask] / 144 * (t / (1 + t * size[mask] / 12)) ** 2
+        assert np.allclose(inform, wanted, rtol=1e-12, atol=1e-15)
 
 
 @pytest.mark.parametrize(("rows", "columns", "size"), [(2, 5, 2), (6, 4, 3), (7, 3, 1)])

@@ -38,7 +38,8 @@ class PairLimit:
     sets : tuple
         Names of the sets in the mixture: ("values", j, size) asks whether attribute j has one of so many values,
         ("boxes", j, l, size, size) whether both of two do, ("balanced", j, l, size) whether a pair's values fit, with
-        so many values of l for every value of j, as evenly as can be; ("records", mask) is any set of records.
+        so many values of l for every value of j, as evenly as can be; ("record", j, l, ...) asks for one value of each
+        of these attributes; ("records", mask) is any set of records.
     weights : tuple of float
         How often a report is a copy of each.
     certificate : PairCertificate or None
@@ -204,7 +205,7 @@ def certify(k, e, weights, squares):
 
 
 def candidates(k, t):
-    """Return names and information, shape (spaces, sets), of sets that depend on one attribute or two."""
+    """Return names and information, shape (spaces, sets), of sets of one attribute, of two, or of one value of more."""
     names, columns, where = [], [], {space: i for i, (space, _) in enumerate(spaces(k))}
 
     def add(name, share, parts):
@@ -228,13 +229,18 @@ def candidates(k, t):
                 share, of = size / k[column], member.mean(axis=0)
                 main, total = float(((of - share) ** 2).mean()), share * (1 - share)
                 add(("balanced", row, column, size), share, {(column,): main, (j, i): total - main})
+    for m in range(3, len(k) + 1 if len(k) <= 10 else 3):
+        for chosen in itertools.combinations(range(len(k)), m):
+            share = 1 / math.prod(k[j] for j in chosen)
+            held = [space for size in (1, 2) for space in itertools.combinations(chosen, size)]
+            parts = {space: share**2 * math.prod(k[j] - 1 for j in space) for space in held}
+            add(("record", *chosen), share, parts)
     return names, np.array(columns).T
 
 
 def balanced(rows, columns, size):
     """Return a set of cells with `size` in each row and as equally many as can be in each column, as booleans."""
-    member = np.zeros((rows, columns), bool)
-    cells = np.arange(rows * size)
+    member, cells = np.zeros((rows, columns), bool), np.arange(rows * size)
     member[cells // size, cells % columns] = True
     return member
 
@@ -253,7 +259,8 @@ def spread(informs, rho, rounds=3_000):
 
 def relaxed(k, t, rho):
     """Return a lower bound of the error: the spaces share mu (1 - mu), and none has more than sets of its own could."""
-    shares = np.append(0, np.geomspace(1 / math.prod(k) if math.prod(k) < 1e9 else 1e-9, 1, STEPS))
+    least = 1 / math.prod(k)  # a set has at least one record
+    shares = np.unique([least, *np.geomspace(max(least, 1e-9), 1, STEPS)])
     low, high = shares[:-1], shares[1:]
     cells = [math.prod(k[j] for j in space) for space, _ in spaces(k)]
     # The mean square of conditional shares with mean mu is largest if they are 0 or 1, but for one.
@@ -274,13 +281,13 @@ def relaxed(k, t, rho):
     with np.errstate(divide="ignore"):
         bound = mixture(best, rho)[0]
     flat = (rho.sum()) ** 2 / math.sinh(math.log1p(t) / 2) ** 2
-    return float(max(bound, flat))
+    drawing = sum(1 - 1 / (k[j] * k[i]) for j, i in itertools.combinations(range(len(k)), 2))  # without any coins
+    return float(max(bound, flat, drawing))
 
 
 def pair_error(k, epsilon, sizes, m, weights):
     """Return the total error of all pair tables of `AskSome`, users uniform, for one user, by `spaces`."""
-    found, e = 0.0, math.exp(epsilon)
-    asked = list(itertools.combinations(range(len(k)), m))
+    found, e, asked = 0.0, math.exp(epsilon), list(itertools.combinations(range(len(k)), m))
     shares = [size / of for size, of in zip(sizes, k, strict=True)]
     for space, square in spaces(k):
         inform = 0.0
