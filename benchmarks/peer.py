@@ -112,6 +112,22 @@ def witness(n, epsilon):
     return [sum(list(perturb(record)) == [0, 0] for _ in range(n)) for record in ((0, 0), (1, 1))]
 
 
+def reports(library, mechanism, x, x2, runs, k, epsilon):
+    """Return what an observer who would tell x from x2 reads in each of `runs` reports of x, as integers."""
+    import xxhash
+
+    perturb, _ = ORACLES[library, mechanism](k, epsilon)
+    perturb(x)  # compiles
+    np.random.seed(1)  # noqa: NPY002  the libraries draw from NumPy's global state
+    found = [perturb(x) for _ in range(runs)]
+    if mechanism == "OLH":  # the bucket, and those of both values under the reported hash function
+        g = round(np.exp(epsilon)) + 1
+        return [[int(y), *(xxhash.xxh32(str(v), seed=seed).intdigest() % g for v in (x, x2))] for y, seed in found]
+    if mechanism == "OUE":
+        return [[int(y[x]), int(y[x2])] for y in found]
+    return [np.atleast_1d(y).astype(int).tolist() for y in found]
+
+
 def size(report):
     """Return the bytes of a report: an array's data, or the Python objects."""
     if isinstance(report, np.ndarray):
@@ -123,4 +139,5 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     for line in sys.stdin:
         request = json.loads(line)
-        print(json.dumps((witness if "mechanism" not in request else measure)(**request)), flush=True)
+        answer = witness if "mechanism" not in request else reports if "runs" in request else measure
+        print(json.dumps(answer(**request)), flush=True)

@@ -1,0 +1,303 @@
+"""Mutation: change the library's code in one place and see whether a test fails; `make mutants` calls it.
+
+    python tools/mutants.py cover                  note which tests run which lines
+    python tools/mutants.py run --sample 500       try mutants, drawn with --seed; without --sample all
+    python tools/mutants.py survivors              show those that no test noticed
+
+Operators and source trees are those of Cosmic Ray. A mutant is tried in a fork of this process, which has imported
+everything but the library, by the tests that run the changed line, quickest first. What is known is kept in
+_build/mutants, so an interrupted run goes on where it stopped; a changed file is tried anew.
+"""
+
+import argparse
+import contextlib
+import difflib
+import hashlib
+import importlib.machinery
+import json
+import os
+import random
+import signal
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+STORE = ROOT / "_build" / "mutants"
+PACKAGES = STORE / "packages"
+SKIPPED = ("book/", "printed.py", "__init__.py", "catalogue.py", "datasets.py", "fixtures")
+TESTS = [  # of the library; what checks the site, the notebooks and the project says nothing about a line
+    *("allocation", "auditing", "budget_split", "channel", "check", "clustering", "compare", "consistency", "corr_rr"),
+    *("ends_of_ranges", "exact", "hashing", "inputs", "joint", "jrr", "jrr_extensions", "jrr_profile", "jrr_protocols"),
+    *("limit", "many_attributes", "mechanism", "pairs", "planner", "plurality", "population", "postprocess", "product"),
+    *("protocol", "queries", "raking", "realised", "sampled", "sampling", "shrinkage", "subset", "survey", "fuzz"),
+]
+FAMILIES = {
+    "ReplaceBinaryOperator": (
+        "Add_Sub Sub_Add Mul_Div Div_Mul FloorDiv_Mul Mod_Mul Pow_Mul RShift_LShift LShift_RShift BitAnd_BitOr "
+        "BitOr_BitAnd BitXor_BitAnd"
+    ),
+    "ReplaceComparisonOperator": (
+        "Lt_LtE Lt_GtE LtE_Lt LtE_Gt Gt_GtE Gt_LtE GtE_Gt GtE_Lt Eq_NotEq NotEq_Eq Is_IsNot IsNot_Is In_NotIn NotIn_In"
+    ),
+    "ReplaceUnaryOperator": "USub_UAdd Delete_USub Delete_Not Delete_Invert",
+}
+PLAIN = (
+    "AddNot NumberReplacer ReplaceTrueWithFalse ReplaceFalseWithTrue ReplaceAndWithOr ReplaceOrWithAnd "
+    "ReplaceBreakWithContinue ReplaceContinueWithBreak ZeroIterationForLoop ExceptionReplacer RemoveDecorator"
+)
+
+
+def files():
+    """The library's files that are mutated."""
+    paths = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "ldp_lib").rglob("*.py"))
+    return [path for path in paths if not any(part in path for part in SKIPPED)]
+
+
+def operators():
+    """Cosmic Ray's operators, by name."""
+    sys.path.append(str(PACKAGES))
+    from cosmic_ray.plugins import get_operator
+
+    split = ({"Delete_USub": "Delete_USub"}, FAMILIES)[1]
+    names = [f"{family}_{pair}" for family, pairs in split.items() for pair in pairs.split()] + PLAIN.split()
+    found = {}
+    for name in names:
+        with contextlib.suppress(KeyError):
+            found[name] = get_operator(f"core/{name}")()
+    return found
+
+
+def mutants(path, kinds):
+    """Yield each mutant of a file: operator, occurrence and line."""
+    from cosmic_ray.ast import Visitor, get_ast
+
+    class List(Visitor):
+        def __init__(self, operator):
+            self.operator, self.found = operator, []
+
+        def visit(self, node):
+            self.found += [start[0] for start, _ in self.operator.mutation_positions(node)]
+            return node
+
+    source = (ROOT / path).read_text()
+    for name, operator in kinds.items():
+        lister = List(operator)
+        lister.walk(get_ast(source))
+        for occurrence, line in enumerate(lister.found):
+            yield name, occurrence, line
+
+
+class Noted:
+    """A pytest plugin that notes which test runs, and for how long."""
+
+    def __init__(self, measure):
+        self.measure, self.seconds = measure, {}
+
+    def pytest_runtest_logstart(self, nodeid):
+        """Say so to the measurement."""
+        self.measure.switch_context(nodeid)
+        self.start = time.process_time()
+
+    def pytest_runtest_logfinish(self, nodeid):
+        """Note the time."""
+        self.seconds[nodeid] = round(time.process_time() - self.start, 4)
+        self.measure.switch_context("")
+
+
+def paths_of_tests():
+    """The test files that exist."""
+    names = [f"tests/test_{name}.py" for name in TESTS]
+    return [name for name in names if (ROOT / name).exists()]
+
+
+def cover(arguments):
+    """Run the tests once and note, for each line, which of them ran it."""
+    import coverage
+    import pytest
+
+    STORE.mkdir(parents=True, exist_ok=True)
+    sys.path.insert(0, str(ROOT))
+    measure = coverage.Coverage(source=["ldp_lib"], data_file=str(STORE / "coverage"), config_file=False)
+    measure.start()
+    noted = Noted(measure)
+    chosen = [f"tests/test_{name}.py" for name in arguments.only] if arguments.only else paths_of_tests()
+    code = pytest.main(["-q", "-p", "no:cacheprovider", "-m", "not slow", *chosen], plugins=[noted])
+    measure.stop()
+    data, lines = measure.get_data(), {}
+    for path in data.measured_files():
+        contexts = data.contexts_by_lineno(path)
+        lines[str(Path(path).relative_to(ROOT))] = {n: [c for c in names if c] for n, names in contexts.items()}
+    known = json.loads((STORE / "lines.json").read_text()) if arguments.only else {"seconds": {}, "lines": {}}
+    known["seconds"].update(noted.seconds)
+    for path, entries in lines.items():
+        old = known["lines"].setdefault(path, {})
+        for n, names in entries.items():
+            old[str(n)] = sorted({*old.get(str(n), []), *names})
+    (STORE / "lines.json").write_text(json.dumps(known))
+    return int(code)
+
+
+class Mutated(importlib.machinery.SourceFileLoader):
+    """Load one module from changed source."""
+
+    def __init__(self, name, path, source):
+        super().__init__(name, path)
+        self.source = source
+
+    def get_code(self, fullname):
+        """Compile what is given."""
+        return compile(self.source, self.path, "exec", dont_inherit=True)
+
+
+class Finder:
+    """Find the one module that is changed."""
+
+    def __init__(self, path, source):
+        self.name, self.path, self.source = path[:-3].replace("/", "."), str(ROOT / path), source
+
+    def find_spec(self, name, path=None, target=None):
+        """Give the changed module, and no other."""
+        if name == self.name:
+            loader = Mutated(name, self.path, self.source)
+            return importlib.util.spec_from_loader(name, loader, origin=self.path)
+        return None
+
+
+def attempt(path, source, tests, timeout):
+    """Run tests on a mutant in a fork; "killed" if one fails, "timeout", or "survived"."""
+    pid = os.fork()
+    if pid == 0:
+        quiet = os.open(os.devnull, os.O_RDWR)
+        for stream in (0, 1, 2):
+            os.dup2(quiet, stream)
+        code = 99
+        try:
+            import pytest
+
+            sys.meta_path.insert(0, Finder(path, source))
+            options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=no"]
+            code = int(pytest.main([*options, *tests]))
+        finally:
+            os._exit(code)
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return "survived" if os.waitstatus_to_exitcode(status) == 0 else "killed"
+        time.sleep(0.02)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return "timeout"
+
+
+def tests_of(known, path, line, most):
+    """The tests that run a line, quickest first, together of at most so many seconds."""
+    names, seconds = known["lines"].get(path, {}).get(str(line), []), known["seconds"]
+    if not names:  # run on import only: the tests of the module's own file, and the contract
+        stem = Path(path).stem
+        names = [name for name in seconds if f"test_{stem}" in name or "test_parameters_are_given" in name]
+        names = names or [name for name in seconds if "test_exact" in name or "test_parameters" in name]
+    chosen, total = [], 0.0
+    for name in sorted(names, key=lambda name: (seconds.get(name, 1.0), name)):
+        if total > most:
+            break
+        total += seconds.get(name, 1.0)
+        chosen.append(name)
+    return chosen, total
+
+
+def try_one(known, kinds, path, name, occurrence, line, most):
+    """Try a mutant; return what became of it, and its difference."""
+    from cosmic_ray.mutating import mutate_code
+
+    source = (ROOT / path).read_text()
+    changed = mutate_code(source, kinds[name], occurrence)
+    lines = [text.splitlines() for text in (source, changed)]
+    difference = [text for text in difflib.unified_diff(*lines, lineterm="", n=0) if not text.startswith(("---", "+++"))]
+    try:
+        compile(changed, path, "exec")
+    except SyntaxError:
+        return "invalid", difference
+    tests, total = tests_of(known, path, line, most)
+    return attempt(path, changed, tests, 20 + 10 * total) if tests else "untested", difference
+
+
+def warm():
+    """Import what the forks share: everything but the library."""
+    import hypothesis.extra.numpy
+    import hypothesis.strategies
+    import nbformat
+    import pandas as pd
+    import pytest
+    import scipy.optimize
+    import scipy.stats
+    import sympy as sp
+    import yaml
+
+    assert not any(name.startswith("ldp_lib") for name in sys.modules)
+    return hypothesis, nbformat, pd, pytest, scipy, sp, yaml
+
+
+def run(arguments):
+    """Try mutants and keep what became of them."""
+    kinds, known = operators(), json.loads((STORE / "lines.json").read_text())
+    os.chdir(ROOT)
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    sys.path.insert(0, str(ROOT))
+    everything = [(path, *mutant) for path in files() for mutant in mutants(path, kinds)]
+    print(f"{len(everything)} mutants in {len(files())} files", flush=True)
+    drawn = [m for m in everything if not arguments.only or any(part in m[0] for part in arguments.only)]
+    random.Random(arguments.seed).shuffle(drawn)
+    drawn = drawn[: arguments.sample]
+    warm()
+    results = json.loads((STORE / "results.json").read_text()) if (STORE / "results.json").exists() else {}
+
+    def key(path, name, occurrence):
+        digest = hashlib.sha256((ROOT / path).read_bytes()).hexdigest()[:12]
+        return f"{path} {digest} {name} {occurrence}"
+
+    def settle(mutant):
+        path, name, occurrence, line = mutant
+        label = key(path, name, occurrence)
+        if label in results and (results[label]["outcome"] != "survived" or not arguments.again):
+            return
+        outcome, difference = try_one(known, kinds, path, name, occurrence, line, arguments.most)
+        results[label] = {"outcome": outcome, "line": line, "difference": difference}
+        (STORE / "results.part").write_text(json.dumps(results, indent=0))
+        (STORE / "results.part").replace(STORE / "results.json")
+
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        list(pool.map(settle, drawn))
+    outcomes = [results[key(*mutant[:3])]["outcome"] for mutant in drawn]
+    outcomes = [outcome for outcome in outcomes if outcome != "invalid"]
+    killed = sum(outcome in ("killed", "timeout") for outcome in outcomes)
+    summary = {"mutants": len(everything), "tried": len(outcomes), "killed": killed, "seed": arguments.seed}
+    print(summary, f"{killed / len(outcomes):.1%}")
+    if not arguments.only:
+        (STORE / "summary.json").write_text(json.dumps(summary))
+    return 0
+
+
+def survivors(arguments):
+    """Print the mutants of the present files that no test noticed."""
+    for label, result in json.loads((STORE / "results.json").read_text()).items():
+        path, digest, name, _ = label.split()
+        now = hashlib.sha256((ROOT / path).read_bytes()).hexdigest()[:12]
+        if now == digest and result["outcome"] in ("survived", "untested"):
+            print(f"{path}:{result['line']} {name} ({result['outcome']})", *result["difference"], sep="\n    ")
+    return 0
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("what", choices=("cover", "run", "survivors"))
+    parser.add_argument("--sample", type=int, help="so many mutants, drawn at random")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--most", type=float, default=10.0, help="seconds of tests a mutant")
+    parser.add_argument("--only", nargs="*", default=[], help="parts of files' names; for cover, of tests")
+    parser.add_argument("--again", action="store_true", help="try survivors again")
+    given = parser.parse_args()
+    sys.exit({"cover": cover, "run": run, "survivors": survivors}[given.what](given))
