@@ -1,4 +1,4 @@
-"""Audit the other libraries' mechanisms: which of them is seen to spend more than its epsilon; `make audit` calls it."""
+"""Audit other libraries: which of their mechanisms is seen to spend more than epsilon; `make audit` calls it."""
 
 import json
 import subprocess

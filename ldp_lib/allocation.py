@@ -169,6 +169,7 @@ def _least_error(k, epsilon, start, at):
 
 
 def _equal(d, epsilon):
+    epsilon = float(epsilon)
     grid = math.ulp(epsilon)
     return np.full(d, int(epsilon / grid) // d * grid)
 

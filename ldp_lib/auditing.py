@@ -84,6 +84,7 @@ def audit(
     """
     inputs.require(rng=rng, runs=runs)
     inputs.require_share("confidence", confidence)
+    confidence = float(confidence)
     if runs < 2:
         raise ValueError(f"runs must be at least 2, one to choose the event and one to test it; got {runs}")
     sides, depth = [np.asarray(x), np.asarray(x2)], int(isinstance(mechanism.k, tuple))

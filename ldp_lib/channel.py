@@ -9,6 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
+from ldp_lib import inputs
+
 
 def check_channel(channel):
     """Return `channel` as a matrix after checking its shape, signs and row sums.
@@ -20,7 +22,7 @@ def check_channel(channel):
     ValueError
         If it is not a matrix, an entry is negative or not a number, or a row does not sum to 1.
     """
-    matrix = np.asarray(channel)
+    matrix = inputs.unmasked(channel, "channel")
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"channel must be a matrix, one row an input; got shape {matrix.shape}")
     if not all(isinstance(entry, (int, float, Fraction, np.number)) for entry in matrix.flat):

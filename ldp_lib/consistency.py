@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldp_lib import inputs
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.shrinkage import _block
 
@@ -190,7 +191,7 @@ def _levels(rows, targets):
 
 
 def _check_table(table, axes=None):
-    table = np.asarray(table)
+    table = inputs.unmasked(table, "table")
     if table.dtype.kind not in "iuf" or table.ndim < 2 or (axes and table.ndim != axes):
         raise ValueError(f"table must be numbers with {axes or 'at least 2'} axes; got {table.dtype}, {table.shape}")
     if not np.isfinite(table).all() or min(table.shape) < 2:

@@ -272,7 +272,7 @@ class RSRFD(_FakeData):
 
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
-        inputs.require(epsilon=self.epsilon)
+        inputs.settle(self, "epsilon")
         priors = uniform(self.k) if self.priors is None else check_priors(self.priors, self.k)
         object.__setattr__(self, "priors", priors)
 
@@ -286,7 +286,7 @@ class RSFD(_FakeData):
 
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
-        inputs.require(epsilon=self.epsilon)
+        inputs.settle(self, "epsilon")
 
     @cached_property
     def priors(self) -> tuple:

@@ -114,7 +114,7 @@ class GRR:
     has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
-        inputs.require(k=self.k, epsilon=self.epsilon)
+        inputs.settle(self, "k", "epsilon")
 
     @classmethod
     def serves(cls, k) -> bool:

@@ -161,17 +161,17 @@ class OLH:
     has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
-        inputs.require(k=self.k, epsilon=self.epsilon)
+        inputs.settle(self, "k", "epsilon")
         if self.g is None:
             object.__setattr__(self, "g", min(optimal_g(math.exp(self.epsilon)), 2**20))
-        inputs.require(g=self.g)
+        inputs.settle(self, "g")
         if self.k > PRIME:
             raise ValueError(f"k must be at most {PRIME} for hashing; got {self.k}")
 
     @classmethod
     def serves(cls, k) -> bool:
         """Return whether `k` is one attribute's domain size."""
-        return inputs.is_size(k)
+        return inputs.is_size(k) and k <= PRIME
 
     @cached_property
     def probabilities(self) -> tuple[float, float]:
@@ -232,7 +232,7 @@ class OLH:
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
-        y = np.asarray(y)
+        y = inputs.unmasked(y, "y")
         if y.dtype != self._dtype:
             raise TypeError(f"y must be reports of type {self._dtype}; got type {y.dtype}")
         bucket = inputs.check_values(y["y"], self.g, "y['y']")

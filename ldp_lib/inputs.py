@@ -10,7 +10,7 @@ import numpy as np
 _RULES = {
     "k": (numbers.Integral, lambda v: 2 <= v <= 2**32, "an integer from 2 to 2**32"),
     "g": (numbers.Integral, lambda v: 2 <= v <= 2**20, "an integer from 2 to 2**20"),
-    "runs": (numbers.Integral, lambda v: v >= 1, "an integer of at least 1"),
+    "runs": (numbers.Integral, lambda v: 1 <= v <= 10**7, "an integer from 1 to 10**7"),
     "q": (numbers.Real, lambda v: 0 < v < 1, "a number above 0 and below 1"),
     "epsilon": (numbers.Real, lambda v: 1e-9 <= v <= 700, "a number from 1e-9 to 700"),
     "rng": (np.random.Generator, lambda v: True, "a numpy.random.Generator, such as numpy.random.default_rng(1)"),
@@ -61,6 +61,15 @@ def require(**arguments):
             raise ValueError(f"{name} must be {allowed}; got {value!r}")
 
 
+def settle(mechanism, *names):
+    """Check the named parameters of a mechanism as `require` does, and keep them as Python's own numbers."""
+    for name in names:
+        value = getattr(mechanism, name)
+        require(**{name: value})
+        if type(value) not in (int, float):
+            object.__setattr__(mechanism, name, int(value) if isinstance(value, Integral) else float(value))
+
+
 def small_dtype(k):
     """Return the smallest unsigned integer type that holds 0, ..., k-1."""
     return np.min_scalar_type(int(k) - 1)
@@ -70,7 +79,12 @@ def unmasked(x, name):
     """Return `x` as an array, or raise ValueError if it is a masked array with masked entries."""
     if np.ma.is_masked(x):
         raise ValueError(f"{name} must not have masked entries; got {np.ma.count_masked(x)} of them")
-    return np.asarray(x)
+    try:
+        return np.asarray(x)
+    except (TypeError, ValueError, OverflowError) as error:  # ragged, or with missing values
+        raise ValueError(
+            f"{name} must be an array; got {type(x).__name__}, of which NumPy makes none: {error}"
+        ) from None
 
 
 def check_values(x, k, name="x"):
@@ -96,7 +110,8 @@ def check_values(x, k, name="x"):
         raise ValueError(f"{allowed}; got shape {x.shape}")
     if x.dtype.kind not in "iu":
         raise TypeError(f"{allowed}; got type {x.dtype}, first value {x[0]!r}")
-    if x.view(x.dtype.str.replace("i", "u")).max() >= k:  # a negative number reads as a large one
+    unsigned, least = x.view(x.dtype.str.replace("i", "u")), 2 ** (8 * x.dtype.itemsize - 1)
+    if unsigned.max() >= (k if x.dtype.kind == "u" else min(k, least)):  # a negative number reads as a large one
         where = int(np.flatnonzero((x < 0) | (x >= k))[0])
         raise ValueError(f"{allowed}; got {int(x[where])} at position {where}")
     return x
@@ -104,14 +119,19 @@ def check_values(x, k, name="x"):
 
 def check_histogram(population, k):
     """Return the counts of a population of one attribute with k values, or raise ValueError."""
-    if population.k != (k,):
-        raise ValueError(f"population must have one attribute with k = {k}; got k = {population.k}")
+    check_population(population, (k,))
     return population.histogram
+
+
+def _lists(k):
+    return (
+        isinstance(k, Iterable) and not isinstance(k, (bytes, bytearray)) and getattr(k, "shape", None) != ()
+    )  # NumPy's arrays of no dimension say they do
 
 
 def check_domain(k):
     """Return the domain sizes as a tuple of ints of at least 2, or raise."""
-    sizes = tuple(k) if isinstance(k, Iterable) else (k,)
+    sizes = tuple(k) if _lists(k) else (k,)
     complaint = f"k must be an integer of at least 2, or one for each attribute; got {k!r}"
     if any(isinstance(size, (bool, np.bool_)) or not isinstance(size, Integral) for size in sizes):
         raise TypeError(complaint)
@@ -146,7 +166,7 @@ def check_attributes(k, least=2):
     A bare integer is refused: it is the domain of a mechanism for one attribute, which takes and gives plain arrays.
     """
     allowed = f"k must give the domain sizes of at least {'two attributes' if least == 2 else 'one attribute'}"
-    if not isinstance(k, Iterable):
+    if not _lists(k):
         raise TypeError(f"{allowed}, as a tuple of integers of at least 2; got {k!r}")
     sizes = check_domain(k)
     if len(sizes) < least:
@@ -155,9 +175,12 @@ def check_attributes(k, least=2):
 
 
 def check_population(population, k):
-    """Raise ValueError unless the population has the domain sizes `k`."""
+    """Raise unless `population` is one, with the domain sizes `k`."""
+    if not (hasattr(population, "k") and hasattr(population, "counts")):
+        raise TypeError(f"population must be a Population; got {type(population).__name__}")
     if population.k != k:
-        raise ValueError(f"population must have domain sizes k = {k}; got k = {population.k}")
+        wanted = f"domain sizes k = {k}" if len(k) > 1 else f"one attribute with k = {k[0]}"
+        raise ValueError(f"population must have {wanted}; got k = {population.k}")
 
 
 def require_share(name, value):

@@ -85,7 +85,7 @@ def recommend(*, k, epsilon, n, wants="frequencies"):
     cells = sum(sizes) if wants != "tables" else sum(a * b for a, b in itertools.combinations(sizes, 2))
     others = [row for row in rows if row[0] > first[0] * (1 + 1e-9)]
     second = min(others, key=lambda row: row[0]) if others else (np.inf, None)
-    name, gain = type(first[1]).__name__, second[0] / first[0]
+    name, gain = type(first[1]).__name__, second[0] / first[0] if first[0] else np.inf
     why = f"{name} has the least exact error of {len(rows)} mechanisms at this budget"
     if others:
         why += f"; {type(second[1]).__name__}, the next, has {gain:.3g} times its error"
@@ -105,7 +105,7 @@ def errors(*, k, epsilon, n, wants="frequencies"):
     The order is that of `MECHANISMS`. Parameters, errors raised and what is compared as in `recommend`.
     """
     require(epsilon=epsilon)
-    sizes = check_domain(k)
+    epsilon, sizes = float(epsilon), check_domain(k)
     k = sizes[0] if isinstance(k, Integral) else sizes
     if isinstance(n, (bool, np.bool_)) or not isinstance(n, Integral) or n < 1:
         raise ValueError(f"n must be an integer of at least 1; got {n!r}")

@@ -87,7 +87,7 @@ class Plurality:
         if not isinstance(self.k, Iterable) or not self.serves(tuple(self.k)):
             raise ValueError(f"k must be one size of at least 2 for all attributes, such as (4, 4, 4); got {self.k!r}")
         object.__setattr__(self, "k", inputs.check_domain(self.k))
-        inputs.require(epsilon=self.epsilon)
+        inputs.settle(self, "epsilon")
         object.__setattr__(self, "shares", _check_shares(self.shares))
 
     @classmethod

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from ldp_lib import inputs
+
 
 def clip_normalize(v):
     """Replace negative entries by 0 and divide by the sum.
@@ -56,7 +58,7 @@ def project_simplex(v):
 
 
 def _check(v):
-    v = np.asarray(v)
+    v = inputs.unmasked(v, "v")
     if v.ndim == 0 or v.shape[-1] == 0:
         raise ValueError(f"v must have at least one entry along its last axis; got shape {v.shape}")
     if v.dtype.kind not in "iufO":

@@ -147,7 +147,9 @@ class RRJoint(Clustered):
 
     def __post_init__(self):
         k = inputs.check_attributes(self.k, least=1)
-        if self.matrix is not None and np.ndim(self.matrix) == 0:
+        if self.matrix is None:
+            inputs.require(epsilon=self.epsilon)
+        elif np.ndim(self.matrix) == 0:
             raise TypeError(f"matrix must be a matrix over all {math.prod(k)} cells; got {self.matrix!r}")
         channels = check_channels([self.epsilon if self.matrix is None else self.matrix], [math.prod(k)])
         object.__setattr__(self, "k", k)
@@ -178,7 +180,8 @@ def default_budgets(epsilon, k, other):
     """Return what each attribute spends by `allocation.omrr`; without `epsilon`, say that `other` is missing too."""
     if epsilon is None:
         raise TypeError(f"epsilon must be a number from 1e-9 to 700 if there are no {other}; got None")
-    return tuple(allocation.omrr(k, epsilon).tolist())
+    inputs.require(epsilon=epsilon)
+    return tuple(allocation.omrr(k, float(epsilon)).tolist())
 
 
 def check_clusters(clusters, k):
@@ -224,6 +227,7 @@ def check_spent(channels, epsilon=None):
 def _check_channel(entry, cells):
     if np.ndim(entry) == 0:
         inputs.require(epsilon=entry)
+        entry = float(entry)
         if cells.bit_length() > 500 or keep_probability(entry, cells) < 1e-150:
             raise ValueError(
                 f"k must have fewer than 2**500 cells in a cluster, and few enough for its budget of {entry} to report "

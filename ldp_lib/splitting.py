@@ -55,6 +55,7 @@ class _Split:
 
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
+        inputs.settle(self, "epsilon")
         self.budgets  # noqa: B018  (refuses a budget that is out of range)
 
     @classmethod

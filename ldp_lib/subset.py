@@ -186,7 +186,7 @@ class SubsetSelection:
     has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
-        inputs.require(k=self.k, epsilon=self.epsilon)
+        inputs.settle(self, "k", "epsilon")
         if self.size is None:
             object.__setattr__(self, "size", optimal_size(math.exp(self.epsilon), self.k))
         check_size(self.size, self.k)
@@ -284,7 +284,7 @@ def check_size(size, k):
 
 def check_sets(y, k, size):
     """Return reports as an (n, size) integer array after checking shape, range and order, or raise."""
-    y = np.asarray(y)
+    y = inputs.unmasked(y, "y")
     allowed = f"y must have at least one row of {size} ascending integers from 0 to {k - 1}"
     if y.ndim != 2 or y.shape[1] != size or len(y) == 0:
         raise ValueError(f"{allowed}; got shape {y.shape}")

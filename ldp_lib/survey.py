@@ -55,7 +55,7 @@ class Survey:
             if pd.isna(pd.Series(labels, dtype=object)).any():
                 raise ValueError(f"domain must not list a missing value for {name!r}; name a label by missing=")
         object.__setattr__(self, "domain", {name: tuple(labels) for name, labels in self.domain.items()})
-        inputs.require(epsilon=self.epsilon)
+        inputs.settle(self, "epsilon")
         for role, label in (("missing", self.missing), ("other", self.other)):
             if label is not None and not any(label in labels for labels in self.domain.values()):
                 raise ValueError(f"{role} must be a label of the domain; got {label!r}")

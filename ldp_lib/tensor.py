@@ -4,6 +4,8 @@ import numbers
 
 import numpy as np
 
+from ldp_lib import inputs
+
 SMALL = 64
 
 
@@ -46,7 +48,7 @@ class Tensor:
 
 def check_counts(counts):
     """Return counts of reports as floats, or raise an error that names them."""
-    counts = np.asarray(counts)
+    counts = inputs.unmasked(counts, "counts")
     if counts.dtype.kind not in "iuf" or counts.ndim == 0:
         raise TypeError(f"counts must be an array of numbers, one axis a channel; got {counts.dtype}, {counts.shape}")
     if not np.isfinite(counts).all() or counts.size == 0 or counts.min() < 0 or not counts.sum() > 0:

@@ -46,7 +46,7 @@ class TwoPhaseRSRFD:
 
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
-        inputs.require(epsilon=self.epsilon)
+        inputs.settle(self, "epsilon")
         object.__setattr__(self, "n1", check_first(self.n1))
 
     @classmethod

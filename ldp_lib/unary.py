@@ -90,10 +90,10 @@ class UnaryEncoding:
     has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
-        inputs.require(k=self.k, epsilon=self.epsilon)
+        inputs.settle(self, "k", "epsilon")
         if self.q is None:
             object.__setattr__(self, "q", self._usual_q())
-        inputs.require(q=self.q)
+        inputs.settle(self, "q")
         p, q = self.probabilities
         if p - q < 1000 * np.spacing(p):
             raise ValueError(f"q must be such that p and q differ in floating point; got {self.q!r}")
@@ -169,7 +169,7 @@ class UnaryEncoding:
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
-        y = np.asarray(y)
+        y = inputs.unmasked(y, "y")
         allowed = f"y must be an integer array of 0 and 1 with at least one row and {self.k} columns"
         if y.ndim != 2 or y.shape[1] != self.k or len(y) == 0:
             raise ValueError(f"{allowed}; got shape {y.shape}")

@@ -31,7 +31,25 @@ TESTS = [  # of the library; what checks the site, the notebooks and the project
     *("allocation", "auditing", "budget_split", "channel", "check", "clustering", "compare", "consistency", "corr_rr"),
     *("ends_of_ranges", "exact", "hashing", "inputs", "joint", "jrr", "jrr_extensions", "jrr_profile", "jrr_protocols"),
     *("limit", "many_attributes", "mechanism", "pairs", "planner", "plurality", "population", "postprocess", "product"),
-    *("protocol", "queries", "raking", "realised", "sampled", "sampling", "shrinkage", "subset", "survey", "fuzz"),
+    *(
+        "protocol",
+        "queries",
+        "raking",
+        "realised",
+        "sampled",
+        "sampling",
+        "shrinkage",
+        "subset",
+        "survey",
+        "fuzz",
+        "aggregate",
+        "compare_tables",
+        "dependence",
+        "pair_limit",
+        "predicates",
+        "synthetic",
+        "tables",
+    ),
 ]
 FAMILIES = {
     "ReplaceBinaryOperator": (
@@ -60,8 +78,7 @@ def operators():
     sys.path.append(str(PACKAGES))
     from cosmic_ray.plugins import get_operator
 
-    split = ({"Delete_USub": "Delete_USub"}, FAMILIES)[1]
-    names = [f"{family}_{pair}" for family, pairs in split.items() for pair in pairs.split()] + PLAIN.split()
+    names = [f"{family}_{pair}" for family, pairs in FAMILIES.items() for pair in pairs.split()] + PLAIN.split()
     found = {}
     for name in names:
         with contextlib.suppress(KeyError):
@@ -129,7 +146,8 @@ def cover(arguments):
     for path in data.measured_files():
         contexts = data.contexts_by_lineno(path)
         lines[str(Path(path).relative_to(ROOT))] = {n: [c for c in names if c] for n, names in contexts.items()}
-    known = json.loads((STORE / "lines.json").read_text()) if arguments.only else {"seconds": {}, "lines": {}}
+    goes_on = arguments.only and (STORE / "lines.json").exists()
+    known = json.loads((STORE / "lines.json").read_text()) if goes_on else {"seconds": {}, "lines": {}}
     known["seconds"].update(noted.seconds)
     for path, entries in lines.items():
         old = known["lines"].setdefault(path, {})
@@ -215,7 +233,9 @@ def try_one(known, kinds, path, name, occurrence, line, most):
     source = (ROOT / path).read_text()
     changed = mutate_code(source, kinds[name], occurrence)
     lines = [text.splitlines() for text in (source, changed)]
-    difference = [text for text in difflib.unified_diff(*lines, lineterm="", n=0) if not text.startswith(("---", "+++"))]
+    difference = [
+        text for text in difflib.unified_diff(*lines, lineterm="", n=0) if not text.startswith(("---", "+++"))
+    ]
     try:
         compile(changed, path, "exec")
     except SyntaxError:
@@ -226,13 +246,11 @@ def try_one(known, kinds, path, name, occurrence, line, most):
 
 def warm():
     """Import what the forks share: everything but the library."""
-    import hypothesis.extra.numpy
     import hypothesis.strategies
     import nbformat
     import pandas as pd
     import pytest
     import scipy.optimize
-    import scipy.stats
     import sympy as sp
     import yaml
 

@@ -49,7 +49,7 @@ class CondRR:
 
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k))
-        inputs.require(epsilon=self.epsilon)
+        inputs.settle(self, "epsilon")
         object.__setattr__(self, "n1", two_phase.check_first(self.n1))
         if not isinstance(self.debias, bool):
             raise TypeError(f"debias must be True or False; got {self.debias!r}")

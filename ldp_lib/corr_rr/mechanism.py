@@ -63,7 +63,7 @@ class SecondPhase:
 
     def __post_init__(self):
         object.__setattr__(self, "k", check_equal(self.k))
-        inputs.require(epsilon=self.epsilon)
+        inputs.settle(self, "epsilon")
         table = 1 / self.k[0] if self.reuse is None else self.reuse
         object.__setattr__(self, "reuse", as_table(table, len(self.k)))
 
@@ -161,7 +161,7 @@ class CorrRR:
 
     def __post_init__(self):
         object.__setattr__(self, "k", check_equal(self.k))
-        inputs.require(epsilon=self.epsilon)
+        inputs.settle(self, "epsilon")
         object.__setattr__(self, "n1", two_phase.check_first(self.n1))
         if self.reuse is not None:
             object.__setattr__(self, "reuse", as_table(self.reuse, len(self.k)))

@@ -86,9 +86,9 @@ class JointUnary:
 
     def __post_init__(self):
         if self.q is None:
-            inputs.require(epsilon=self.epsilon)
+            inputs.settle(self, "epsilon")
             object.__setattr__(self, "q", unary.oue_probabilities(math.exp(self.epsilon))[1])
-        inputs.require(k=self.k, epsilon=self.epsilon, q=self.q)
+        inputs.settle(self, "k", "epsilon", "q")
         if self.lean not in ("truth", "report"):
             raise ValueError(f"lean must be 'truth' or 'report'; got {self.lean!r}")
         low = -min(min(chance, 1 - chance) / max(chance, 1 - chance) for chance in self.probabilities)
@@ -194,13 +194,14 @@ class JointHashing:
     has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
+        inputs.settle(self, "k", "epsilon")
         object.__setattr__(self, "g", self._hashing.g)
         object.__setattr__(self, "rho", self._pairs.rho)  # checks it
 
     @classmethod
     def serves(cls, k) -> bool:
         """Return whether `k` is one attribute's domain size."""
-        return inputs.is_size(k)
+        return hashing.OLH.serves(k)
 
     @cached_property
     def _hashing(self):

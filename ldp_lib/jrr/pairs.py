@@ -73,11 +73,11 @@ class Reports:
     has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
-        inputs.require(k=self.k)
+        inputs.settle(self, "k")
         if not type(self).serves(self.k):
             raise ValueError(f"k must be 2 for {type(self).__name__}; got {self.k!r}")
         if self.p is None:
-            inputs.require(epsilon=self.epsilon)
+            inputs.settle(self, "epsilon")
             object.__setattr__(self, "p", grr.probabilities(math.exp(self.epsilon), self.k)[0])
         check_p(self.p, self.k)
         own = math.log(self.p * (self.k - 1) / (1 - self.p)) if self.p < 1 else math.inf
@@ -85,9 +85,8 @@ class Reports:
             raise ValueError(f"p must be such that ln(p (k-1) / (1-p)) is at least 1e-9; got {self.p!r}")
         if self.epsilon is None:
             object.__setattr__(self, "epsilon", own)
-        elif isinstance(self.epsilon, bool) or not isinstance(self.epsilon, numbers.Real):
-            raise TypeError(f"epsilon must be a number; got {self.epsilon!r}")
-        elif self.epsilon != own and not abs(self.epsilon - own) <= 1e-9:
+        check_number("epsilon", self.epsilon)
+        if self.epsilon != own and not abs(self.epsilon - own) <= 1e-9:
             raise ValueError(
                 f"epsilon must be ln(p (k-1) / (1-p)) = {own:.12g} and at most 15, so that p is not rounded away; "
                 f"got {self.epsilon!r} with p = {self.p!r}"
@@ -192,10 +191,7 @@ class KJRR(Reports):
 
     @cached_property
     def _chances(self):
-        """Exact chances that the first of a pair tells the truth, and the second one after a truth and after a lie.
-
-        The second one's is no larger than the first one's, `realised_p`, as both are rounded down.
-        """
+        """Chances that the first of a pair is true, and the second after a truth, and after a lie; rounded down."""
         p, (low, high) = self.realised_p, rho_range(self.realised_p, self.k)
         both, mixed, _ = table(p, min(max(Fraction(self.rho), low), high), self.k)
         chances = p, both / p, (self.k - 1) * mixed / (1 - p) if p < 1 else 0
@@ -302,7 +298,7 @@ def check_number(name, value):
 
 
 def check_users(population):
-    """Return the number of users, or raise ValueError if they are too many for NumPy's hypergeometric law."""
+    """Return the number of users, or raise ValueError if they are too many for a hypergeometric law."""
     if population.n >= 10**9:
         raise ValueError(f"population must have less than 10**9 users to be simulated; got n = {population.n}")
     return population.n

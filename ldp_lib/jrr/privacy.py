@@ -103,6 +103,8 @@ def transcript_chances(p, rho, n):
     (none + 2 one z + both z^2)^((n-1)/2) (q + p z). Given t truths, this user's is among them with probability t/n.
     """
     _check(p, rho, n)
+    if n > 10**7:
+        raise ValueError(f"n must be at most 10**7 for the law of all reports; got {n}")
     p, rho = float(p), float(rho)
     law = np.exp(_log_coefficients(*_cells(p, rho)[::-1], n // 2))
     if n % 2:

@@ -61,7 +61,7 @@ class AskSome:
 
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
-        inputs.require(epsilon=self.epsilon)
+        inputs.settle(self, "epsilon")
         d, sizes = len(self.k), self.sizes
         if self.m is not None and (isinstance(self.m, bool) or not isinstance(self.m, (int, np.integer))):
             raise TypeError(f"m must be an integer from 1 to d = {d}; got {self.m!r}")

@@ -162,7 +162,7 @@ def check_bool(**arguments):
 
 def check_reports(y, dtype, questions):
     """Return reports after checking type, number and the questions' numbers, or raise."""
-    y = np.asarray(y)
+    y = inputs.unmasked(y, "y")
     if y.dtype != dtype:
         raise TypeError(f"y must be reports of type {dtype}; got type {y.dtype}")
     if y.ndim != 1 or y.size == 0:

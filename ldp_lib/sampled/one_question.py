@@ -56,7 +56,7 @@ class OneQuestion:
 
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
-        inputs.require(epsilon=self.epsilon)
+        inputs.settle(self, "epsilon")
         object.__setattr__(self, "oracle", self._checked_oracles())
         if self.weights is None:
             errors = [attribute_error(part.k, *part.probabilities) for part in self.oracle]
@@ -205,8 +205,8 @@ class OneQuestion:
 
     def variance(self, population: Population) -> list:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
-        n, variances = population.n, []
-        for j, (f, part) in enumerate(zip(self.mean(population), self.oracle, strict=True)):
+        means, n, variances = self.mean(population), population.n, []
+        for j, (f, part) in enumerate(zip(means, self.oracle, strict=True)):
             noise = pure.variance(f, 1, *part.probabilities)[None]
             variances.append(
                 dealing.centred_variance(f, noise, n, self.weights, np.array([j]), np.ones(1), self.groups)
