@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ldp_lib import check, jrr
 from ldp_lib.jrr import printed, privacy, protocols
 from ldp_lib.jrr.enumeration import pairings, truth_law
+from ldp_lib.jrr.places import random_places
 from ldp_lib.population import Population
 
 BINARY = [
@@ -447,3 +448,19 @@ def test_the_posterior_of_a_thousand_colluders_does_not_overflow():
     weight = np.exp(log_weight - log_weight.max())
     exact = (weight * (m - 2 * j)).sum() / weight.sum() / (n - m)
     assert privacy.partner_posterior(p, rho, n, m) == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "size"), [(5, 2), (4, 4), (3, 0), (4, 1)])
+def test_all_ways_to_deal_out_truths_are_equally_likely(n, size):
+    rng = np.random.default_rng(21)
+    runs = np.array([random_places(n, size, rng) for _ in range(20_000)]).astype(int)
+    ways = [row for row in itertools.product((0, 1), repeat=n) if sum(row) == size]
+    assert (runs.sum(axis=1) == size).all()
+    if len(ways) > 1:
+        skewed = {way: (1 + 0.2 * way[0] - 0.2 * way[-1]) / len(ways) for way in ways}
+        assert check.law_z(runs, dict.fromkeys(ways, 1 / len(ways))) < 5 < check.law_z(runs, skewed)
+
+
+def test_many_truths_are_dealt_out_to_the_number():
+    for n, size in ((1_000_000, 3), (100_001, 99_000), (1, 1), (0, 0)):
+        assert np.count_nonzero(random_places(n, size, np.random.default_rng(1))) == size

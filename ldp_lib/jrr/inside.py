@@ -138,6 +138,14 @@ class JointUnary:
         """Return unbiased frequencies, shape (k,), from reports of shape (n, k); they need not sum to 1."""
         return self._independent.estimate(y)
 
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
+        return self._independent.count(y)
+
+    def estimate_counts(self, counts) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
+        return self._independent.estimate_counts(counts)
+
     @cached_property
     def _independent(self):
         return unary.UnaryEncoding(k=self.k, epsilon=self.epsilon, q=self.q)
@@ -236,6 +244,14 @@ class JointHashing:
     def estimate(self, y) -> np.ndarray:
         """Return unbiased frequencies, shape (k,), from the reports of `perturb`; they need not sum to 1."""
         return self._hashing.estimate(y)
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
+        return self._hashing.count(y)
+
+    def estimate_counts(self, counts) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
+        return self._hashing.estimate_counts(counts)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k); each value's column has the exact law of ``estimate(perturb(x))``.

@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ldp_lib import grr, inputs, pure, sampling
+from ldp_lib.jrr.places import random_places
 from ldp_lib.population import Population
 
 
@@ -25,8 +26,6 @@ def table(p, rho, k=2):
     k : int or symbol
         Domain size.
 
-    Notes
-    -----
     Zheng, Seeam, Hu, Zhang and Zhang (2025), Table 2 and Eq. (27). Chapters `two_coins` and `audit_jrr`.
     """
     q = (1 - p) / (k - 1)
@@ -51,8 +50,6 @@ def variance(n_v, n, p, rho, k=2, odd=0):
     odd : {0, 1}
         1 if n is odd: then one user, chosen at random, answers alone.
 
-    Notes
-    -----
     For k = 2 and even n this is Theorem 3 of Zheng et al. (2025). Derived in the chapter `two_coins`.
     """
     q = (1 - p) / (k - 1)
@@ -152,7 +149,8 @@ class Reports:
 class KJRR(Reports):
     """Pair the users at random; each pair's truthfulness is correlated, and a lie is a uniform other value.
 
-    With an odd number of users, one of them, chosen at random, answers alone: true with probability p.
+    With an odd number of users, one of them, chosen at random, answers alone: true with probability p. Zheng et al.
+    (2025), Eq. (27).
 
     Parameters
     ----------
@@ -171,10 +169,6 @@ class KJRR(Reports):
     ------
     TypeError, ValueError
         If an argument is of the wrong type or out of range, or `epsilon` and `p` disagree.
-
-    Notes
-    -----
-    Zheng et al. (2025), Eq. (27).
     """
 
     @classmethod
@@ -207,21 +201,19 @@ class KJRR(Reports):
         """Return all users' reports, shape (n,): an integer array of the smallest unsigned type that holds them."""
         inputs.require(rng=rng)
         x = inputs.check_values(x, self.k)
-        true = self._shuffled_truths(x.size, rng)
+        true = self._dealt_truths(x.size, rng)
         dtype = inputs.small_dtype(self.k)
         if self.k == 2:
             return x.astype(dtype) ^ ~true
         shift = rng.integers(1, self.k, size=x.size)
         return ((x + np.where(true, 0, shift)) % self.k).astype(dtype)
 
-    def _shuffled_truths(self, n, rng):
-        # To pair at random is to toss the coins of fixed pairs and deal them out at random.
-        true = np.empty(n, dtype=bool)
-        true[::2] = sampling.bernoulli(self._chances[0], true[::2].size, rng)
-        first, second = true[: n // 2 * 2 : 2], true[1::2]
-        second[:] = np.where(first, *(sampling.bernoulli(chance, n // 2, rng) for chance in self._chances[1:]))
-        rng.shuffle(true)
-        return true
+    def _dealt_truths(self, n, rng):
+        # To pair at random is to toss the coins of all pairs, and to deal out the truths, however many there are.
+        first = sampling.bernoulli(self._chances[0], n - n // 2, rng)
+        second = np.where(first[: n // 2], *(sampling.bernoulli(chance, n // 2, rng) for chance in self._chances[1:]))
+        told = np.count_nonzero(first) + np.count_nonzero(second)
+        return random_places(n, told, rng)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k), drawn from the exact joint law of ``estimate(perturb(x))``.
