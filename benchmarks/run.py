@@ -49,7 +49,7 @@ def peer_python():
     folder, lock = HERE / ".venv", HERE / "requirements.lock"
     stamp, wanted = folder / "lock.sha256", hashlib.sha256(lock.read_bytes()).hexdigest()
     python = folder / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
-    if not stamp.is_file() or stamp.read_text() != wanted:
+    if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
         print("Setting up benchmarks/.venv for the other libraries.", flush=True)
         venv.create(folder, clear=True, with_pip=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", lock], check=True)

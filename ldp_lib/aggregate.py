@@ -72,7 +72,7 @@ class Counts:
         whole = manifest | {"ldp_lib": ldp_lib.__version__, "counts": self.counts.tolist()}
         scratch = Path(f"{path}.{os.getpid()}.tmp")
         try:
-            scratch.write_text(json.dumps(whole))
+            scratch.write_text(json.dumps(whole), encoding="utf-8")
             scratch.replace(path)  # a file of this name is always whole
         finally:
             scratch.unlink(missing_ok=True)
@@ -87,7 +87,7 @@ class Counts:
             If the file is no manifest, is damaged, or is about another mechanism, budget or domain.
         """
         try:
-            whole = json.loads(Path(path).read_text())
+            whole = json.loads(Path(path).read_text(encoding="utf-8"))
             made, count, parts, counts = (whole[key] for key in ("mechanism", "reports", "parts", "counts"))
         except (ValueError, KeyError, TypeError):
             raise ValueError(f"path must be a file of counts; {str(path)!r} is none, or is damaged") from None

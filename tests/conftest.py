@@ -14,7 +14,7 @@ from hypothesis import settings
 settings.register_profile("no deadline", deadline=None)  # a busy machine is no failure
 settings.load_profile("no deadline")
 
-SLOW = set((Path(__file__).parent / "slow.txt").read_text().split())
+SLOW = set((Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").split())
 
 SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
 

@@ -96,7 +96,7 @@ def test_counts_of_another_mechanism_or_budget_are_refused(tmp_path):
 def test_a_damaged_file_of_counts_is_refused(damage, tmp_path):
     mechanism, path = GRR(k=3, epsilon=1.0), tmp_path / "c.json"
     aggregate.aggregate(np.array([0, 1, 2]), mechanism).save(path)
-    text = path.read_text()
+    text = path.read_text(encoding="utf-8")
     assert Counts.load(path, mechanism).n == 3
     changed = {"cut": text[:-9], "one count less": text.replace("1, 1, 1]", "1, 1]")}
     changed |= {"one report more": text.replace('"reports": 3', '"reports": 4')}

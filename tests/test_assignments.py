@@ -96,7 +96,7 @@ def test_the_archives_hold_what_students_and_instructors_need(tmp_path):
 
 
 def test_a_set_that_lacks_something_is_refused(tmp_path):
-    text = (ROOT / "assignments" / "ps1.yml").read_text()
+    text = (ROOT / "assignments" / "ps1.yml").read_text(encoding="utf-8")
     for old, new, hint in (("    points: 4\n", "", "missing"), ("visible:", "visble:", "visble")):
         (tmp_path / "ps9.yml").write_text(text.replace(old, new, 1))
         with pytest.raises(ValueError, match=hint):

@@ -115,7 +115,7 @@ def test_building_adult_again_gives_the_shipped_files(raw, tmp_path):
     census.write_text("\n".join(lines) + "\n")
     build.build_adult(census, tmp_path)
     for name in ("adult.csv", "adult.json"):
-        assert (tmp_path / name).read_text() == (datasets.DATA / name).read_text()
+        assert (tmp_path / name).read_text(encoding="utf-8") == (datasets.DATA / name).read_text(encoding="utf-8")
     census.write_text("\n".join(lines[:-1]) + "\n")
     with pytest.raises(ValueError, match=rf"census\.csv must have sha256 {build.ADULT_SHA256}; got [0-9a-f]{{64}}"):
         build.build_adult(census, tmp_path)
@@ -123,7 +123,7 @@ def test_building_adult_again_gives_the_shipped_files(raw, tmp_path):
 
 def test_a_table_that_does_not_add_up_is_refused(tmp_path, monkeypatch):
     for name in ("adult.csv", "adult.json"):
-        (tmp_path / name).write_text((datasets.DATA / name).read_text())
+        (tmp_path / name).write_text((datasets.DATA / name).read_text(encoding="utf-8"))
     with (tmp_path / "adult.csv").open("a") as file:
         file.write("8,15,6,14,5,4,1,1,3\n")
     monkeypatch.setattr(datasets, "DATA", tmp_path)
@@ -161,7 +161,9 @@ def test_binary_populations_have_the_published_counts(name, n, n1):
 
 @needs_raw
 def test_binary_table_equals_the_raw_file():
-    assert (datasets.DATA / "binary_marginals.csv").read_text() == (RAW_FOLDER / "binary_marginals.csv").read_text()
+    assert (datasets.DATA / "binary_marginals.csv").read_text(encoding="utf-8") == (
+        RAW_FOLDER / "binary_marginals.csv"
+    ).read_text(encoding="utf-8")
 
 
 @needs_raw
@@ -189,7 +191,7 @@ def test_corr_rr_tables_equal_the_raw_files(name, tmp_path):
     assert dict(zip(map(tuple, population.records.tolist()), population.counts.tolist(), strict=True)) == counts
     build.build_corr_rr(RAW_FOLDER / "corr_rr", tmp_path)
     shipped = f"corr_rr_{name}.csv"
-    assert (tmp_path / shipped).read_text() == (datasets.DATA / shipped).read_text()
+    assert (tmp_path / shipped).read_text(encoding="utf-8") == (datasets.DATA / shipped).read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_values_are_those_of_the_true_table():
 @pytest.mark.parametrize("table", [INDEPENDENT, DEPENDENT], ids=["independent", "dependent"])
 @pytest.mark.parametrize("mechanism", [SPLIT, PAIRS], ids=["split", "pairs"])
 def test_bias_and_standard_error_are_those_of_simulated_estimates(mechanism, table):
-    runs, n = (4_000, 20_000) if mechanism is SPLIT else (400, 4_000)
+    runs, n = (4_000, 20_000) if mechanism is SPLIT else (300, 4_000)
     draws = uncertainty.simulated_tables(mechanism, table, 0, 1, n=n, rng=np.random.default_rng(2), runs=runs)
     stated = dependence.phi_squared(table, uncertainty.table_covariance(mechanism, table, 0, 1, n=n))
     values = np.array([dependence.phi_squared(draw, np.zeros((6, 6))).value for draw in draws])

@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from ldp_lib.book.claims import VERDICTS, ledger
 
 ROOT = Path(__file__).resolve().parents[1]
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 
 
 def chapters(track):

@@ -13,8 +13,8 @@ from packaging.utils import canonicalize_name
 import ldp_lib
 
 ROOT = Path(__file__).resolve().parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text())
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+ENVIRONMENT = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
 
 # What a package is called in an import, where that is not its own name.
 IMPORTS = {"pyyaml": "yaml"}
@@ -52,7 +52,7 @@ def differences(project, environment):
 
 def locked():
     """Return the lock's requirements, with their markers."""
-    lines = (ROOT / "requirements.lock").read_text().splitlines()
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
     return [Requirement(line) for line in lines if line and not line.startswith("#")]
 
 
@@ -65,7 +65,7 @@ def test_conda_users_get_the_same_packages_and_ranges():
     [("numpy>=2.1,<3", "numpy>=2.0,<3"), ("pooch>=1.8,<2", "pooch"), ("playwright>=1.48,<2", "playwrite>=1.48,<2")],
 )
 def test_a_planted_difference_is_found(old, new):
-    text = (ROOT / "environment.yml").read_text()
+    text = (ROOT / "environment.yml").read_text(encoding="utf-8")
     assert old in text
     assert differences(PROJECT, yaml.safe_load(text.replace(old, new))) != []
 
@@ -90,7 +90,7 @@ def test_the_lock_holds_every_package_at_an_exact_version_in_its_range():
 
 
 def test_the_lock_names_no_index_and_no_address():
-    lines = (ROOT / "requirements.lock").read_text()
+    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     assert "://" not in lines
     assert "--index" not in lines
     assert " @ " not in lines
@@ -108,7 +108,7 @@ def test_what_the_library_imports_is_a_dependency():
     # Only for those who draw figures, show a ledger badge, fetch raw data or count files: imported where used.
     optional = {"matplotlib", "IPython", "pooch", "pyarrow", "dask"}
     for path in sorted((ROOT / "ldp_lib").rglob("*.py")):
-        tree = ast.parse(path.read_text())
+        tree = ast.parse(path.read_text(encoding="utf-8"))
         top = set(imports(tree.body))
         extra = {IMPORTS.get(name, name) for name in ranges(PROJECT["project"]["optional-dependencies"]["book"])}
         here = allowed | extra if path.parent.name == "book" else allowed
@@ -126,14 +126,14 @@ def imports(nodes):
 
 
 def test_every_notebook_is_in_the_table_of_contents():
-    toc = yaml.safe_load((ROOT / "_toc.yml").read_text())
+    toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     listed = {chapter["file"] for part in toc["parts"] for chapter in part["chapters"]}
     notebooks = {f"notebooks/{path.stem}" for path in (ROOT / "notebooks").glob("*.ipynb")}
     assert notebooks == {name for name in listed if name.startswith("notebooks/")}
 
 
 def test_the_site_names_every_module_of_the_library():
-    page = (ROOT / "book" / "api.md").read_text()
+    page = (ROOT / "book" / "api.md").read_text(encoding="utf-8")
     paths = [path.relative_to(ROOT).with_suffix("") for path in (ROOT / "ldp_lib").rglob("*.py")]
     modules = {".".join(path.parts[1:]) for path in paths if path.name != "__init__"}
     assert {name for name in modules if f"automodule:: ldp_lib.{name}\n" not in page} == set()

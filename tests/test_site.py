@@ -14,7 +14,7 @@ from ldp_lib import planner
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
 FONTS = ROOT / "book" / "_static" / "fonts"
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 

@@ -83,12 +83,12 @@ def test_the_bar_is_not_drawn_where_it_would_be_stored(capfd):
 
 
 def test_the_bar_is_drawn_on_the_descriptor_that_is_named(monkeypatch, tmp_path):
-    with open(tmp_path / "log", "w") as log:
+    with open(tmp_path / "log", "w", encoding="utf-8") as log:
         monkeypatch.setenv("LDP_LIB_PROGRESS", str(log.fileno()))
         sweep(several, [{"a": 1}] * 7, rng=np.random.default_rng(1), label="seven")
         os.fstat(log.fileno())  # left open
-    assert "seven: 100%" in (tmp_path / "log").read_text()
-    assert "7/7" in (tmp_path / "log").read_text()
+    assert "seven: 100%" in (tmp_path / "log").read_text(encoding="utf-8")
+    assert "7/7" in (tmp_path / "log").read_text(encoding="utf-8")
 
 
 BAD = [

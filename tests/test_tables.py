@@ -73,14 +73,15 @@ def test_the_covariance_of_own_coins_is_the_pairs_variance_plus_that_of_drawing(
 )
 def test_the_covariance_is_that_of_simulated_tables(mechanism, attributes):
     population, rng = drawn(4, n=240)
+    times = 800 if isinstance(mechanism, AskSome) else 300
     table = population.select(*attributes).joint
     runs = uncertainty.simulated_tables(
-        mechanism, table, *attributes, n=240, rng=rng, runs=800, estimator=lambda *a: uncertainty.raw_table(*a)
-    ).reshape(800, -1)
+        mechanism, table, *attributes, n=240, rng=rng, runs=times, estimator=lambda *a: uncertainty.raw_table(*a)
+    ).reshape(times, -1)
     covariance = uncertainty.table_covariance(mechanism, table, *attributes, n=240)
     assert check.mean_z(runs, table.ravel()) < 5
     assert check.covariance_z(runs, covariance) < 5
-    assert check.covariance_z(runs, 1.5 * covariance) > 5
+    assert check.covariance_z(runs, 2 * covariance) > 5
     if not isinstance(mechanism, AskSome):  # the shorter route has the same law
         short = uncertainty.simulated_tables(mechanism, table, *attributes, n=240, rng=rng, runs=20_000)
         assert check.covariance_z(short.reshape(20_000, -1), covariance) < 5
@@ -148,13 +149,13 @@ def test_the_stated_error_of_the_most_likely_table_is_the_simulated_one():
         1,
         n=n,
         rng=np.random.default_rng(7),
-        runs=400,
+        runs=300,
         estimator=lambda mechanism, y, *a: joint.estimate(mechanism, y, *a, gap=1e-3).table,
-    ).reshape(400, -1)
+    ).reshape(300, -1)
     parts = np.kron(*[np.eye(k) * c + (1 - c) / k for k, c in zip((2, 3), mechanism.keeps, strict=True)])
     stated = uncertainty.observed_covariance(table, (table.ravel() @ parts * n).reshape(2, 3), mechanism.keeps)
     assert check.variance_z(runs, np.diag(stated)) < 5
-    assert check.variance_z(runs, 1.5 * np.diag(stated)) > 5
+    assert check.variance_z(runs, 1.6 * np.diag(stated)) > 5
 
 
 def only_first():

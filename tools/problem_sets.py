@@ -223,7 +223,10 @@ def wrong_answers(problems):
 def build(target):
     """Write the archives: one for students, one for instructors, which is a whole nbgrader course."""
     target.mkdir(parents=True, exist_ok=True)
-    archives = {"release": {}, "instructor": {"nbgrader_config.py": (FOLDER / "nbgrader_config.py").read_text()}}
+    archives = {
+        "release": {},
+        "instructor": {"nbgrader_config.py": (FOLDER / "nbgrader_config.py").read_text(encoding="utf-8")},
+    }
     for problems in sets():
         name = f"{problems.name}/{problems.name}.ipynb"
         archives["release"][name] = nbformat.writes(release(problems))
@@ -264,7 +267,9 @@ def through_nbgrader(problems, handed, *, config=""):
     try:
         (course / "source" / problems.name).mkdir(parents=True)
         nbformat.write(notebook(problems), course / "source" / problems.name / f"{problems.name}.ipynb")
-        (course / "nbgrader_config.py").write_text(f"{(FOLDER / 'nbgrader_config.py').read_text()}\n{config}\n")
+        (course / "nbgrader_config.py").write_text(
+            f"{(FOLDER / 'nbgrader_config.py').read_text(encoding='utf-8')}\n{config}\n"
+        )
         settings = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
         settings.CourseDirectory.root = str(course)
         api = NbGraderAPI(config=settings)

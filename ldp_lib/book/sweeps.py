@@ -156,7 +156,7 @@ def _bar(total, label):
             yield bar
     else:
         with (
-            open(int(number), "w", closefd=False) as file,
+            open(int(number), "w", encoding="utf-8", closefd=False) as file,
             tqdm(total=total, desc=label, file=file, ascii=True, ncols=100, mininterval=1) as bar,
         ):
             yield bar

@@ -128,36 +128,32 @@ def asked_covariance(mechanism, table, attributes, n):
     attributes = check_asked(mechanism, attributes)
     k, sizes = ([values[j] for j in attributes] for values in (mechanism.k, mechanism.sizes))
     gains = [gain(*one) for one in zip(k, sizes, strict=True)]
-    pull = dict.fromkeys(_subsets(range(len(k))), 0.0)
-    asks = []
+    pull, asks = dict.fromkeys(_subsets(range(len(k))), 0.0), {}
     for keep, weight, asked in zip(mechanism.keep, mechanism.weights, mechanism.questions.tolist(), strict=True):
         mine = tuple(a for a, j in enumerate(attributes) if j in asked)
         if weight and mine:
-            asks.append((keep, weight, mine))
+            asks.setdefault(mine, []).append((keep, weight))
             for subset in _subsets(mine):
                 pull[subset] += weight * keep**2
-    cells, told, free = math.prod(k), [], []
-    for size, of in zip(sizes, k, strict=True):
-        told.append(_second_moments(of, size))
-        free.append(np.mean(told[-1], axis=0))
-    cov, mean = np.zeros((cells, cells)), np.zeros(cells)
-    for keep, weight, mine in asks:
-        scale = {b: keep / (pull[b] * math.prod(gains[a] for a in b)) for b in _subsets(mine)}
-        square, own = np.zeros((cells, cells)), np.zeros(cells)
+    told = [_second_moments(of, size) for of, size in zip(k, sizes, strict=True)]
+    free = [np.mean(one, axis=0, keepdims=True) for one in told]
+    centred = [g * (np.eye(of) - 1 / of) for g, of in zip(gains, k, strict=True)]
+    cov, mean = np.zeros((math.prod(k),) * 2), np.zeros(math.prod(k))
+    for mine, questions in asks.items():
+        keep, weight = np.array(questions).T
+        square, own = np.zeros_like(cov), np.zeros_like(mean)
+        scale = {b: 1 / (pull[b] * math.prod(gains[a] for a in b)) for b in _subsets(mine)}
+        for one, other in itertools.product(scale, repeat=2):
+            sides = [(a in one, a in other) for a in range(len(k))]
+            blocks = [_block(told[a], gains[a], k[a], sides[a]) for a in range(len(k))]
+            loose = [_block(free[a], 0, k[a], sides[a])[0] for a in range(len(k))]
+            part = (weight @ keep**3) * _contract(table, blocks)
+            part = part + weight @ (keep**2 * (1 - keep)) * reduce(np.kron, loose)
+            square += scale[one] * scale[other] * part
         for one in scale:
-            own += (
-                keep
-                * scale[one]
-                * _spread([g * (np.eye(of) - 1 / of) for g, of in zip(gains, k, strict=True)], table, one)
-            )
-            for other in scale:
-                sides = [(a in one, a in other) for a in range(len(k))]
-                blocks = [_block(told[a], gains[a], k[a], sides[a]) for a in range(len(k))]
-                loose = [_block(free[a][None], 0, k[a], sides[a])[0] for a in range(len(k))]
-                part = keep * _contract(table, blocks) + (1 - keep) * reduce(np.kron, loose)
-                square += scale[one] * scale[other] * part
-        cov += weight * (square - np.outer(own, own) * mechanism.groups)
-        mean += weight * own
+            own += scale[one] * _spread(centred, table, one)
+        cov += square - np.outer(own, own) * (weight @ keep**4) * mechanism.groups
+        mean += weight @ keep**2 * own
     return (cov - (0 if mechanism.groups else np.outer(mean, mean))) / n
 
 
