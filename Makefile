@@ -19,7 +19,7 @@ export OPENBLAS_NUM_THREADS = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
-.PHONY: help book site executed test check portable lint types lab assignments assignments-check bench rerun clean
+.PHONY: help book site executed test check portable lint types lab lab-check assignments assignments-check bench rerun clean
 .DELETE_ON_ERROR:
 
 help:
@@ -30,6 +30,7 @@ help:
 	@echo 'make lab            open JupyterLab on the notebooks'
 	@echo 'make assignments    release.zip for students and instructor.zip, in _build/assignments'
 	@echo 'make assignments-check  grade every solution and wrong answer through nbgrader; minutes'
+	@echo 'make lab-check      do in JupyterLab what a reader does, in a browser'
 	@echo 'make bench          measure speed against other libraries'
 	@echo 'make lint           check style and formatting'
 	@echo 'make rerun NB=slug  execute notebooks/slug.ipynb and store its outputs'
@@ -87,7 +88,11 @@ types: .venv/ready
 	@$(BIN)/mypy
 
 lab: .venv/ready
-	@$(BIN)/jupyter lab --notebook-dir=notebooks $(if $(filter 0,$(shell id -u)),--allow-root)
+	@$(BIN)/jupyter lab --config=tools/lab_config.py $(if $(filter 0,$(shell id -u)),--allow-root)
+
+lab-check: .venv/ready
+	@$(BIN)/python tests/browser.py
+	@$(PYTEST) -n 0 tests/lab_session.py
 
 rerun: .venv/ready
 	@test -f 'notebooks/$(NB).ipynb' || { echo 'Name a notebook: make rerun NB=slug, one of: $(NOTEBOOKS:notebooks/%.ipynb=%)'; exit 1; }
