@@ -1,4 +1,4 @@
-"""Background of multi-dimensional randomized response: definitions, and the iterative Bayesian update."""
+"""Section 2 of the paper on multi-dimensional randomized response: the matrix estimator, its privacy and errors."""
 
 import itertools
 import math
@@ -7,9 +7,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy as sp
+from scipy.stats import chi2
 
-from ldp_lib import channel, grr, pure
+from ldp_lib import channel, check, grr, pure
 from ldp_lib.book.claims import claim
+from ldp_lib.product import ProductRR
 
 P = np.array([[Fraction(5, 8), Fraction(2, 8), Fraction(1, 8)], [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)]])
 
@@ -166,4 +168,96 @@ def test_more_mass_off_the_diagonal_means_more_dispersion_in_the_symmetric_famil
         not noise.any()
         and channel.privacy_ratio(swap) == math.inf
         and bool(dispersion(second, [1, 0]) < dispersion(first, [1, 0])),
+    )
+
+
+EIGHTHS = np.array([[5, 2, 1], [2, 4, 2], [1, 1, 6]])
+MATRIX = np.vectorize(lambda a: Fraction(int(a), 8), otypes=[object])(EIGHTHS)
+PEOPLE, TRUTH = [0, 0, 2], np.array([Fraction(2, 3), Fraction(0), Fraction(1, 3)])
+
+
+def shares_of(reports):
+    return [Fraction(c, len(reports)) for c in channel.counts(reports, 3)]
+
+
+def fractions(matrix):
+    return np.array([[Fraction(int(x.p), int(x.q)) for x in row] for row in np.array(matrix)], dtype=object)
+
+
+def test_the_matrix_and_its_estimator():
+    # The law of 5,000 reports of each value is its row of the matrix, and no other.
+    sent = ProductRR(k=(3,), channels=(EIGHTHS / 8,))
+    far = []
+    for u in range(3):
+        reports = sent.perturb(np.full((5_000, 1), u), rng=np.random.default_rng(u))
+        far.append([check.law_z(reports, {(v,): row[v] for v in range(3)}) for row in EIGHTHS / 8])
+    claim("rr-multidim/eq-1").holds(*(far[u][u] < 5 < far[u][0 if u else 1] for u in range(3)))
+
+    # Three people, all 27 outcomes, for a matrix that is not symmetric.
+    observed, _ = channel.exact_moments(MATRIX, PEOPLE, shares_of)
+    claim("rr-multidim/s2.1-lambda").holds((observed == MATRIX.T @ TRUTH).all(), (observed != MATRIX @ TRUTH).any())
+    undo = fractions(sp.Matrix(MATRIX).T.inv())
+    mean, _ = channel.exact_moments(MATRIX, PEOPLE, lambda y: undo @ shares_of(y))
+    free = sp.Matrix(3, 2, sp.symbols("p11 p12 p21 p22 p31 p32"))
+    any_matrix = free.row_join(sp.ones(3, 1) - free * sp.ones(2, 1))
+    f = sp.Matrix([*sp.symbols("f1 f2"), 1 - sum(sp.symbols("f1 f2"))])
+    back = any_matrix.T.adjugate() * (any_matrix.T * f) / any_matrix.det()
+    claim("rr-multidim/eq-2").holds(all(sp.cancel(back[v] - f[v]) == 0 for v in range(3)), (mean == TRUTH).all())
+
+
+def random_matrices(number, size, seed):
+    draws = np.random.default_rng(seed).integers(1, 9, size=(number, size, size))
+    return [np.array([[Fraction(int(a), int(sum(row))) for a in row] for row in rows]) for rows in draws]
+
+
+def test_the_budget_is_the_worst_ratio_within_a_column():
+    def worst(matrix):  # over all sets of reports, as the definition asks
+        pairs = list(itertools.permutations(range(3), 2))
+        return max(matrix[u, s].sum() / matrix[v, s].sum() for s in every_set(3) for u, v in pairs)
+
+    claim("rr-multidim/eq-4").holds(
+        worst(MATRIX) == channel.privacy_ratio(MATRIX) == 6,
+        all(worst(m) == max(max(c) / min(c) for c in m.T) for m in random_matrices(200, 3, 1)),
+    )
+
+
+def test_the_covariance_can_be_estimated_from_the_reports():
+    ratio = Fraction(3)
+    undo, matrix = grr.inverse(ratio, 3), grr.channel(ratio, 3)
+
+    def spread_of(law):
+        return np.diag(law) - np.outer(law, law)
+
+    def for_drawn(reports):  # the paper's, for people drawn at random
+        return (undo @ spread_of(np.array(shares_of(reports))) @ undo / Fraction(2)).ravel()
+
+    def for_given(reports):  # linear in f, so that the estimate may take its place
+        return grr.covariance(undo @ shares_of(reports), 3, ratio).ravel()
+
+    own, fixed = spread_of(TRUTH).ravel(), grr.covariance(TRUTH, 3, ratio).ravel()
+    drawn_mean, _ = channel.exact_moments([TRUTH @ matrix], [0, 0, 0], for_drawn)
+    given_mean, _ = channel.exact_moments(matrix, PEOPLE, for_given)
+    swapped, _ = channel.exact_moments(matrix, PEOPLE, for_drawn)
+    assert (swapped - fixed == own / 2).all()  # too large for given people, by own / (n - 1)
+    claim("rr-multidim/s2.1-dispersion").holds(
+        (drawn_mean == fixed + own / 3).all(), (given_mean == fixed).all(), own.any()
+    )
+
+
+def test_some_shares_force_a_negative_estimate():
+    steep = sp.Matrix([[sp.Rational(3, 5), sp.Rational(2, 5)], [sp.Rational(4, 5), sp.Rational(1, 5)]])
+    solved = {c: steep.T.inv() * sp.Matrix([c, 10 - c]) / 10 for c in range(11)}
+    # In general: a mean of entries above 1/2 is above 1/2, so no proper distribution has an observed share below it.
+    others = [np.array([[Fraction(2, 3), 0, 0]]) + m / 3 for m in random_matrices(20, 3, 2)]
+    low = [fractions(sp.Matrix(m).T.inv()) @ [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)] for m in others]
+    claim("rr-multidim/s2.1-improper").holds(
+        all(min(solved[c]) < 0 for c in range(6)), min(solved[7]) > 0, all(min(f) < 0 for f in low)
+    )
+
+
+def test_the_curve_of_the_confidence_factor_is_not_in_our_text():
+    assert (np.diff(np.sqrt(chi2.isf(0.05 / np.arange(2, 5_000), 1))) > 0).all()
+    claim("rr-multidim/fig-1").not_checkable(
+        "The figure's values are not in our text. The curve that Eq. (5) determines rises with $k$, as the paper says "
+        "of the figure."
     )

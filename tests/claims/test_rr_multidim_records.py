@@ -1,0 +1,407 @@
+"""Protocols, clusters and raking of multi-dimensional randomized response: definitions and steps nobody doubts."""
+
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy.stats import chi2
+
+from ldp_lib import channel, clustering, grr, product, pure, secure
+from ldp_lib.book.claims import claim
+from ldp_lib.datasets import load_adult
+from ldp_lib.postprocess import project_simplex
+from ldp_lib.product import RRIndependent, RRJoint
+from ldp_lib.raking import rake
+
+HALF, RATIO = Fraction(1, 2), Fraction(3)
+
+
+@pytest.fixture(scope="module")
+def adult():
+    """Adult's 32,561 people and eight attributes."""
+    return load_adult()
+
+
+def keeping(t, k):
+    """The channel that keeps a value with probability t and else draws one of k uniformly."""
+    return t * np.eye(k, dtype=int) + (1 - t) * Fraction(1, k)
+
+
+def random_channel(rng, k):
+    """A channel of k values with rational entries, all positive."""
+    return np.array([[Fraction(int(c), int(sum(row))) for c in row] for row in rng.integers(1, 9, size=(k, k))])
+
+
+# Section 3: separately, or at once.
+
+
+def test_separate_randomization_gives_unbiased_marginals_and_their_product():
+    # Two people hold (0, 0) and one (1, 1), so that the attributes depend on each other; all 64 outcomes.
+    people, pair = [0, 0, 3], channel.tensor(grr.channel(RATIO, 2), grr.channel(RATIO, 2))
+
+    def singles(reports):
+        ones = [Fraction(y // 2) for y in reports], [Fraction(y % 2) for y in reports]
+        return [pure.estimate(sum(x), 3, *grr.probabilities(RATIO, 2)) for x in ones]
+
+    def multiplied(reports):
+        a, b = singles(reports)
+        return np.outer([1 - a, a], [1 - b, b]).ravel()
+
+    marginal = np.array([Fraction(2, 3), Fraction(1, 3)])
+    found, _ = channel.exact_moments(pair, people, singles)
+    tables, _ = channel.exact_moments(pair, people, multiplied)
+    # And for any two channels and any table: the marginal of the reports is the channel's image of the marginal.
+    table = sp.Matrix(2, 3, sp.symbols("f:6"))
+    rows = sp.Matrix([[*sp.symbols("a:2")], [*sp.symbols("b:2")]])
+    free = sp.Matrix(3, 2, sp.symbols("c:6"))
+    columns = free.row_join(sp.ones(3, 1) - free * sp.ones(2, 1))
+    image = rows.T * table * columns * sp.ones(3, 1) - rows.T * (table * sp.ones(3, 1))
+    claim("rr-multidim/prot-1").holds((found == marginal[1]).all(), image.applyfunc(sp.expand) == sp.zeros(2, 1))
+    claim("rr-multidim/s3.1-product").holds((tables == np.outer(marginal, marginal).ravel()).all())
+
+
+def test_the_whole_record_at_once(adult):
+    def cellwise(reports):
+        shares = [Fraction(c, 3) for c in channel.counts(reports, 4)]
+        return np.array(shares) @ grr.inverse(RATIO, 4)  # as printed, (P^T)^-1 lambda
+
+    truth = np.array([Fraction(2, 3), 0, 0, Fraction(1, 3)])
+    mean, _ = channel.exact_moments(grr.channel(RATIO, 4), [0, 0, 3], cellwise)
+    # The library asks for one count: the reports in the set, on all 1,814,400 cells.
+    joint, rng = RRJoint(k=adult.k, epsilon=15.9), np.random.default_rng(1)
+    y, inside = joint.perturb(adult.users(), rng=rng), rng.random(adult.k) < 0.1
+    p, q = grr.probabilities(math.exp(joint.epsilon), inside.size)
+    by_count = (inside[tuple(y.T)].mean() - inside.sum() * q) / (p - q)
+    claim("rr-multidim/prot-2").holds(
+        (mean == truth).all(), np.isclose(joint.frequency(y, range(8), inside), by_count, rtol=1e-9)
+    )
+
+
+def test_the_data_and_their_cells(adult):
+    claim("rr-multidim/s6.1-adult").holds(adult.n > 32_500, adult.k == (9, 16, 7, 15, 6, 5, 2, 2))
+    claim("rr-multidim/s6.2-domain").holds(math.prod(adult.k) == 1_814_400)
+
+
+def test_one_set_does_not_cost_a_table():
+    big, rng = RRJoint(k=(2,) * 60, epsilon=45.0), np.random.default_rng(1)
+    people = rng.integers(2, size=(1_000, 60))
+    low = np.array([[True, False], [False, False]])
+    estimate = big.frequency(big.perturb(people, rng=rng), (0, 1), low)
+    share = (people[:, :2].sum(axis=1) == 0).mean()
+    q = (1 - product.keep_probability(45.0, 2**60)) / 4
+    error = math.sqrt(pure.variance(share, 1_000, 1 - 3 * q, q))
+    sizes = [RRJoint(k=(2,) * d, epsilon=1.0).estimate_table(people[:, :d]).size for d in (2, 4, 8)]
+    claim("rr-multidim/s3.2-cost").conditional(sizes == [4, 16, 256], abs(estimate - share) < 5 * error < 0.1)
+
+
+def test_the_confidence_factor_is_above_two():
+    factors = np.sqrt(chi2.isf(0.05 / np.arange(2, 5_000), 1))
+    claim("rr-multidim/s3.2-200pct").holds(factors[0] > 2, (np.diff(factors) > 0).all())
+
+
+# Section 4: clusters.
+
+
+def test_the_moments_of_the_proof_and_its_corollary():
+    one = sp.ones(3, 1)
+    ta, tb, p = sp.symbols("t_a t_b p", positive=True)
+    F = sp.Matrix(3, 3, lambda u, w: sp.Symbol(f"f{u}{w}"))
+    F = F.subs(F[2, 2], 1 - sum(F) + F[2, 2])
+    h = sp.Matrix([*sp.symbols("h1 h2"), 1 - sum(sp.symbols("h1 h2"))])
+    sa, sb = sp.Matrix(sp.symbols("x1:4")), sp.Matrix(sp.symbols("y1:4"))
+
+    def kept(t):
+        return t * sp.eye(3) + (1 - t) * one * h.T
+
+    mean = {"X": (sa.T * F * one)[0], "U": (sa.T * h)[0]}
+    other = {"X": (sb.T * F.T * one)[0], "U": (sb.T * h)[0]}
+    cases = list(itertools.product("XU", repeat=2))
+    joint = {(i, j): mean[i] * other[j] for i, j in cases} | {("X", "X"): (sa.T * F * sb)[0]}
+    chance = {(i, j): {"X": ta, "U": 1 - ta}[i] * {"X": tb, "U": 1 - tb}[j] for i, j in cases}
+    by_twelve = sum(chance[c] * joint[c] for c in cases)
+    by_eleven = sum(chance[i, j] * mean[i] * other[j] for i, j in cases)
+    directly = (sa.T * kept(ta).T * F * kept(tb) * sb)[0]
+    ends = (kept(ta) * sa).T * F * one, (kept(tb) * sb).T * F.T * one
+    plain = joint["X", "X"] - mean["X"] * other["X"]
+    claim("rr-multidim/eq-10-12").holds(
+        sp.expand(by_twelve - directly) == 0,
+        sp.expand(by_eleven - ends[0][0] * ends[1][0]) == 0,
+        sp.expand(by_twelve - by_eleven - ta * tb * plain) == 0,
+    )
+    shrunk, draw, keep = [], np.random.default_rng(2), Fraction(2, 5)
+    for a, b in ((2, 3), (4, 2), (3, 3), (5, 4)):
+        table = draw.integers(1, 9, size=(a, b)) * Fraction(1)
+        told = clustering.covariance(keeping(keep, a).T @ table @ keeping(keep, b))  # of the expected table
+        shrunk.append(told == keep**2 * clustering.covariance(table))
+    claim("rr-multidim/cor-1").holds(
+        all(shrunk), sp.expand((by_twelve - by_eleven).subs({ta: p, tb: p}) - p**2 * plain) == 0
+    )
+
+
+def test_pearsons_correlation_is_that_of_the_records(adult):
+    table = adult.select("education", "income").histogram
+    records = np.repeat(np.argwhere(table > 0), table[table > 0], axis=0)
+    claim("rr-multidim/eq-8").holds(
+        math.isclose(clustering.pearson(table), abs(np.corrcoef(records.T)[0, 1]), rel_tol=1e-12),
+        clustering.pearson(np.diag([Fraction(1, 4), Fraction(3, 4)])) == 1,
+    )
+
+
+def ends(dependence, sizes, max_cells, min_dependence):
+    """Whether steps 3 to 18 of Algorithm 1, to the letter, end for two attributes."""
+    listed, place = [dependence], 0  # the list holds one pair until the two merge
+    while place < len(listed) and listed[place] >= min_dependence:
+        if math.prod(sizes) <= max_cells:
+            return True
+        place += 1  # "the next element"
+    return place < len(listed)
+
+
+def test_the_clustering_keeps_its_limits():
+    two, merge = np.array([[1, 0.5], [0.5, 1]]), clustering.cluster_attributes
+    alone, together = ((0,), (1,)), ((0, 1),)
+    claim("rr-multidim/s4-conditions").holds(
+        merge(two, (3, 4), max_cells=12, min_dependence=0.5) == together,
+        merge(two, (3, 4), max_cells=11, min_dependence=0.5) == alone,
+        merge(two, (3, 4), max_cells=12, min_dependence=0.6) == alone,
+    )
+    claim("rr-multidim/alg-1").conditional(
+        ends(0.5, (3, 4), 12, 0.6) and ends(0.5, (3, 4), 12, 0.5), not ends(0.5, (3, 4), 11, 0.5)
+    )
+    at_one = {s: merge(s * np.ones((2, 2)), (2, 2), max_cells=4, min_dependence=1) for s in (0.99, 1)}
+    at_zero = merge(0 * two, (2, 2), max_cells=4, min_dependence=0)
+    claim("rr-multidim/s6.5-td-limits").conditional(
+        at_one[0.99] == alone and at_zero == together, at_one[1] == together
+    )
+
+
+def test_measuring_dependence_spends_budget_and_the_release_adds_its_own():
+    one_record = channel.tensor(keeping(HALF, 2), keeping(HALF, 3))
+    claim("rr-multidim/s4.1-dp").conditional(
+        channel.privacy_ratio(one_record) == 3 * 4, channel.privacy_ratio(keeping(Fraction(1), 2)) == math.inf
+    )
+    draw, spent = np.random.default_rng(1), []
+    for _ in range(50):  # what is released may depend on the dependence that was found
+        learnt, *releases = (random_channel(draw, 3) for _ in range(4))
+        both = np.hstack([learnt[:, [y]] * releases[y] for y in range(3)])
+        bound = channel.privacy_ratio(learnt) * max(map(channel.privacy_ratio, releases))
+        spent.append(channel.privacy_ratio(both) <= bound)
+    first, second = grr.channel(Fraction(2), 3), grr.channel(Fraction(5), 3)
+    claim("rr-multidim/s4-composition").holds(
+        all(spent), channel.privacy_ratio(channel.compose(first, second)) == 2 * 5
+    )
+
+
+def test_a_secure_sum_says_the_count_and_nothing_else():
+    zero_sums = [s for s in itertools.product(range(4), repeat=3) if sum(s) % 4 == 0]
+    received = [tuple(map(sum, zip(*choice, strict=True))) for choice in itertools.product(zero_sums, repeat=3)]
+    assert len(received) == 4**6
+
+    def broadcasts(bits):
+        return Counter(tuple((b + s) % 4 for b, s in zip(bits, sums, strict=True)) for sums in received)
+
+    laws = {bits: broadcasts(bits) for bits in itertools.product((0, 1), repeat=3)}
+    right = all(sum(said) % 4 == sum(bits) for bits, law in laws.items() for said in law)
+    hidden = all((laws[a] == laws[b]) == (sum(a) == sum(b)) for a in laws for b in laws)
+    # The least modulus that tells the counts 0 to n apart, and what n ones give.
+    least = {n: min(m for m in range(1, 99) if len({c % m for c in range(n + 1)}) == n + 1) for n in range(1, 13)}
+    coins = np.random.default_rng(1)
+    count, _ = secure.secure_sum([1, 0, 1, 1] * 50, rng=coins)
+    claim("rr-multidim/s4.2-secure-sum").holds(right, hidden, count == 150)
+    claim("rr-multidim/s4.2-modulus").holds(
+        least == {n: n + 1 for n in least}, [secure.secure_sum([1] * n, rng=coins)[0] for n in least] == list(least)
+    )
+
+
+def test_the_symmetric_matrix_randomizes_least():
+    e, k = sp.symbols("e k", positive=True)
+    largest = sp.solve(sp.Symbol("T") * (1 + (k - 1) / e) - k, sp.Symbol("T"))[0]  # columns hold k in all
+    draw, within = np.random.default_rng(1), []
+    for size in (2, 3, 5) * 20:
+        some = random_channel(draw, size)
+        level = channel.privacy_ratio(some)
+        within.append(np.trace(some) <= size * level / (level + size - 1))
+    claim("rr-multidim/s6.3.1-optimal").holds(sp.cancel(k * grr.probabilities(e, k)[0] - largest) == 0, all(within))
+
+
+def test_a_cluster_spends_what_its_attributes_spend():
+    equal = []
+    for sizes in ((2, 3), (2, 2), (3, 4), (2, 5), (2, 2, 3)):
+        for own in ((2, 3, 5), (Fraction(3, 2), 4, 2), (7, Fraction(9, 8), 3)):
+            ratios = [Fraction(r) for r in own[: len(sizes)]]
+            due, cells = math.prod(ratios), math.prod(sizes)
+            level = 1 / (1 + (cells - 1) / due)  # p_C with the sign put right; off the diagonal p_C / due
+            whole = np.full((cells, cells), level / due)
+            np.fill_diagonal(whole, level)
+            apart = channel.tensor(*map(grr.channel, ratios, sizes))
+            equal.append(channel.privacy_ratio(whole) == channel.privacy_ratio(apart) == due)
+    k, own = (2, 3, 4), (1.0, 0.5, 2.0)
+    makes = clustering.RRClusters(k=k, clusters=((0, 2), (1,)), epsilons=own), RRIndependent(k=k, channels=own)
+    levels = [math.log(channel.privacy_ratio(mechanism.channel())) for mechanism in makes]
+    claim("rr-multidim/s6.3.2-equivalence").holds(all(equal), abs(levels[0] - levels[1]) < 1e-12)
+
+
+def test_a_relative_error_needs_somebody_in_the_set(adult):
+    tables = [adult.select(*pair).histogram.ravel() for pair in itertools.combinations(range(8), 2)]
+    emptiest, fullest = max(tables, key=lambda t: (t == 0).mean()), min(tables, key=lambda t: (t == 0).mean())
+
+    def least_in_a_tenth(table):  # of all sets of a tenth of the cells
+        return np.sort(table)[: round(0.1 * table.size)].sum()
+
+    claim("rr-multidim/eq-16").conditional(least_in_a_tenth(fullest) > 0, least_in_a_tenth(emptiest) == 0)
+
+
+# Section 5: raking.
+
+
+def test_example_1():
+    start = np.array([[Fraction(4, 10), 0], [Fraction(2, 10), Fraction(4, 10)]])
+
+    def rescale(table, axis):
+        return table * HALF / table.sum(axis=1 - axis, keepdims=True)
+
+    first = rescale(start, 0)
+    middle, table = [], start
+    for _ in range(30):
+        table = rescale(rescale(table, 0), 1)
+        middle.append(table[1, 0])
+    raked = rake([[0, 0]] * 4 + [[1, 0]] * 2 + [[1, 1]] * 4, [[0.5, 0.5]] * 2)
+    # Let the middle weight be x after a pass; one more gives x / (4x + 1), so 1/x grows by 4.
+    x = sp.symbols("x", positive=True)
+    after = sp.Matrix([[sp.Rational(1, 2) - x, 0], [x, sp.Rational(1, 2)]])
+    rows = sp.diag(*[1 / (2 * sum(after.row(i))) for i in range(2)]) * after
+    both = rows * sp.diag(*[1 / (2 * sum(rows.col(j))) for j in range(2)])
+    assert sp.cancel(1 / both[1, 0] - 1 / x) == 4
+    claim("rr-multidim/ex-1").holds(
+        [first[0, 0] / 4, first[1, 0] / 2, first[1, 1] / 4] == [Fraction(1, 8), Fraction(1, 12), Fraction(1, 12)],
+        list(first.sum(axis=0)) == [Fraction(2, 3), Fraction(1, 3)],
+        middle == [Fraction(1, 4 * (s + 1)) for s in range(1, 31)],
+        not raked.converged and np.isclose(2 * raked.weights[4], 1 / (4 * 1001)),
+    )
+
+
+def test_the_marginals_of_example_1():
+    reports = sp.Matrix([4, 6]) / 10, sp.Matrix([6, 4]) / 10
+    tilted = sp.Matrix([[6, 4], [2, 8]]) / 10, sp.Matrix([[8, 2], [4, 6]]) / 10
+    wanted = [P.T.inv() * lam for P, lam in zip(tilted, reports, strict=True)]
+    e = sp.symbols("e", positive=True)
+    symmetric = (sp.Matrix(grr.inverse(e, 2)).T * reports[0])[0]
+    claim("rr-multidim/ex-1-attainable").conditional(
+        wanted == [sp.Matrix([1, 1]) / 2] * 2,
+        sp.solve(symmetric - sp.Rational(1, 2), e) == [] and sp.limit(symmetric, e, sp.oo) == sp.Rational(2, 5),
+    )
+    # Plausible: covariance c of the truth gives s = c t1 t2 in the reports, with t the channels' determinants.
+    s = sp.symbols("s")
+    slope = sp.diff(8 * sp.log(sp.Rational(24, 100) + s) + 2 * sp.log(sp.Rational(36, 100) - s), s)
+    (peak,) = sp.solve(slope, s)
+    lying = sp.Matrix([[3, 7], [5, 5]]) / 10
+    assert lying.T.inv() * reports[0] == sp.Matrix([1, 1]) / 2
+    claim("rr-multidim/ex-1-plausible").conditional(
+        peak > sp.Rational(16, 100) and slope.subs(s, 0) > 0 and min(P.det() for P in tilted) > 0,
+        lying.det() * tilted[1].det() < 0 and slope.subs(s, sp.Rational(-1, 10)) > 0,
+    )
+
+
+def divergence(a, b):
+    used = a > 0
+    return math.inf if (b[used] == 0).any() else float((a[used] * np.log(a[used] / b[used])).sum())
+
+
+def test_closer_in_which_distance():
+    observed, raked, independent = np.array([0.4, 0, 0.2, 0.4]), np.array([0.5, 0, 0, 0.5]), np.full(4, 0.25)
+    distances = {
+        "total variation": lambda a, b: np.abs(a - b).sum() / 2,
+        "Euclidean": lambda a, b: math.sqrt(((a - b) ** 2).sum()),
+        "divergence": divergence,
+    }
+    claim("rr-multidim/ex-1-closer").conditional(
+        all(far(raked, observed) < far(independent, observed) for far in distances.values()),
+        divergence(observed, raked) == math.inf > divergence(observed, independent),
+    )
+
+
+def test_raking_finds_the_nearest_table():
+    rng = np.random.default_rng(1)
+    lam, aim = rng.dirichlet(np.ones(12), 2).reshape(2, 3, 4)
+    aims = [aim.sum(axis=1), aim.sum(axis=0)]
+    cells = np.argwhere(lam > 0)
+
+    def raked(table):
+        found = rake(cells, aims, weights=table.ravel())
+        assert found.converged
+        return found.table(cells, (3, 4))
+
+    nearest = raked(lam)
+    for _ in range(100):
+        other = raked(rng.random((3, 4)))
+        gap = divergence(other, lam) - divergence(other, nearest) - divergence(nearest, lam)
+        assert abs(gap) < 1e-8
+        assert divergence(other, lam) > divergence(nearest, lam)
+
+
+def literally(records, marginals, passes):
+    """Algorithm 2 to the letter, in fractions."""
+    w = [Fraction(1, len(records))] * len(records)
+    for _ in range(passes):
+        for j, target in enumerate(marginals):
+            sums = [Fraction(0)] * len(target)
+            for wi, record in zip(w, records, strict=True):
+                sums[record[j]] += wi
+            factors = [(target[r[j]], sums[r[j]]) for r in records]
+            w = [wi * f / s for wi, (f, s) in zip(w, factors, strict=True)]
+    return w
+
+
+def test_when_raking_cannot_work():
+    square = [[0, 0], [0, 1], [1, 0], [1, 1]]
+    quarter, zero = [Fraction(1, 4), Fraction(3, 4)], [Fraction(0), Fraction(1)]
+    circle = [literally(square[::3], [[HALF] * 2, quarter], passes) for passes in (1, 2, 50)]
+    stuck = rake(square[::3], [[0.5, 0.5], [0.25, 0.75]])
+    rng, matched = np.random.default_rng(1), []
+    while len(matched) < 60:  # tables with holes: the marginals of one are asked of another with the same holes
+        holes = rng.random((3, 4)) < 0.3
+        tables = np.where(holes, 0, rng.random((2, 3, 4)))
+        aims = [tables[0].sum(axis=i) / tables[0].sum() for i in (1, 0)]
+        if np.min(np.hstack(aims)) > 0:
+            found = rake(np.argwhere(~holes), aims, weights=tables[1][~holes])
+            matched.append(found.converged and found.gap < 1e-8)
+    claim("rr-multidim/alg-2").conditional(
+        all(matched), circle[0] == circle[1] == circle[2] == quarter and not stuck.converged
+    )
+
+    def divides_by_zero(*arguments):
+        try:
+            literally(*arguments)
+        except ZeroDivisionError:
+            return True
+        return False
+
+    claim("rr-multidim/alg-2-zero-division").conditional(
+        not divides_by_zero(square, [quarter, [HALF] * 2], 5), divides_by_zero(square, [zero, [HALF] * 2], 2)
+    )
+
+
+def test_raking_costs_no_privacy():
+    step = channel.tensor(grr.channel(Fraction(3), 2), grr.channel(Fraction(2), 2))
+
+    def outcome(reports):
+        y = np.array([[r // 2, r % 2] for r in reports])
+        marginals = [project_simplex([1.5 - m, m - 0.5]) for m in y.mean(axis=0)]
+        return np.round(rake(y, marginals, max_passes=20).weights, 9)
+
+    laws = {x: channel.exact_law(step, x, outcome) for x in itertools.product(range(4), repeat=2)}
+    ratios = [laws[u, w][o] / laws[v, w][o] for u, v, w in itertools.product(range(4), repeat=3) for o in laws[u, w]]
+    claim("rr-multidim/s5-privacy").holds(1 < max(ratios) <= channel.privacy_ratio(step) == 6)
+
+
+def test_the_two_extremes():
+    everything = RRIndependent(k=(2, 3), channels=(np.eye(2), np.eye(3)))
+    y = np.argwhere(np.ones((2, 3)))[[0, 0, 4, 5]]
+    claim("rr-multidim/s5-extremes").holds(
+        channel.privacy_ratio(keeping(Fraction(0), 4)) == 1,
+        (everything.perturb(y, rng=np.random.default_rng(1)) == y).all(),
+    )
