@@ -151,14 +151,14 @@ class Clustered:
     def estimate_table(self, y, *attributes) -> np.ndarray:
         """Return the raw unbiased joint table of some attributes (all if none is named), whatever their dependence.
 
-        The cost is that of the table. Chapter `rr_joint`.
+        The cost is that of the table. Chapter `audit_multidim`.
         """
         return self._table(check_records(y, self.k, "y"), self._check_attributes(attributes or range(len(self.k))))
 
     def frequency(self, y, attributes, subset) -> float:
         """Return the raw unbiased estimate of the share of users in a subset; a large table is never built.
 
-        Of more than 2**22 cells the cost grows as distinct reports times cells in the subset. Chapter `rr_joint`.
+        Of more than 2**22 cells the cost grows as distinct reports times cells in the subset. Chapter `audit_multidim`.
 
         Parameters
         ----------

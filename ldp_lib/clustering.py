@@ -26,7 +26,7 @@ def covariance(table):
 def pearson(table):
     """Return the absolute correlation of two ordinal attributes scored 0, 1, ..., from their joint table.
 
-    Zero if an attribute does not vary. Domingo-Ferrer and Soria-Comas (2022), Eq. (8). Chapter `rr_clusters`.
+    Zero if an attribute does not vary. Domingo-Ferrer and Soria-Comas (2022), Eq. (8). Chapter `audit_multidim`.
     """
     table, spread = _check_table(table), 1
     for axis in (1, 0):
@@ -41,7 +41,7 @@ def cramers_v(table):
     """Return Cramer's V of two attributes, in [0, 1], from their joint table of counts or shares.
 
     A value that nobody holds adds nothing to chi-squared, but counts as a category in the divisor. Domingo-Ferrer and
-    Soria-Comas (2022), Eq. (9). Chapter `rr_clusters`.
+    Soria-Comas (2022), Eq. (9). Chapter `audit_multidim`.
     """
     table = _check_table(table)
     return min(1.0, math.sqrt(float(phi_squared(table)) / (min(table.shape) - 1)))
@@ -105,7 +105,7 @@ def cluster_attributes(dependence, k, *, max_cells, min_dependence):
 
     Notes
     -----
-    Domingo-Ferrer and Soria-Comas (2022), Algorithm 1. Chapter `rr_clusters`. Of pairs of clusters with the same
+    Domingo-Ferrer and Soria-Comas (2022), Algorithm 1. Chapter `audit_multidim`. Of pairs of clusters with the same
     dependence to 12 decimals the first is merged, so that rounding decides nothing.
     """
     k, dependence = check_domain(k), np.asarray(dependence, dtype=float)
@@ -165,7 +165,7 @@ class RRClusters(Clustered):
 
     Notes
     -----
-    Domingo-Ferrer and Soria-Comas (2022), Section 6.3.2, with the sign put right. Chapter `rr_clusters`.
+    Domingo-Ferrer and Soria-Comas (2022), Section 6.3.2, with the sign put right. Chapter `audit_multidim`.
     """
 
     k: tuple[int, ...]
@@ -202,7 +202,7 @@ def independent_table(tables, clusters, *attributes):
     """Return the joint table of some attributes as if clusters were independent.
 
     It is the product of what the clusters' tables say about these attributes. Domingo-Ferrer and Soria-Comas (2022),
-    Protocol 1, steps 8 to 10, for clusters. Chapters `rr_joint` and `rr_clusters`.
+    Protocol 1, steps 8 to 10, for clusters. Chapter `audit_multidim`.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ def covariance(f, n, e):
 
     Notes
     -----
-    Derived in the chapter `rr_channel`.
+    Derived in the chapter `matrix`.
     """
     f = np.asarray(f)
     rows = channel(e, len(f))

@@ -46,7 +46,7 @@ def project_simplex(v):
 
     Notes
     -----
-    Held, Wolfe and Crowder (1974). Derived in the chapter `rr_channel`.
+    Held, Wolfe and Crowder (1974). Derived in the chapter `audit_multidim_evaluation`.
     """
     v = _check(v)
     v = v - v.max(axis=-1, keepdims=True)  # a common shift does not matter, and keeps rounding small

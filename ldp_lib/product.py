@@ -19,7 +19,7 @@ def squared_length(e, k):
     """Return the sum of squares of one row of `grr.inverse(e, k)`: ((e+k-2)^2 + k-1) / (e-1)^2, the same for each row.
 
     One report's estimate of the whole table has this squared length, whatever is reported. Derived in the chapter
-    `rr_joint`.
+    `audit_multidim`.
     """
     return ((e + k - 2) ** 2 + k - 1) / (e - 1) ** 2
 
@@ -37,7 +37,7 @@ def total_variance(lengths, n):
     Returns
     -------
     number or symbol
-        (product of the lengths - 1) / n. It does not depend on the data. Derived in the chapter `rr_joint`.
+        (product of the lengths - 1) / n. It does not depend on the data. Derived in the chapter `audit_multidim`.
     """
     return (math.prod(lengths) - 1) / n
 
@@ -45,7 +45,7 @@ def total_variance(lengths, n):
 def mixing_ratio(keep, k):
     """Return e = exp(epsilon) of the channel that keeps the truth with probability `keep`, else draws uniformly.
 
-    It is 1 + keep k / (1 - keep). Derived in the chapter `rr_clusters`.
+    It is 1 + keep k / (1 - keep). Derived in the chapter `audit_multidim`.
     """
     return 1 + keep * k / (1 - keep)
 
@@ -76,7 +76,7 @@ class ProductRR(Clustered):
 
     Notes
     -----
-    Domingo-Ferrer and Soria-Comas (2022), Protocols 1 and 2 and Section 4. Chapters `rr_joint` and `rr_clusters`.
+    Domingo-Ferrer and Soria-Comas (2022), Protocols 1 and 2 and Section 4. Chapter `audit_multidim`.
     """
 
     k: tuple[int, ...]
@@ -105,7 +105,7 @@ class RRIndependent(Clustered):
 
     Notes
     -----
-    Domingo-Ferrer and Soria-Comas (2022), Protocol 1. Chapter `rr_joint`.
+    Domingo-Ferrer and Soria-Comas (2022), Protocol 1. Chapter `audit_multidim`.
     """
 
     k: tuple[int, ...]
@@ -138,7 +138,7 @@ class RRJoint(Clustered):
 
     Notes
     -----
-    Domingo-Ferrer and Soria-Comas (2022), Protocol 2. Chapter `rr_joint`.
+    Domingo-Ferrer and Soria-Comas (2022), Protocol 2. Chapter `audit_multidim`.
     """
 
     k: tuple[int, ...]

@@ -70,7 +70,7 @@ def rake(records, marginals, *, weights=None, tolerance=1e-9, max_passes=1000):
 
     Notes
     -----
-    Deming and Stephan (1940); Domingo-Ferrer and Soria-Comas (2022), Algorithm 2. Chapter `rr_adjustment`.
+    Deming and Stephan (1940); Domingo-Ferrer and Soria-Comas (2022), Algorithm 2. Chapter `audit_multidim`.
 
     The proof is a certificate of Farkas: if weights T have the marginals m_j, then for any numbers g_j(v) the sum of
     all m_j(v) g_j(v) is the average under T of the sum over j of g_j at the record's values, hence at most that sum's

@@ -60,7 +60,7 @@ def masked_table(x, k, epsilon, *, rng):
     x : array_like of int, shape (n, 2)
     k : sequence of 2 ints
     epsilon : float
-        Budget of this one pair. Several pairs of one user add up: chapter `rr_clusters`.
+        Budget of this one pair. Several pairs of one user add up: chapter `audit_multidim`.
     """
     mechanism = RRJoint(k=k, epsilon=epsilon)
     y = mechanism.perturb(x, rng=rng)

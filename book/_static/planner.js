@@ -263,13 +263,13 @@ const planner = (() => {
       error: (k, b, n) => { const own = brrShares(k, b); return sum(k.map((size, j) => sue(size, own[j]))) / n; },
     },
     {
-      names: ["RRClusters"], chapter: "rr_clusters",
+      names: ["RRClusters"], chapter: "audit_multidim",
       error: (k, b, n) => {
         const own = mrrShares(k, b);
         return sum(neighbours(k).map((c) => clustered(c.map((j) => k[j]), sum(c.map((j) => own[j]))))) / n;
       },
     },
-    { names: ["RRJoint"], chapter: "rr_joint", error: (k, b, n) => clustered(k, b) / n },
+    { names: ["RRJoint"], chapter: "audit_multidim", error: (k, b, n) => clustered(k, b) / n },
   ];
 
   // All mechanisms with their total mean squared error, the least first; equal ones stay in the order above.

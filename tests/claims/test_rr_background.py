@@ -238,6 +238,8 @@ def test_the_covariance_can_be_estimated_from_the_reports():
     drawn_mean, _ = channel.exact_moments([TRUTH @ matrix], [0, 0, 0], for_drawn)
     given_mean, _ = channel.exact_moments(matrix, PEOPLE, for_given)
     swapped, _ = channel.exact_moments(matrix, PEOPLE, for_drawn)
+    _, enumerated = channel.exact_moments(matrix, PEOPLE, lambda y: undo @ shares_of(y))
+    assert (enumerated.ravel() == fixed).all()
     assert (swapped - fixed == own / 2).all()  # too large for given people, by own / (n - 1)
     claim("rr-multidim/s2.1-dispersion").holds(
         (drawn_mean == fixed + own / 3).all(), (given_mean == fixed).all(), own.any()
