@@ -29,9 +29,9 @@ def is_size(k):
     return isinstance(k, Integral) and not isinstance(k, (bool, np.bool_)) and bool(2 <= k <= 2**32)
 
 
-def are_sizes(k, least=1):
-    """Return whether `k` is a tuple of at least `least` attributes' domain sizes."""
-    return isinstance(k, tuple) and len(k) >= least and all(map(is_size, k))
+def are_sizes(k, least=1, *, equal=False):
+    """Return whether `k` is a tuple of at least `least` attributes' domain sizes, all equal if asked."""
+    return isinstance(k, tuple) and len(k) >= least and all(map(is_size, k)) and not (equal and len(set(k)) > 1)
 
 
 def check_cells(records, reports):
@@ -160,8 +160,8 @@ def check_records(x, k, name="x"):
     return x
 
 
-def check_attributes(k, least=2):
-    """Return the domain sizes of at least `least` attributes as a tuple, or raise an error that names `k`.
+def check_attributes(k, least=2, *, equal=False):
+    """Return the domain sizes of at least `least` attributes, all equal if asked, as a tuple, or raise naming `k`.
 
     A bare integer is refused: it is the domain of a mechanism for one attribute, which takes and gives plain arrays.
     """
@@ -171,6 +171,8 @@ def check_attributes(k, least=2):
     sizes = check_domain(k)
     if len(sizes) < least:
         raise ValueError(f"{allowed}; got {k!r}")
+    if equal and len(set(sizes)) > 1:
+        raise ValueError(f"k must be the same for all attributes, since they share their values; got {sizes}")
     return sizes
 
 

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from ldp_lib import grr, inputs, sampling, shrinkage
-from ldp_lib.population import Population
+from ldp_lib.population import Population, marginal_counts
 
 
 def law(records, k, one=1):
@@ -84,16 +84,14 @@ class Plurality:
     shares: tuple = (0.4, 0.1, 0.5)
 
     def __post_init__(self):
-        if not isinstance(self.k, Iterable) or not self.serves(tuple(self.k)):
-            raise ValueError(f"k must be one size of at least 2 for all attributes, such as (4, 4, 4); got {self.k!r}")
-        object.__setattr__(self, "k", inputs.check_domain(self.k))
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1, equal=True))
         inputs.settle(self, "epsilon")
         object.__setattr__(self, "shares", _check_shares(self.shares))
 
     @classmethod
     def serves(cls, k) -> bool:
         """Return whether the domain sizes `k` are a tuple of equal sizes."""
-        return inputs.are_sizes(k) and len(set(k)) == 1
+        return inputs.are_sizes(k, equal=True)
 
     @property
     def has_exact_moments(self) -> bool:
@@ -182,7 +180,7 @@ class Plurality:
                 pair = _draw(chosen, np.stack([1 - agrees, agrees], axis=1), rng)
                 reports.append(grr.draw_counts(pair, e, rng=rng))
             else:
-                held = (chosen @ np.eye(k)[population.records[:, kind - 1 - d]]).astype(np.int64)
+                (held,) = marginal_counts(population.records[:, [kind - 1 - d]], chosen, [k])
                 reports.append(grr.draw_counts(held, e, rng=rng))
         return self._estimate(np.concatenate(reports, axis=1))
 

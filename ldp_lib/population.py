@@ -256,3 +256,8 @@ def marginal_populations(population):
         Population.from_counts(np.bincount(column, weights=population.counts, minlength=size).astype(np.int64))
         for column, size in zip(population.records.T, population.k, strict=True)
     ]
+
+
+def marginal_counts(records, counts, k):
+    """Return the numbers of users with each value, d arrays (runs, k_j), from counts of records (runs, m)."""
+    return [(counts @ np.eye(size)[records[:, j]]).astype(np.int64) for j, size in enumerate(k)]  # exact below 2**53

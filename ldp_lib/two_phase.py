@@ -14,7 +14,7 @@ import numpy as np
 from ldp_lib import grr, inputs, postprocess, pure, splitting
 from ldp_lib.fake_data import RSFD, RSRFD, probabilities
 from ldp_lib.inputs import check_records
-from ldp_lib.population import Population
+from ldp_lib.population import Population, marginal_counts
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,11 +198,6 @@ def draw_reports(population, k, epsilon, n1, *, rng, runs):
     chosen, rest = draw_phases(population, n1, rng=rng, runs=runs)
     first = simulate_spl(population.records, chosen, k, epsilon, rng)
     return first, draw_pivots(population.records, rest, k, rng), population.n - first_users(n1, population.n)
-
-
-def marginal_counts(records, counts, k):
-    """Return the numbers of users with each value, d arrays (runs, k_j), from counts of records (runs, m)."""
-    return [(counts @ np.eye(size)[records[:, j]]).astype(np.int64) for j, size in enumerate(k)]  # exact below 2**53
 
 
 def draw_pivots(records, counts, k, rng):

@@ -122,8 +122,8 @@ def test_it_serves_equal_domains_only():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"k": (2, 3)}, r"k must be one size .* got \(2, 3\)"),
-        ({"k": 4}, "k must be one size .* got 4"),
+        ({"k": (2, 3)}, r"k must be the same .* got \(2, 3\)"),
+        ({"k": 4}, "k must give the domain sizes .* got 4"),
         ({"epsilon": -1.0}, "epsilon must be .* got -1.0"),
         ({"shares": (0.5, 0.5)}, r"shares must be three .* got \(0.5, 0.5\)"),
         ({"shares": (1.0, 0, 0)}, r"shares must be three .* got \(1.0, 0, 0\)"),

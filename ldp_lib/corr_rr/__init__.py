@@ -4,7 +4,7 @@ from ldp_lib.corr_rr.cond_rr import CondRR
 from ldp_lib.corr_rr.formulas import channel, expectation, iid_variance, minimizer, quadratic, shrinkage
 from ldp_lib.corr_rr.mechanism import CorrRR, SecondPhase
 from ldp_lib.corr_rr.reuse import joint_reuse, reuse_probability, reuse_table
-from ldp_lib.corr_rr.synthetic import syn_a, syn_b, tree_law
+from ldp_lib.corr_rr.synthetic import syn_a, tree_law
 
 __all__ = [
     "CondRR",
@@ -20,6 +20,5 @@ __all__ = [
     "reuse_table",
     "shrinkage",
     "syn_a",
-    "syn_b",
     "tree_law",
 ]

@@ -12,6 +12,7 @@ from ldp_lib.inputs import check_records
 from ldp_lib.population import Population
 
 BLOCK = 2**22  # entries of working memory in `simulate`
+NOTHING = 1e-12  # shares and singular values that are this near to 0, or to each other, count as equal: rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +84,7 @@ class CondRR:
             for axis in (-1, -2):  # invert randomized response along each axis
                 p, q = grr.probabilities(root, joint.shape[axis])
                 joint = (joint - q * joint.sum(axis=axis, keepdims=True)) / (p - q)
+            joint = np.where(np.abs(joint) < NOTHING, 0, joint)
             joint = postprocess.clip_normalize(joint.reshape(len(joint), -1)).reshape(joint.shape)
             found[j, m], found[m, j] = _rows(joint), _rows(joint.swapaxes(1, 2))
         return found
@@ -189,7 +191,7 @@ def _undo_copies(shares, laws, k):
 
     The expected share of attribute m is the mean over the pivots j of the pivot's reports, passed on by the conditional
     of m given j. This is a linear system, solved by least squares for the deviations from 1/k. They sum to 0. Singular
-    values below a tenth of the largest count as 0: in directions that the copies hide, the result stays at 1/k.
+    values up to a tenth of the largest count as 0: in directions that the copies hide, the result stays at 1/k.
     """
     d, edges = len(k), np.cumsum([0, *k])
     passed = np.empty((len(shares[0]), edges[-1], edges[-1]))
@@ -202,7 +204,10 @@ def _undo_copies(shares, laws, k):
         (flat[m] + sum(flat[j] @ laws[j, m] for j in range(d) if j != m).reshape(shares[m].shape)) / d for m in range(d)
     ]
     rest = np.hstack(shares) - np.hstack(level)
-    moved = np.einsum("rij,rj->ri", np.linalg.pinv(passed, rcond=0.1), rest)
+    left, size, right = np.linalg.svd(passed)
+    seen = size > (0.1 + NOTHING) * size[:, :1]
+    parts = np.einsum("rji,rj->ri", left, rest) * seen / np.where(seen, size, 1)
+    moved = np.einsum("rji,rj->ri", right, parts)
     return [a + moved[:, edges[j] : edges[j + 1]] for j, a in enumerate(flat)]
 
 

@@ -105,29 +105,3 @@ def minimizer(f_target, f_pivot, n2):
     """
     c1, c2 = quadratic(f_target, f_pivot, n2)
     return -c1 / (2 * c2)
-
-
-def cond_expectation(frequencies, conditionals, e):
-    """Return the expected *raw* estimate of Cond-RR's second phase, d arrays (k_j,), for fixed conditionals.
-
-    Parameters
-    ----------
-    frequencies : sequence of d arrays (k_j,)
-        True frequencies; numbers, Fractions or symbols.
-    conditionals : dict
-        For each ordered pair (j, m) a matrix (k_j, k_m): the law of attribute m's report in row v if the pivot's is v.
-    e : number or symbol
-        exp(epsilon).
-
-    Notes
-    -----
-    Derived in the chapter `audit_corr_rr_evaluation`. Even with the true conditionals it is not the true frequencies.
-    """
-    d, f = len(frequencies), [np.asarray(v) for v in frequencies]
-    pairs = [grr.probabilities(e, len(v)) for v in f]
-    means = []
-    for m in range(d):
-        pivots = [q + (p - q) * v for (p, q), v in zip(pairs, f, strict=True)]
-        total = pivots[m] + sum(pivots[j] @ np.asarray(conditionals[j, m]) for j in range(d) if j != m)
-        means.append((total / d - pairs[m][1]) / (pairs[m][0] - pairs[m][1]))
-    return means

@@ -21,15 +21,7 @@ from ldp_lib.population import Population, marginal_frequencies
 
 def serves(k) -> bool:
     """Return whether `k` is a tuple of at least two domain sizes that are all equal."""
-    return inputs.are_sizes(k, least=2) and len(set(k)) == 1
-
-
-def check_equal(k):
-    """Return the domain sizes of at least two attributes as a tuple, or raise unless they are all equal."""
-    sizes = inputs.check_attributes(k)
-    if len(set(sizes)) > 1:
-        raise ValueError(f"k must be the same for all attributes, since they copy each other's values; got {sizes}")
-    return sizes
+    return inputs.are_sizes(k, least=2, equal=True)
 
 
 def as_table(reuse, d):
@@ -62,7 +54,7 @@ class SecondPhase:
     serves = staticmethod(serves)
 
     def __post_init__(self):
-        object.__setattr__(self, "k", check_equal(self.k))
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, equal=True))
         inputs.settle(self, "epsilon")
         table = 1 / self.k[0] if self.reuse is None else self.reuse
         object.__setattr__(self, "reuse", as_table(table, len(self.k)))
@@ -160,7 +152,7 @@ class CorrRR:
     serves = staticmethod(serves)
 
     def __post_init__(self):
-        object.__setattr__(self, "k", check_equal(self.k))
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, equal=True))
         inputs.settle(self, "epsilon")
         object.__setattr__(self, "n1", two_phase.check_first(self.n1))
         if self.reuse is not None:

@@ -16,20 +16,6 @@ from ldp_lib.corr_rr.mechanism import CorrRR
 from ldp_lib.corr_rr.reuse import best_from_0_to_1, check_pair, table_of
 
 
-def theorem_4_quadratic(f_target, f_pivot, n2):
-    """Return (c1, c2), as `formulas.quadratic` does, of the first version's Theorem 4. The same for k = 2."""
-    a, b = np.asarray(f_target), np.asarray(f_pivot)
-    slope, offset = 2 * b - 1, 1 - a - b  # the paper's e(v) and d_0(v)
-    c2 = (n2 - 1) * (slope**2).sum(axis=-1) / (4 * n2)
-    return ((n2 * offset - (a - b)) * slope).sum(axis=-1) / (2 * n2), c2
-
-
-def proposition_1(f_target, f_pivot, n2):
-    """Return c1 / c2 of `theorem_4_quadratic`, which the first version's Proposition 1 prints for the minimiser."""
-    c1, c2 = theorem_4_quadratic(f_target, f_pivot, n2)
-    return c1 / c2
-
-
 def appendix_quadratic(f_target, f_pivot, n2, e):
     """Return (c1, c2) of the first version's Appendix 6.1, with e = exp(epsilon). The same as the exact for k = 2."""
     a, b = np.asarray(f_target), np.asarray(f_pivot)

@@ -1,4 +1,4 @@
-"""The Corr-RR paper's synthetic data, SynA and SynB: attributes that copy one another."""
+"""The Corr-RR paper's synthetic data: attributes that copy one another. SynB is `tree_law` with random parents."""
 
 from numbers import Integral
 
@@ -60,15 +60,6 @@ def syn_a(n, *, d, rho, frequencies, rng, different=False):
     -----
     Seeam et al. (revised 2026), Section 4.2.3. Chapter `audit_corr_rr_evaluation`.
     """
-    return _synthetic(n, d, rho, frequencies, rng, different, lambda child: 0)
-
-
-def syn_b(n, *, d, rho, frequencies, rng, different=False):
-    """Return n users of the Corr-RR paper's SynB: as `syn_a`, but each attribute's parent is a random earlier one."""
-    return _synthetic(n, d, rho, frequencies, rng, different, lambda child: int(rng.integers(child)))
-
-
-def _synthetic(n, d, rho, frequencies, rng, different, parent):
     for name, value, least in (("n", n, 1), ("d", d, 2)):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
             raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}")
@@ -79,5 +70,5 @@ def _synthetic(n, d, rho, frequencies, rng, different, parent):
         raise ValueError(f"frequencies must be at least two probabilities that sum to 1; got {frequencies!r}")
     if not 0 <= rho <= 1:
         raise ValueError(f"rho must be from 0 to 1; got {rho!r}")
-    law = tree_law(f / f.sum(), rho, [parent(child) for child in range(1, d)], different=different)
+    law = tree_law(f / f.sum(), rho, [0] * (d - 1), different=different)
     return Population.from_counts(rng.multinomial(n, law.ravel() / law.sum()).reshape(law.shape))

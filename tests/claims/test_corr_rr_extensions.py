@@ -11,10 +11,21 @@ import numpy as np
 
 from ldp_lib import channel, corr_rr, grr, pure, splitting
 from ldp_lib.book.claims import claim
-from ldp_lib.corr_rr.formulas import cond_expectation
 
 ONE, HALF, THIRD = Fraction(1), Fraction(1, 2), Fraction(1, 3)
 CORNERS = (0 * ONE, THIRD, ONE)
+
+
+def cond_expectation(frequencies, conditionals, e):
+    """Expected raw estimate of Cond-RR's second phase for fixed conditionals; a test below enumerates it."""
+    frequencies = [np.asarray(f) for f in frequencies]
+    d, pairs = len(frequencies), [grr.probabilities(e, len(f)) for f in frequencies]
+    pivots = [q + (p - q) * f for (p, q), f in zip(pairs, frequencies, strict=True)]
+    means = []
+    for m, (p, q) in enumerate(pairs):
+        total = pivots[m] + sum(pivots[j] @ np.asarray(conditionals[j, m]) for j in range(d) if j != m)
+        means.append((total / d - q) / (p - q))
+    return means
 
 
 def table(a, b):
