@@ -146,7 +146,7 @@ def load_jrr_figures():
 
     Columns: panel ("3a", "6a inset"), series, mechanism ("RR", "JRR"), the setting n, share (of users with value 1) and
     epsilon, x, quantity ("mse", "are", "fraction_below", "are_percentile", "mse_closed_form_stored") and value. Chapter
-    `jrr_figures`.
+    `audit_jrr_evaluation`.
     """
     with (DATA / "jrr_figures.csv").open(encoding="utf-8") as file:
         return pd.read_csv(file)
