@@ -201,7 +201,22 @@ def ledger():
 
 def claim(id):
     """Return the claim with this id, such as ``"jrr/eq-2"``; an unknown id is a ValueError that names the nearest."""
-    claims = ledger()
+    return _find(ledger(), id)
+
+
+def claims_in(folder):
+    """Return a function like `claim`, for a ledger of one's own: all ``*.yml`` files in a folder.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError
+        If the folder has no ledger, or a claim breaks the format.
+    """
+    own = read_ledger(folder)
+    return lambda id: _find(own, id)
+
+
+def _find(claims, id):
     if id not in claims:
         near = difflib.get_close_matches(str(id), claims, n=3)
         raise ValueError(f"unknown claim {id!r}" + (f"; nearest: {', '.join(near)}" if near else ""))
