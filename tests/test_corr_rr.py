@@ -384,7 +384,7 @@ def test_cond_rr_of_many_attributes_needs_little_memory():
     mechanism = CondRR(k=population.k, epsilon=8.0, n1=0.5)
     simulated = np.hstack(mechanism.simulate(population, rng=np.random.default_rng(1), runs=1_500))
     rng = np.random.default_rng(2)
-    users = np.array([np.hstack(mechanism.estimate(mechanism.perturb(records, rng=rng))) for _ in range(400)])
+    users = np.array([np.hstack(mechanism.estimate(mechanism.perturb(records, rng=rng))) for _ in range(200)])
     assert check.mean_z(users, simulated.mean(axis=0)) < 5
     assert check.variance_z(users, simulated.var(axis=0)) < 5
 

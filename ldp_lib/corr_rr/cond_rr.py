@@ -108,9 +108,9 @@ class CondRR:
                 y[mine, j] = grr.GRR(k=size, epsilon=self.epsilon).perturb(second[mine, j], rng=rng)
             for m in range(len(self.k)):
                 if m != j:
-                    for v, law in enumerate(laws[j, m][0]):
+                    for v in np.unique(y[mine, j]):
                         told = mine[y[mine, j] == v]
-                        y[told, m] = sampling.draw(law, told.size, rng)
+                        y[told, m] = sampling.draw(laws[j, m][0, v], told.size, rng)
         return first, y
 
     def estimate(self, y) -> list:
