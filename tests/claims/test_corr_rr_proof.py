@@ -114,7 +114,7 @@ def test_phase_one_and_the_notation():
         (p1 + q1).subs({root: 2, size: 3}) == sp.Rational(3, 4) and is_zero(p1 + (size - 1) * q1 - 1),
     )
     claim("corr-rr-v1/rem-p2q2").conditional(
-        all(sum(grr.probabilities(Fraction(odds), 2)) == 1 for odds in (2, 3, 20)),
+        is_zero(sum(grr.probabilities(e, 2)) - 1),
         sum(grr.probabilities(Fraction(3), 4)) == Fraction(2, 3),
     )
     # Read as printed, without brackets, p is d whatever the budget; with them, d is the domain size, not the number 2.
@@ -135,10 +135,14 @@ def test_phase_one_is_unbiased_whatever_the_correlation():
     rows = [words.index(x) for x in users]
     mean, _ = channels.exact_moments(splitting.channel(root, (2, 2)), rows, estimates)
     truth = [Fraction(1, 3), Fraction(2, 3)] * 2
-    claim("corr-rr-v1/eq-2").holds(list(mean) == truth)
+    unbiased = []
+    for size in SIZES:  # and in general, for any frequencies and budget
+        f, (p, q) = shares("f", size), grr.probabilities(e, size)
+        unbiased += [is_zero((law - q) / (p - q) - v) for law, v in zip(direct(size, f), f, strict=True)]
+    claim("corr-rr-v1/eq-2").holds(list(mean) == truth, *unbiased)
     mixed = [words.index(x) for x in [(0, 1), (1, 0), (1, 1)]]
     mean, _ = channels.exact_moments(splitting.channel(root, (2, 2)), mixed, estimates)
-    claim("corr-rr-v2/eq-phase1-est").holds(list(mean) == truth)
+    claim("corr-rr-v2/eq-phase1-est").holds(list(mean) == truth, *unbiased)
 
 
 def test_the_two_phases_are_combined_by_their_numbers_of_users():

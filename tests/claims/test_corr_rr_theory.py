@@ -112,8 +112,8 @@ def test_the_copying_rule_in_words_is_the_channel_that_ships_and_its_ratio_is_e_
 
 def test_the_first_phase_keeps_the_budget():
     def kept(k):
-        root = Fraction(3, 2)
-        return channel.privacy_ratio(splitting.channel(root, k)) == root ** len(k)
+        roots = Fraction(3, 2), Fraction(21, 20), Fraction(7)
+        return all(channel.privacy_ratio(splitting.channel(root, k)) == root ** len(k) for root in roots)
 
     claim("corr-rr-v1/thm-5-phase1").holds(*[kept(k) for k in ((2, 2), (3, 3), (2, 2, 2), (2, 3))])
     claim("corr-rr-v2/app-7.3-phase1").holds(*[kept(k) for k in ((2, 2), (4, 4), (2, 2, 2))])
@@ -167,7 +167,11 @@ def test_the_extensions_keep_the_budget():
         channel.privacy_ratio(channel.tensor(*(corr_rr.channel(part, 2, table) for part in parts))) == math.prod(parts)
         for parts in budgets
     ]
-    claim("corr-rr-v1/ext-grouping-privacy").holds(kept[0])
+    alike = [channel.tensor(*[corr_rr.channel(Fraction(5, 4), 2, table)] * number) for number in (2, 3)]
+    equal = [
+        channel.privacy_ratio(matrix) == Fraction(5, 4) ** number for matrix, number in zip(alike, (2, 3), strict=True)
+    ]
+    claim("corr-rr-v1/ext-grouping-privacy").holds(kept[0], *equal)
     claim("corr-rr-v2/ext-grouping-privacy").holds(*kept)
 
 
