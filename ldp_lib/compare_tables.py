@@ -10,6 +10,7 @@ import pandas as pd
 
 from ldp_lib import consistency, inputs, joint
 from ldp_lib.clustered import Clustered
+from ldp_lib.clustering import cramers_v
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.product import RRIndependent, RRJoint
 from ldp_lib.sampled import AskSome, OneQuestion
@@ -118,10 +119,49 @@ def pair_table_errors(population, epsilon, *, rng, runs=4, pairs=None, mechanism
     return pd.DataFrame(rows).sort_values("error", kind="stable", ignore_index=True)
 
 
+def strength_errors(mechanism, population, users, *, rng):
+    """Return how far estimated strengths of dependence are off: the root mean square over all pairs, by Cramer's V.
+
+    Parameters
+    ----------
+    mechanism : AskSome or one of clusters
+    population : Population
+        Its law is the truth.
+    users : sequence of numbers
+        How many users report, one answer each.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    array, one entry for each number of users
+        Tables are drawn with normal noise of the exact covariance, shrunk by Stein's rule and repaired, each on its
+        own. One draw for all numbers, so that they can be compared.
+    """
+    inputs.require(rng=rng)
+    squares = []
+    for pair in itertools.combinations(range(population.d), 2):
+        truth = population.select(*pair).joint
+        covariance = table_covariance(mechanism, truth, *pair, n=1)
+        sizes, turned = np.linalg.eigh(covariance)
+        noise = (turned * np.sqrt(np.maximum(sizes, 0)) @ rng.normal(size=truth.size)).reshape(truth.shape)
+        for n in users:
+            raw = truth + noise / np.sqrt(n)
+            shrunk = consistency.shrink_dependence(raw, interaction_noise(covariance, truth.shape) / n).table
+            ends = [project_simplex(raw.sum(axis=axis)) for axis in (1, 0)]
+            table = consistency.project_marginals(shrunk, ends, tolerance=1e-6).table
+            squares.append((cramers_v(table) - cramers_v(truth)) ** 2)
+    return np.sqrt(np.mean(np.reshape(squares, (-1, len(users))), axis=0))
+
+
+def interaction_noise(covariance, shape):
+    """Return the variance of a table's interaction, summed over cells, from the covariance of its cells."""
+    parts = covariance.reshape(*shape, *shape)
+    for axis in (0, 2):  # on both sides
+        parts = parts - parts.mean(axis=axis, keepdims=True)
+        parts = parts - parts.mean(axis=axis + 1, keepdims=True)
+    return float(np.trace(parts.reshape(covariance.shape)))
+
+
 def _shrunk(mechanism, raw, product, pair, n):
-    covariance = table_covariance(mechanism, product, *pair, n=n).reshape(*raw.shape, *raw.shape)
-    for axis in (0, 2):  # the interaction's part, on both sides
-        covariance = covariance - covariance.mean(axis=axis, keepdims=True)
-        covariance = covariance - covariance.mean(axis=axis + 1, keepdims=True)
-    noise = np.trace(covariance.reshape(raw.size, raw.size))
-    return consistency.shrink_dependence(raw, float(noise)).table
+    covariance = table_covariance(mechanism, product, *pair, n=n)
+    return consistency.shrink_dependence(raw, interaction_noise(covariance, raw.shape)).table

@@ -1,11 +1,13 @@
 """Ways to collect and to estimate pair tables, side by side on the same reports."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
-from ldp_lib.compare_tables import ESTIMATORS, collectors, pair_estimates, pair_table_errors
+from ldp_lib.clustering import cramers_v
+from ldp_lib.compare_tables import ESTIMATORS, collectors, pair_estimates, pair_table_errors, strength_errors
 from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
 from ldp_lib.product import RRIndependent
@@ -38,6 +40,21 @@ def test_estimates_are_probabilities_but_for_the_raw_one():
         for table in tables.values():
             assert abs(table.sum() - 1) < 1e-6
             assert name == "raw" or table.min() >= 0
+
+
+def test_strengths_from_normal_noise_err_as_those_of_simulated_users():
+    """Root mean square over the six pairs of four attributes, normal noise of exact covariance against real reports."""
+    adult, rng = load_adult().select(4, 5, 6, 7), np.random.default_rng(4)
+    mechanism, pairs, squares = ask_pairs(adult.k, 3.0), list(itertools.combinations(range(4), 2)), []
+    for _ in range(12):
+        y = mechanism.perturb(adult.users(), rng=rng)
+        tables = pair_estimates(mechanism, y, estimators=["shrunk"])["shrunk"]
+        found = [cramers_v(tables[p]) - cramers_v(adult.select(*p).joint) for p in pairs]
+        squares.append(np.mean(np.square(found)))
+    drawn = np.array([strength_errors(mechanism, adult, [adult.n, 16 * adult.n], rng=rng) for _ in range(12)])
+    near, far = (drawn**2).T
+    assert abs(np.mean(squares) - near.mean()) < 5 * np.hypot(np.std(squares), near.std()) / math.sqrt(12)
+    assert near.mean() - 2 * far.mean() > 0
 
 
 def test_bad_input():

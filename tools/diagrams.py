@@ -533,6 +533,36 @@ def joint_table():
 
 
 @diagram
+def pairs():
+    """Three people, one pair of questions each, with one coin for both answers."""
+    d = Diagram(
+        "One pair of questions each",
+        "Three people hold three answers each. Each is asked a pair of them, by chance, and one coin with the whole "
+        "budget decides for both answers together whether the report tells. The collector gets a table for each pair.",
+        height=250,
+        device=450,
+    )
+    for row, (values, asked) in enumerate((((0, 1, 2), (0, 1)), ((3, 1, 0), (1, 2)), ((0, 3, 3), (0, 2)))):
+        y = 32 + 64 * row
+        d.person(44, y)
+        d.record(78, y - 6, values, labels="ABC" if row == 0 else None, faded=set(range(3)) - set(asked))
+        d.arrow(184, y + 9, 216, y + 9)
+        d.coin(248, y + 9, "\u03b5")
+        d.arrow(274, y + 9, 302, y + 9)
+        d.report(314, y - 14, width=112)
+        d.text(340, y + 10, f"{'ABC'[asked[0]]}{'ABC'[asked[1]]}:")
+        d.record(362, y - 3, [(0, 1), (1, 2), (2, 3)][row], side=24)
+    for row, (label, cells) in enumerate(
+        (("AB", [[0.9, 0.2], [0.1, 0.6]]), ("BC", [[0.3, 0.5], [0.6, 0.3]]), ("AC", [[0.5, 0.4], [0.4, 0.5]]))
+    ):
+        y = 20 + 68 * row
+        d.arrow(436, 41 + 64 * row, 500, y + 24)
+        d.table(516, y, cells, side=24)
+        d.text(576, y + 24, f"table of {label}", size=13, anchor="start")
+    return d
+
+
+@diagram
 def fakes():
     """Draw a record of three attributes, one of which is really reported."""
     d = Diagram(
