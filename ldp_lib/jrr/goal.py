@@ -78,8 +78,10 @@ def largest_p(spent, epsilon, delta, share):
             if p == top:
                 return top
             p = brentq(over, p, kept, xtol=1e-12)
+            step = 10.0 ** (math.floor(math.log10(p - 0.5)) - 9)
+            p = 0.5 + math.floor((p - 0.5) / step) * step  # no more digits than the solver settles
             while over(p) > 0:
-                p -= 1e-11
+                p -= step
             return p
         kept = p
     return None
@@ -88,7 +90,8 @@ def largest_p(spent, epsilon, delta, share):
 def tune(spent, epsilon, delta, factor):
     """Return p and the share of the least rho with the least p q / (p-q)^2 factor(rho) at which `spent` is in budget.
 
-    Arguments as for `largest_p`. Shares from 0, which is randomized response, to .999 are tried.
+    Arguments as for `largest_p`. Shares from 0, which is randomized response, to .999 are tried; of equally good ones
+    the least is taken, and what is searched between them has four digits.
     """
 
     def value(share):
@@ -96,9 +99,11 @@ def tune(spent, epsilon, delta, factor):
         return p * (1 - p) / (2 * p - 1) ** 2 * factor(-share * (1 - p) / p) if p else math.inf
 
     shares = np.array([0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999])
-    values = [value(share) for share in shares]
-    best = int(np.argmin(values))
+    values = np.array([value(share) for share in shares])
+    best = int(np.flatnonzero(values <= values.min() * (1 + 1e-9))[0])
     low, high = shares[max(0, best - 1)], shares[min(len(shares) - 1, best + 1)]
     found = minimize_scalar(value, bounds=(low, high), method="bounded", options={"xatol": 1e-3})
-    share = float(found.x if found.fun < values[best] else shares[best])
+    share = round(float(found.x), 4)
+    if not value(share) < values[best] * (1 - 1e-9):
+        share = float(shares[best])
     return largest_p(spent, epsilon, delta, share), share
