@@ -217,6 +217,24 @@ def test_every_learn_chapter_keeps_every_rule(rule, path):
     assert rule(nbformat.read(path, as_version=4)) == []
 
 
+def following(notebook):
+    """Return the chapter that a chapter's last line leads to."""
+    text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    found = re.search(r"\*\*Next:\*\*[^`\n]*\{doc\}`(?:\.\./notebooks/)?(\w+)", text)
+    return found and found[1]
+
+
+def test_what_comes_next_is_the_next_chapter():
+    pairs = zip(LEARN[:-1], LEARN[1:], strict=True)
+    wrong = {path.stem: found for path, after in pairs if (found := following(read(path))) != after.stem}
+    assert wrong == {}
+
+
+def read(path):
+    """Return a stored notebook."""
+    return nbformat.read(path, as_version=4)
+
+
 def good():
     """Return a small chapter that keeps every rule."""
     first = (
