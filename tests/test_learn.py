@@ -1,6 +1,7 @@
 """A chapter can be finished: minutes, cells, pictures, first screen and exercises are measured, not hoped for."""
 
 import ast
+import itertools
 import re
 from pathlib import Path
 
@@ -225,7 +226,7 @@ def following(notebook):
 
 
 def test_what_comes_next_is_the_next_chapter():
-    pairs = zip(LEARN[:-1], LEARN[1:], strict=True)
+    pairs = itertools.pairwise(LEARN)
     wrong = {path.stem: found for path, after in pairs if (found := following(read(path))) != after.stem}
     assert wrong == {}
 
