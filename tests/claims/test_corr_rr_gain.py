@@ -170,3 +170,44 @@ def test_cond_rr_with_its_copies_left_in_the_counts_is_far_off_and_with_them_und
     left, undone = (mse(CondRR(**one, debias=x).simulate(people, **how), truth) for x in (False, True))
     assert round(1000 * left.mean()) in range(60, 69)
     assert 6 < 1000 * undone.mean() < 8
+
+
+def phase_error(f, table, n2, e):
+    """Total squared error of the second phase, users drawn at random, exact."""
+    bias = corr_rr.expectation(f, table) - f
+    return (bias**2).sum() + corr_rr.iid_variance(f, table, n2, e).sum()
+
+
+def test_two_groups_cost_four_times_the_error_on_syn_a_and_pay_where_attributes_come_in_alike_pairs():
+    people = syn_a(20_000, d=4, rho=0.9, frequencies=SKEWED, rng=np.random.default_rng(3))
+    alike = np.array([[7, 1, 1, 1]] * 2 + [[2.5, 5.5, 1, 1]] * 2) / 10
+
+    def two_over_one(f, epsilon, n2=16_000):
+        whole = phase_error(f, corr_rr.joint_reuse(f, n2), n2, math.exp(epsilon))
+        halves = (phase_error(g, corr_rr.joint_reuse(g, n2), n2, math.exp(epsilon / 2)) for g in (f[:2], f[2:]))
+        return sum(halves) / whole
+
+    f = np.array(marginal_frequencies(people))
+    assert all(4 < two_over_one(f, epsilon) < 4.4 for epsilon in (0.1, 0.5, 1.0))
+    assert two_over_one(f, 4.0) > 1
+    assert two_over_one(alike, 0.1) > 2
+    assert two_over_one(alike, 0.5) < 0.25
+
+
+@pytest.mark.parametrize(("name", "epsilon", "low", "high"), [("adult", 0.1, 0.84, 0.94), ("SynA", 0.5, 0.35, 0.5)])
+def test_the_table_of_the_true_frequencies_saves_a_ninth_at_small_budgets_and_half_at_larger_ones(
+    name, epsilon, low, high
+):
+    rng = np.random.default_rng(6)
+    people = (
+        datasets.load_corr_rr(name)
+        if name == "adult"
+        else syn_a(20_000, d=4, rho=0.9, frequencies=SKEWED, rng=np.random.default_rng(3))
+    )
+    truth, one = marginal_frequencies(people), {"k": people.k, "epsilon": epsilon, "n1": 0.2}
+    known = corr_rr.reuse_table(truth, n2=people.n - people.n // 5)
+    runs = 10_000 if name == "adult" else 1_500
+    errors = [mse(CorrRR(**one, reuse=x).simulate(people, rng=rng, runs=runs), truth) for x in (known, None)]
+    ratio = errors[0].mean() / errors[1].mean()
+    noise = ratio * math.hypot(*(e.std() / e.mean() for e in errors)) / runs**0.5
+    assert low < ratio - 2 * noise < ratio + 2 * noise < high
