@@ -303,7 +303,7 @@ def test_one_number_for_an_unordered_pair():
     claim("corr-rr-v1/alg-1-l6").conditional(sp.cancel(mirrored) == 0, ways[0] < Fraction(7, 10) < 1 < ways[1])
 
 
-def test_at_uniform_frequencies_no_probability_is_better_unless_the_data_are_fixed():
+def test_at_uniform_frequencies_random_guessing_is_as_good_as_any_unless_the_data_are_fixed():
     half, n2 = sp.Rational(1, 2), sp.symbols("n_2", positive=True)
     flat = corr_rr.quadratic(np.array([half, half]), np.array([half, half]), n2) == (0, 0)
 
@@ -314,7 +314,14 @@ def test_at_uniform_frequencies_no_probability_is_better_unless_the_data_are_fix
 
     never, coin, always = (fixed_variance(x) for x in (0 * ONE, HALF, ONE))
     assert (never, coin, always) == (Fraction(7, 16), Fraction(15, 32), Fraction(7, 16))
-    claim("corr-rr-v1/sent-symmetry-half").conditional(flat, coin > max(never, always))
+    assert coin > max(never, always)
+    # Users drawn at random, as the paper counts: from the reports, both attributes uniform and dependent in any way.
+    spreads = set()
+    for p_y, both in itertools.product((0 * ONE, HALF, ONE), (0 * ONE, ONE / 8, ONE / 4)):
+        law = np.array([both, HALF - both, HALF - both, both])
+        shown = law @ corr_rr.channel(ODDS, 2, [[1, p_y], [p_y, 1]])
+        spreads |= {(pi, pi * (1 - pi)) for pi in (shown[0] + shown[1], shown[0] + shown[2])}
+    claim("corr-rr-v1/sent-symmetry-half").holds(flat, spreads == {(HALF, HALF * HALF)})
 
 
 def test_over_all_tables_of_forty_people_frequencies_hint_at_the_correlation():
