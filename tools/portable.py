@@ -91,7 +91,8 @@ def pythons():
         path = shutil.which(f"python{version}")
         if path and version != f"{sys.version_info.major}.{sys.version_info.minor}":
             found[f"python-{version}"] = (["-r", "requirements.lock"], path, EVERYTHING)
-    lowest = ["--resolution", "lowest-direct", "-r", "pyproject.toml", "--extra", "book", "--extra", "test"]
+    extras = [word for extra in ("book", "test", "teach") for word in ("--extra", extra)]
+    lowest = ["--resolution", "lowest-direct", "-r", "pyproject.toml", *extras]
     lax = [argument if argument != "--nbval" else "--nbval-lax" for argument in EVERYTHING]
     return found | {"lowest-versions": (lowest, sys.executable, lax)}
 

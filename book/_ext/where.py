@@ -1,0 +1,151 @@
+"""What depends on where the book lives: one setting, ``book_repository``, or the variable BOOK_REPOSITORY.
+
+With it pages get links to their source, to an issue and to an edit, chapters get buttons that run them elsewhere and a
+download that installs the library, and the site gets a sitemap. Without it nothing of this is shown. In any case each
+page gets a description, and there is a page for addresses that lead nowhere.
+"""
+
+import html
+import json
+import os
+import re
+from pathlib import Path
+from urllib.parse import urlsplit
+
+ROOT = Path(__file__).resolve().parents[2]
+LONGEST = 300
+
+
+def site_of(repository):
+    """Return the address of the pages of a repository on GitHub; empty for any other host."""
+    place = urlsplit(repository)
+    if place.netloc != "github.com":
+        return ""
+    owner, name = place.path.strip("/").removesuffix(".git").split("/")
+    return f"https://{owner.lower()}.github.io/{name}/"
+
+
+def settle(app, config):
+    """Turn the one setting into the theme's many."""
+    config.book_repository = (config.book_repository or os.environ.get("BOOK_REPOSITORY", "")).rstrip("/")
+    if not config.book_repository:
+        return
+    config.html_baseurl = config.html_baseurl or site_of(config.book_repository)
+    launch = {"notebook_interface": "jupyterlab", "binderhub_url": "https://mybinder.org"}
+    launch["colab_url"] = "https://colab.research.google.com"
+    if os.environ.get("BOOK_JUPYTERHUB"):
+        launch["jupyterhub_url"] = os.environ["BOOK_JUPYTERHUB"]
+    config.html_theme_options = {
+        **config.html_theme_options,
+        "repository_url": config.book_repository,
+        "repository_branch": "main",
+        "path_to_docs": "",
+        "use_repository_button": True,
+        "use_issues_button": True,
+        "use_edit_page_button": True,
+        "launch_buttons": launch,
+    }
+
+
+def plain(text):
+    """Return Markdown as a line of plain text, cut at a word."""
+    text = re.sub(r"\{[a-z:]+\}`([^`<]*?)\s*(?:<[^>]*>)?`", r"\1", text)
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)
+    text = " ".join(re.sub(r"[*`$\\]", "", text).split())
+    return text if len(text) <= LONGEST else text[: LONGEST - 1].rpartition(" ")[0] + "…"
+
+
+def description(path):
+    """Return what a page is about: a chapter's answer, else its first paragraph."""
+    if path.suffix == ".ipynb":
+        text = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
+    else:
+        text = path.read_text(encoding="utf-8")
+    answer = re.search(r"\*\*Answer\.\*\* (.+?)\n\n", text, re.DOTALL)
+    if answer:
+        return plain(answer[1])
+    paragraphs = re.split(r"\n\s*\n", re.sub(r"^(`{3,}|:{3,}).*?^\1$", "", text, flags=re.MULTILINE | re.DOTALL))
+    said = [part for part in paragraphs if re.match(r"[A-Z*\[{]", part.strip())]
+    return plain(said[0].strip()) if said else ""
+
+
+def describe(app, pagename, templatename, context, doctree):
+    """Give a page its description."""
+    if doctree is not None:
+        text = description(Path(app.env.doc2path(pagename)))
+        if text:
+            tag = f'<meta name="description" content="{html.escape(text)}">'
+            context["metatags"] = context.get("metatags", "") + "\n" + tag
+
+
+def lost(base):
+    """Return the page for addresses that lead nowhere; it works at any depth, so it needs nothing else of the site."""
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<meta name="color-scheme" content="light dark">
+<title>No such page</title>
+<style>body {{ font: 1.1rem/1.6 sans-serif; max-width: 36rem; margin: 15vh auto; padding: 0 1rem }}</style>
+</head>
+<body>
+<main>
+<h1>No such page</h1>
+<p>The chapter may have another name by now.</p>
+<ul>
+<li><a href="{base}index.html">The first page, with all chapters</a></li>
+<li><a href="{base}search.html">Search the book</a></li>
+</ul>
+</main>
+</body>
+</html>
+"""
+
+
+def sitemap(base, pages):
+    """Return the sitemap of the pages, in their order."""
+    lines = [f"  <url><loc>{html.escape(base + page)}.html</loc></url>" for page in pages]
+    head = '<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+    return head + "\n".join(lines) + "\n</urlset>\n"
+
+
+def install_line(repository):
+    """Return the first cell of a downloaded chapter, as it stands in the file."""
+    source = (
+        "# Where the library is not installed: take away the mark before %pip, run this cell, restart the kernel.\n"
+        f"# %pip install 'ldp-lib[book] @ git+{repository}'"
+    )
+    return {
+        "cell_type": "code",
+        "execution_count": None,
+        "id": "install",
+        "metadata": {},
+        "outputs": [],
+        "source": source.splitlines(keepends=True),
+    }
+
+
+def finish(app, error):
+    """Write what is not a page of the book, and the install line of the downloads."""
+    if error or app.builder.format != "html":
+        return
+    out, base = Path(app.outdir), app.config.html_baseurl
+    (out / "404.html").write_text(lost(urlsplit(base).path or "/"), encoding="utf-8")
+    if base:
+        (out / "sitemap.xml").write_text(sitemap(base, sorted(app.env.found_docs)), encoding="utf-8")
+    if app.config.book_repository:
+        for path in (out / "_sources" / "notebooks").glob("*.ipynb"):
+            notebook = json.loads(path.read_text(encoding="utf-8"))
+            notebook["cells"].insert(0, install_line(app.config.book_repository))
+            path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def setup(app):
+    """Register the setting and the steps."""
+    app.add_config_value("book_repository", "", "env")
+    app.connect("config-inited", settle, priority=100)
+    app.connect("html-page-context", describe)
+    app.connect("build-finished", finish)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
