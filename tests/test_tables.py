@@ -138,6 +138,18 @@ def test_inside_the_simplex_the_information_gives_the_exact_covariance():
     assert np.allclose(found, uncertainty.table_covariance(mechanism, table, 0, 1, n=n), rtol=1e-8, atol=0)
 
 
+def test_the_information_of_shared_coins_gives_the_exact_covariance_where_the_maximum_is_the_raw_table():
+    """Two bits and one question: as many kinds of reports as cells, so inside the simplex nothing else fits."""
+    mechanism, rng = AskSome(k=(2, 2), epsilon=1.5, m=2, sizes=(1, 1)), np.random.default_rng(9)
+    y = mechanism.perturb(rng.integers(2, size=(20_000, 2)), rng=rng)
+    raw, found = asked_table(mechanism, y, 0, 1), fit_asked(mechanism, y, 0, 1, gap=1e-9)
+    assert raw.min() > 0
+    assert np.abs(found.table - raw).max() < 1e-5
+    stated = uncertainty.observed_covariance(raw, *asked_boxes(mechanism, y, 0, 1))
+    exact = uncertainty.table_covariance(mechanism, raw, 0, 1, n=len(y))
+    assert np.allclose(stated, exact, rtol=1e-6, atol=0)
+
+
 def test_the_stated_error_of_the_most_likely_table_is_the_simulated_one():
     """Information where all cells are likely: within 5 standard errors; a foil is seen."""
     table, n = np.array([[0.2, 0.15, 0.15], [0.15, 0.15, 0.2]]), 20_000
