@@ -8,6 +8,7 @@ from ldp_lib.grr import GRR
 from ldp_lib.population import Population
 from ldp_lib.product import squared_length
 from ldp_lib.splitting import SPL
+from ldp_lib.subset import SubsetSelection
 from ldp_lib.unary import OUE
 
 MECHANISMS = [GRR(k=3, epsilon=1.0), OUE(k=5, epsilon=0.5), SPL(k=(2, 4), epsilon=2.0)]
@@ -43,6 +44,40 @@ def test_intervals_cover_as_often_as_they_say(mechanism):
             assert hits.mean() > 0.9
         else:
             assert check.mean_z(hits.mean(axis=1), 0.8) < 5 < check.mean_z(hits.mean(axis=1), 0.7)
+
+
+def covered(mechanism, population, runs, simultaneous):
+    """Whether the interval of value 0, or all intervals, held its share; one entry a run."""
+    truth, hits = population.joint, []
+    for estimate in mechanism.simulate(population, rng=np.random.default_rng(4), runs=runs):
+        low, high = planner.estimate_interval(mechanism, estimate, population.n, simultaneous=simultaneous)
+        hits.append((low <= truth) & (truth <= high))
+    return np.array(hits).all(axis=1) if simultaneous else np.array(hits)[:, 0]
+
+
+@pytest.mark.parametrize("k", [2, 9, 60])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_intervals_cover_common_and_rare_values(k, epsilon):
+    mechanism, n = SubsetSelection(k=k, epsilon=epsilon), 10_000
+    assert n * mechanism.probabilities[1] > 20
+    for holders in (0, 1, n // 2):  # shares down to 1/n
+        rest = np.full(k - 1, (n - holders) // (k - 1))
+        rest[0] += n - holders - rest.sum()
+        people = Population.from_counts(np.concatenate([[holders], rest]))
+        one = covered(mechanism, people, 150, False)
+        assert abs(one.mean() - 0.95) < 5 * np.sqrt(0.95 * 0.05 / len(one))
+    together = covered(mechanism, people, 150, True)
+    assert together.mean() > 0.95 - 5 * np.sqrt(0.95 * 0.05 / len(together))
+
+
+def test_the_plug_in_fails_where_false_supports_are_few():
+    few = GRR(k=2, epsilon=8.0)
+    n = round(0.15 / few.probabilities[1])
+    one = covered(few, Population.from_counts([0, n]), 1_000, False)
+    assert abs(one.mean() - np.exp(-0.15)) < 5 * np.sqrt(0.12 / len(one)) < 0.95 - np.exp(-0.15)
+    many = GRR(k=100, epsilon=8.0)
+    n = round(0.05 / many.probabilities[1])
+    assert covered(many, Population.from_counts([0] * 99 + [n]), 100, True).mean() < 0.1
 
 
 @each

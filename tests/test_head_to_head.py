@@ -1,0 +1,84 @@
+"""The comparison's table is what the library computes, at the same exact budget, and no seed decides it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ldp_lib import compare, limit
+from ldp_lib.book import head_to_head
+
+TABLE = head_to_head.load().set_index(["population", "epsilon", "mechanism"]).sort_index()
+RIGHT = TABLE[~TABLE["biased"]].drop("limit", level="mechanism")
+GROUPS = {setting: part.droplevel([0, 1]) for setting, part in RIGHT.groupby(level=[0, 1])}
+
+
+def test_the_table_has_every_mechanism_at_every_population_and_budget():
+    assert set(TABLE.index.droplevel("mechanism")) == {
+        (name, epsilon) for name in head_to_head.populations() for epsilon in head_to_head.BUDGETS
+    }
+    for name in ("adult 8", "clave", "kosarak"):
+        made = {type(m).__name__ for m in head_to_head.made_for(head_to_head.population(name), 1.0)}
+        assert set(TABLE.loc[name, 1.0].index) == made | {"guess 1/k", "limit"}
+
+
+@pytest.mark.parametrize("name", ["clave", "mushroom", "clothing", "SynA uniform 4", "SynB skewed 3 shuffled"])
+def test_a_sample_of_the_table_comes_out_again(name):
+    for row in head_to_head.compared(name, 1.0, rng=np.random.default_rng(9)):
+        stored = TABLE.loc[name, 1.0, row["mechanism"]]
+        assert stored["biased"] == row["biased"]
+        assert stored["raw"] == pytest.approx(row["raw"], rel=1e-5)  # simulated ones too: the question is the seed
+        if row["repaired_error"] == row["repaired_error"]:
+            off = math.hypot(stored["repaired_error"], row["repaired_error"])
+            assert abs(stored["repaired"] - row["repaired"]) <= 5 * off + 1e-5 * row["repaired"]
+
+
+@pytest.mark.parametrize("k", [(2, 2), (3, 3), (2, 3), 2, 5])
+def test_all_spend_the_same_budget(k):
+    people = type("People", (), {"k": k if isinstance(k, tuple) else (k,), "d": len(np.atleast_1d(k))})
+    spent = {type(m).__name__: head_to_head.spent(m) for m in head_to_head.made_for(people, 1.0)}
+    for name, value in spent.items():
+        assert value is None or 0.99 < value < 1 + 1e-9, (name, value)
+    assert sum(value is None for value in spent.values()) <= 7  # those whose users' reports hang together
+
+
+def test_no_unbiased_mechanism_is_below_the_limit_at_its_own_people():
+    for name in ("clave", "corr-rr adult"):
+        people = head_to_head.population(name)
+        for epsilon in head_to_head.BUDGETS:
+            found = limit.least_error(people.k, epsilon, people)
+            shares = [np.bincount(c, weights=people.counts) / people.n for c in people.records.T]
+            floor = (found.error - sum(f @ (1 - f) for f in shares)) / people.n
+            # Groups of planned sizes gain one part in n over users who are drawn.
+            assert GROUPS[name, epsilon]["raw"].min() > floor * (1 - 5 / people.n)
+
+
+def test_another_seed_changes_no_recommendation():
+    for (name, epsilon), part in GROUPS.items():
+        exact = part[part["raw_error"] == 0]["raw"]
+        for family, row in part[part["raw_error"] > 0].iterrows():
+            error, off = row["raw"], row["raw_error"]
+            if error - 5 * off < exact.min():  # 40 runs do not settle it
+                people, rng = head_to_head.population(name), np.random.default_rng(7)
+                assert people.d <= 4
+                mechanism = {type(m).__name__: m for m in head_to_head.made_for(people, epsilon)}[family]
+                error, off = compare.total_errors(mechanism, people, rng=rng, runs=1_000)
+            assert error - 5 * off > exact.min(), (name, epsilon, family)
+    people, winners = head_to_head.population("SynA skewed 3"), set()
+    for seed in range(4):
+        rng, found = np.random.default_rng(seed), {}
+        for mechanism in head_to_head.made_for(people, 1.0):
+            if not head_to_head.biased(mechanism, people):
+                found[type(mechanism).__name__] = compare.total_error(mechanism, people, rng=rng, runs=40)
+        winners.add(min(found, key=lambda key: round(found[key], 9)))
+    assert len(winners) == 1
+
+
+def test_shuffled_people_have_the_same_shares_and_no_dependence():
+    people = head_to_head.population("SynA skewed 3")
+    twin = head_to_head.population("SynA skewed 3 shuffled")
+    for j in range(3):
+        assert np.array_equal(people.select(j).histogram, twin.select(j).histogram)
+    for population, tied in ((people, True), (twin, False)):
+        joint = population.select(0, 1).joint
+        assert (abs(joint - np.outer(joint.sum(axis=1), joint.sum(axis=0))).sum() > 0.1) == tied
