@@ -235,7 +235,9 @@ def build(target):
         with zipfile.ZipFile(target / f"{archive}.zip", "w", zipfile.ZIP_DEFLATED) as packed:
             for name, text in files.items():
                 # A fixed time: the same sources give the same bytes.
-                packed.writestr(zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0)), text)
+                entry = zipfile.ZipInfo(name, (2026, 1, 1, 0, 0, 0))
+                entry.external_attr = 0o644 << 16
+                packed.writestr(entry, text)
         print(f"{target / archive}.zip: {len(files)} files")
 
 
