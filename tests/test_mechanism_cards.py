@@ -116,7 +116,7 @@ def test_a_card_says_what_is_sent_spent_lost_and_where_to_read_on(name):
         assert re.search(rf"^- \*\*{part}:\*\* \S", CARDS[name], re.MULTILINE), part
     for chapter in re.findall(r"\{doc\}`\.\./notebooks/(\w+)`", CARDS[name]):
         assert (ROOT / "notebooks" / f"{chapter}.ipynb").exists()
-    (path,) = re.findall(r"\{py:class\}`([\w.]+)`", CARDS[name])
+    (path,) = re.findall(r"\{py:class\}`\w+ <([\w.]+)>`", CARDS[name])
     module, _, cls = path.rpartition(".")
     assert getattr(importlib.import_module(module), cls).__name__ == name
 
