@@ -47,7 +47,7 @@ def test_every_link_leads_to_a_file(path):
 def test_no_role_is_left_that_jupyterlab_does_not_know(path):
     text = "\n".join(cell.source for cell in dressed(path).cells if cell.cell_type == "markdown")
     text = lab_config.SHOWN.sub("", text)
-    left = re.findall(r"\{(doc|cite:[pt])\}`([^`]+)`", text)
+    left = re.findall(r"\{(doc|cite:[pt]|term)\}`([^`]+)`", text)
     # The site's build complains of a page that is missing.
     assert [name for role, name in left if role != "doc" or (ROOT / "notebooks" / f"{name}.ipynb").exists()] == []
 

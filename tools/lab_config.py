@@ -22,7 +22,7 @@ STORED = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-ROLE = re.compile(r"\{(doc|cite:p|cite:t|prf:ref|numref|ref)\}`([^`]+)`")
+ROLE = re.compile(r"\{(doc|cite:p|cite:t|prf:ref|numref|ref|term)\}`([^`]+)`")
 TARGET = re.compile(r'\[([^\]\n"]*)\]\(([\w-]+)\)')
 # What is stored is the title of the link that is shown, so the way back is exact.
 SHOWN = re.compile(r'\[[^\]\n]*\]\([^)\s]+ "(\{[a-z:]+\}`[^`]+`|' + TARGET.pattern + r')"\)')
@@ -107,6 +107,8 @@ class Dresser:
             return f'[{words if role == "cite:t" else f"({words})"}]({known[0][2]} "{match[0]}")'
         target = re.search(r"<(.+)>$", text)
         words, target = (text[: target.start()].strip(), target[1]) if target else (None, text)
+        if role == "term":
+            return f'[{words or target}](../book/glossary.md "{match[0]}")'
         if role == "doc":
             path = (ROOT / "notebooks" / target).resolve()
             place = next((p for p in (path.with_suffix(".ipynb"), path.with_suffix(".md")) if p.exists()), None)
@@ -117,7 +119,8 @@ class Dresser:
         place = self.labels.get(target)
         if place is None or place.name == name:
             return match[0]
-        return f'[{words or "a theorem"} in "{title(place)}"]({place.name} "{match[0]}")'
+        said = f'a theorem in "{title(place)}"' if role == "prf:ref" else title(place)
+        return f'[{words or said}]({place.name} "{match[0]}")'
 
     def named(self, match, name):
         """Return a link to a label in another chapter as a link to that chapter."""
