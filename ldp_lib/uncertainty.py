@@ -68,12 +68,11 @@ def observed_covariance(table, counts, channels, *, least=None):
     n, flat = counts.sum(), table.ravel()
     inside = np.flatnonzero(flat > (1 / n if least is None else least))
     chance = product.forward(flat)
-    zero = product.forward(np.zeros_like(flat))  # reports of boxes are 1 + t [...]: their constant
     rows = []
     for cell in inside:
         unit = np.zeros_like(flat)
         unit[cell] = 1
-        rows.append(product.forward(unit) - zero)
+        rows.append(product.forward(unit))  # but for a constant, which directions of sum 0 do not see
     rows = np.array(rows) * (np.sqrt(counts.ravel()) / chance)
     free = np.linalg.svd(np.ones((1, len(inside))))[2][1:]  # directions that sum to 0
     information = free @ rows
