@@ -112,7 +112,7 @@ def leaves():
                 when="all pairs",
                 mechanism=ask_pairs(FOUR, 1.0),
                 example="4 questions, 4 answers each",
-                chapter="one_question",
+                chapter="pairs",
                 of="pair",
             ),
         ],
