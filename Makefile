@@ -19,7 +19,7 @@ export OPENBLAS_NUM_THREADS = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
-.PHONY: help book site executed test check portable lint types lab lab-check assignments assignments-check bench rerun clean
+.PHONY: help book site executed test check portable lint types lab lab-check assignments assignments-check bench rerun clean proofs audit fuzz mutants faults
 .DELETE_ON_ERROR:
 
 help:
@@ -32,6 +32,8 @@ help:
 	@echo 'make assignments-check  grade every solution and wrong answer through nbgrader; minutes'
 	@echo 'make lab-check      do in JupyterLab what a reader does, in a browser'
 	@echo 'make bench          measure speed against other libraries'
+	@echo 'make proofs         prove budgets at random parameters; audit, fuzz, mutants, faults: other ways to try the code;'
+	@echo '                    the page hardening of the book shows their counts'
 	@echo 'make lint           check style and formatting'
 	@echo 'make rerun NB=slug  execute notebooks/slug.ipynb and store its outputs'
 	@echo 'make clean          remove what was built; .venv stays'
@@ -106,6 +108,17 @@ assignments-check: .venv/ready
 
 bench: .venv/ready
 	@$(BIN)/python benchmarks/run.py
+
+# What the page hardening counts. `make mutants SAMPLE=` tries all mutants, in many hours.
+proofs audit fuzz faults: .venv/ready
+	@$(BIN)/python tools/hardening.py $@
+
+SAMPLE ?= 300
+mutants: .venv/ready
+	@$(BIN)/python -m pip install --quiet --no-deps --upgrade --target _build/mutants/packages -r tools/mutants.lock
+	@$(BIN)/python tools/mutants.py cover
+	@$(BIN)/python tools/mutants.py run --jobs $(JOBS) $(if $(SAMPLE),--sample $(SAMPLE))
+	@$(BIN)/python tools/hardening.py $@
 
 clean:
 	rm -rf _build .pytest_cache .ruff_cache .hypothesis

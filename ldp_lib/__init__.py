@@ -1,7 +1,8 @@
 """Frequency estimation under local differential privacy, small enough to read and exact enough to prove.
 
 For research and teaching. Coins come from NumPy's generators, which are fast and reproducible but not cryptographically
-secure: somebody who sees enough of their output can predict the rest. Do not protect real people's data with them.
+secure: somebody who sees enough of their output can predict the rest. To protect real people's data takes other coins,
+`secure.generator`, and more: see the page `security`.
 """
 
 from ldp_lib.auditing import audit

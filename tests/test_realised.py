@@ -174,6 +174,10 @@ epsilons = st.floats(math.log(1e-6), math.log(50)).map(math.exp)
 sizes = st.floats(1, 16).map(lambda power: round(2**power))
 
 
+# What is learned, made up or designed takes a step for each value.
+SLOW = {"AskSome": 100, **dict.fromkeys(("TwoPhaseRSRFD", "CorrRR", "CondRR", "RSFD", "RSRFD"), 1000)}
+
+
 def served(cls, size, d):
     """A domain that the class serves: one size, sizes of several attributes, or several equal ones."""
     mixed = tuple(max(2, size >> j) for j in range(d))
@@ -199,10 +203,7 @@ def built(cls, k, epsilon):
 @example(50.0, 2**16, 2)
 @example(15.0, 2**16, 2)
 def test_the_proof_holds_for_every_budget_and_domain(cls, epsilon, size, d):
-    if cls in (TwoPhaseRSRFD, CorrRR, CondRR, RSFD, RSRFD, AskSome):
-        size = min(
-            size, 1000 if cls is not AskSome else 100
-        )  # what is learned, made up or designed takes a step for each value
+    size = min(size, SLOW.get(cls.__name__, size))
     mechanism = built(cls, served(cls, size, d), epsilon)
     if mechanism is not None:
         realised = mechanism.realised_epsilon()  # raises where the proof fails

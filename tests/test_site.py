@@ -19,6 +19,15 @@ PAGES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 
 
+# An inline script such as an output might hold, added to the page: it must not run.
+PLANT = """() => {
+    const script = document.createElement('script');
+    script.textContent = "document.title += 'planted'";
+    document.body.append(script);
+    return document.title;
+}"""
+
+
 @pytest.fixture(scope="session")
 def base(serve):
     """The address of the built site."""
@@ -90,6 +99,13 @@ def test_chapters_have_theorem_formulas_exercises_and_their_notebook(visitor):
 
 def test_no_errors_on_the_console(visitor):
     assert visitor.errors == []
+
+
+def test_a_policy_forbids_what_is_not_the_page_s_own(visitor):
+    assert "default-src 'none'" in visitor.page.locator("meta[http-equiv=Content-Security-Policy]").get_attribute(
+        "content"
+    )
+    assert "planted" not in visitor.page.evaluate(PLANT)
 
 
 def test_no_request_to_another_host(visitor):

@@ -201,7 +201,7 @@ def targets():
         )
         rules = {"k": served, "epsilon": number(least, most, ends=True)}
         yield Target(cls.__name__, cls, {"k": k, "epsilon": 1.0}, numbers=rules)
-    truth = lambda v: v != 0.5 and number(0.5, 1, ends=True)(v)  # noqa: E731
+    truth = lambda v: number(0.5, 1, ends=True)(v) and v != 0.5  # noqa: E731
     extra = [
         (ldp_lib.UnaryEncoding, {"k": 3, "epsilon": 1.0}, {"q": number(1e-300, 1)}),
         (ldp_lib.OLH, {"k": 3, "epsilon": 1.0}, {"g": integer(2, 2**20)}),

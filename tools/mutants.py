@@ -51,6 +51,10 @@ TESTS = [  # of the library; what checks the site, the notebooks and the project
         "tables",
     ),
 ]
+CORE = [  # formulas, samplers, estimators and validators of what every other file uses
+    *("pure.py", "/inputs.py", "/sampling.py", "/grr.py", "/unary.py", "/hashing.py", "/subset.py", "/channel.py"),
+    *("/postprocess.py", "/population.py", "/auditing.py", "jrr/pairs.py", "jrr/signed.py", "jrr/protocols.py"),
+]
 FAMILIES = {
     "ReplaceBinaryOperator": (
         "Add_Sub Sub_Add Mul_Div Div_Mul FloorDiv_Mul Mod_Mul Pow_Mul RShift_LShift LShift_RShift BitAnd_BitOr "
@@ -91,18 +95,18 @@ def mutants(path, kinds):
     from cosmic_ray.ast import Visitor, get_ast
 
     class List(Visitor):
-        def __init__(self, operator):
-            self.operator, self.found = operator, []
+        def __init__(self):
+            self.found = {name: [] for name in kinds}
 
         def visit(self, node):
-            self.found += [start[0] for start, _ in self.operator.mutation_positions(node)]
+            for name, operator in kinds.items():
+                self.found[name] += [start[0] for start, _ in operator.mutation_positions(node)]
             return node
 
-    source = (ROOT / path).read_text()
-    for name, operator in kinds.items():
-        lister = List(operator)
-        lister.walk(get_ast(source))
-        for occurrence, line in enumerate(lister.found):
+    lister = List()
+    lister.walk(get_ast((ROOT / path).read_text(encoding="utf-8")))
+    for name, lines in lister.found.items():
+        for occurrence, line in enumerate(lines):
             yield name, occurrence, line
 
 
@@ -147,7 +151,7 @@ def cover(arguments):
         contexts = data.contexts_by_lineno(path)
         lines[str(Path(path).relative_to(ROOT))] = {n: [c for c in names if c] for n, names in contexts.items()}
     goes_on = arguments.only and (STORE / "lines.json").exists()
-    known = json.loads((STORE / "lines.json").read_text()) if goes_on else {"seconds": {}, "lines": {}}
+    known = json.loads((STORE / "lines.json").read_text(encoding="utf-8")) if goes_on else {"seconds": {}, "lines": {}}
     known["seconds"].update(noted.seconds)
     for path, entries in lines.items():
         old = known["lines"].setdefault(path, {})
@@ -230,7 +234,7 @@ def try_one(known, kinds, path, name, occurrence, line, most):
     """Try a mutant; return what became of it, and its difference."""
     from cosmic_ray.mutating import mutate_code
 
-    source = (ROOT / path).read_text()
+    source = (ROOT / path).read_text(encoding="utf-8")
     changed = mutate_code(source, kinds[name], occurrence)
     lines = [text.splitlines() for text in (source, changed)]
     difference = [
@@ -260,17 +264,21 @@ def warm():
 
 def run(arguments):
     """Try mutants and keep what became of them."""
-    kinds, known = operators(), json.loads((STORE / "lines.json").read_text())
+    kinds, known = operators(), json.loads((STORE / "lines.json").read_text(encoding="utf-8"))
     os.chdir(ROOT)
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     sys.path.insert(0, str(ROOT))
     everything = [(path, *mutant) for path in files() for mutant in mutants(path, kinds)]
-    print(f"{len(everything)} mutants in {len(files())} files", flush=True)
-    drawn = [m for m in everything if not arguments.only or any(part in m[0] for part in arguments.only)]
+    scope = arguments.only or ([] if arguments.all else CORE)
+    drawn = [m for m in everything if not scope or any(part in m[0] for part in scope)]
+    print(f"{len(everything)} mutants in {len(files())} files, {len(drawn)} in scope", flush=True)
+    in_scope = len(drawn)
     random.Random(arguments.seed).shuffle(drawn)
     drawn = drawn[: arguments.sample]
     warm()
-    results = json.loads((STORE / "results.json").read_text()) if (STORE / "results.json").exists() else {}
+    results = (
+        json.loads((STORE / "results.json").read_text(encoding="utf-8")) if (STORE / "results.json").exists() else {}
+    )
 
     def key(path, name, occurrence):
         digest = hashlib.sha256((ROOT / path).read_bytes()).hexdigest()[:12]
@@ -291,16 +299,15 @@ def run(arguments):
     outcomes = [results[key(*mutant[:3])]["outcome"] for mutant in drawn]
     outcomes = [outcome for outcome in outcomes if outcome != "invalid"]
     killed = sum(outcome in ("killed", "timeout") for outcome in outcomes)
-    summary = {"mutants": len(everything), "tried": len(outcomes), "killed": killed, "seed": arguments.seed}
+    summary = {"mutants": in_scope, "tried": len(outcomes), "killed": killed, "seed": arguments.seed}
     print(summary, f"{killed / len(outcomes):.1%}")
-    if not arguments.only:
-        (STORE / "summary.json").write_text(json.dumps(summary))
+    (STORE / "summary.json").write_text(json.dumps(summary))
     return 0
 
 
 def survivors(arguments):
     """Print the mutants of the present files that no test noticed."""
-    for label, result in json.loads((STORE / "results.json").read_text()).items():
+    for label, result in json.loads((STORE / "results.json").read_text(encoding="utf-8")).items():
         path, digest, name, _ = label.split()
         now = hashlib.sha256((ROOT / path).read_bytes()).hexdigest()[:12]
         if now == digest and result["outcome"] in ("survived", "untested"):
@@ -316,6 +323,7 @@ if __name__ == "__main__":
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--most", type=float, default=10.0, help="seconds of tests a mutant")
     parser.add_argument("--only", nargs="*", default=[], help="parts of files' names; for cover, of tests")
+    parser.add_argument("--all", action="store_true", help="all files, not only those that all others use")
     parser.add_argument("--again", action="store_true", help="try survivors again")
     given = parser.parse_args()
     sys.exit({"cover": cover, "run": run, "survivors": survivors}[given.what](given))
