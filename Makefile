@@ -30,7 +30,7 @@ help:
 	@echo 'make lab            open JupyterLab on the notebooks'
 	@echo 'make assignments    release.zip for students and instructor.zip, in _build/assignments'
 	@echo 'make assignments-check  grade every solution and wrong answer through nbgrader; minutes'
-	@echo 'make lab-check      do in JupyterLab what a reader does, in a browser'
+	@echo 'make lab-check      what a reader does in JupyterLab, in a browser, and the example of a course'
 	@echo 'make bench          measure speed against other libraries'
 	@echo 'make proofs         prove budgets at random parameters; audit, fuzz, mutants, faults: other ways to try the code;'
 	@echo '                    the page hardening of the book shows their counts'

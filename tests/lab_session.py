@@ -158,3 +158,16 @@ def test_a_reader_opens_runs_changes_follows_and_saves(lab, browser):
 def nb_text(path):
     """Return the last cell's text."""
     return "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][-1]["source"])
+
+
+def test_the_last_command_of_a_courses_workflow_passes_and_sees_a_change(tmp_path):
+    folder = shutil.copytree(ROOT / "book" / "course", tmp_path / "course")
+    command = [sys.executable, "-m", "pytest", "--nbval", "week1.ipynb", "-q", "-p", "no:cacheprovider"]
+    options = {"cwd": folder, "env": os.environ | {"PYTHONPATH": str(ROOT)}, "capture_output": True, "text": True}
+    run = subprocess.run(command, **options)
+    assert "4 passed" in run.stdout
+    ledger = folder / "ledger" / "week1.yml"
+    ledger.write_text(ledger.read_text().replace("verdict: conditional", "verdict: refuted"))
+    run = subprocess.run(command, **options)
+    assert run.returncode == 1
+    assert "the ledger says refuted" in run.stdout
