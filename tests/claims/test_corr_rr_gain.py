@@ -211,3 +211,70 @@ def test_the_table_of_the_true_frequencies_saves_a_ninth_at_small_budgets_and_ha
     ratio = errors[0].mean() / errors[1].mean()
     noise = ratio * math.hypot(*(e.std() / e.mean() for e in errors)) / runs**0.5
     assert low < ratio - 2 * noise < ratio + 2 * noise < high
+
+
+@pytest.mark.parametrize("name", [*datasets.CORR_RR, "SynA"])
+def test_one_question_with_the_best_weights_is_below_every_table_and_the_guess(name):
+    syn = syn_a(20_000, d=4, rho=0.9, frequencies=SKEWED, rng=np.random.default_rng(3))
+    people = syn if name == "SynA" else datasets.load_corr_rr(name)
+    f, n = np.array(marginal_frequencies(people)), people.n
+    d, k = f.shape
+    g, one = f - 1 / k, np.eye(d)
+    for epsilon in (0.1, 0.5, 1.0, 4.0):
+        e = math.exp(epsilon)
+        p, q = grr.probabilities(e, k)
+        noise = d * (1 - 1 / k) / (n * (p - q) ** 2)
+
+        def weighted(a, noise=noise):
+            """Error of one question, users drawn at random; column m of a has attribute m's weights."""
+            fit = a.T @ g
+            return ((g - fit) ** 2).sum() + noise * (a**2).sum() - (fit**2).sum() / n
+
+        table = corr_rr.joint_reuse(f, n)
+        t = corr_rr.shrinkage(table, k)
+        copied = phase_error(f, table, n, e)
+        saved = d * (1 - (t**2).mean()) * (1 - 1 / k) / (n * (p - q) ** 2)
+        assert math.isclose(copied - weighted(t / d), saved, rel_tol=1e-6, abs_tol=1e-12)
+        best = np.linalg.solve((1 - 1 / n) * g @ g.T + noise * one, g @ g.T)
+        others = [
+            weighted(one),
+            weighted(t / d),
+            copied,
+            (g**2).sum(),
+            phase_error(f, np.where(one == 1, 1, 1 / k), n, e),
+        ]
+        assert weighted(best) <= min(others) * (1 + 1e-9)
+
+
+def test_along_the_line_of_best_tables_of_adult_the_error_is_one_fraction_and_the_shortest_is_returned():
+    adult = datasets.load_corr_rr("adult")
+    shares = [Fraction(int(adult.select(m).histogram[0]), adult.n) for m in range(3)]
+    f, half = np.array([[x, 1 - x] for x in shares]), Fraction(1, 2)
+    a0, a1, a2 = (x - half for x in shares)
+    goal = Fraction(2 * adult.n + 1, adult.n - 1) * a0
+    shortest = np.array([a1, a2]) * (goal / (a1**2 + a2**2))
+    line = [shortest + s * np.array([a2, -a1]) for s in (0, 1, -2)]
+    assert max(abs(x) for t in line for x in t) < 1
+    errors = set()
+    for t in line:
+        table = np.array([[ONE, ONE, ONE], [(1 + t[0]) / 2, ONE, ONE], [(1 + t[1]) / 2, ONE, ONE]])
+        bias = (corr_rr.expectation(f, table) - f)[0]
+        errors.add((bias**2).sum() + corr_rr.iid_variance(f, table, adult.n, Fraction(2))[0].sum())
+    assert len(errors) == 1
+    assert min(line, key=lambda t: t @ t) is line[0]
+    found = corr_rr.shrinkage(corr_rr.joint_reuse(f.astype(float), adult.n)[1:, 0], 2)
+    assert np.allclose(found, shortest.astype(float), rtol=1e-12)
+
+
+def test_both_phases_on_mushroom_have_the_stated_mean_and_variance_and_raw_estimates_leave_the_simplex():
+    people = datasets.load_corr_rr("mushroom")
+    made = CorrRR(k=(5, 5), epsilon=1.0, n1=1_600, reuse=[[1, 0.6], [0.3, 1]])
+    runs = np.hstack(made.simulate(people, rng=np.random.default_rng(3), runs=20_000))
+    mean, variance = (np.hstack(x(people)) for x in (made.mean, made.variance))
+    check.close(runs, mean=mean, foil=mean + 0.1 * variance**0.5)
+    check.close(runs, variance=variance, foil=1.1 * variance)
+    learned = CorrRR(k=(5, 5), epsilon=0.5)
+    first, _ = learned.simulate_phases(people, rng=np.random.default_rng(4), runs=2_000)
+    p_y, values = learned.table(first, people.n - 800), np.hstack(first)
+    assert ((values < 0) | (values > 1)).any(axis=1).mean() > 0.5
+    assert ((p_y >= 0) & (p_y <= 1)).all()
