@@ -119,7 +119,7 @@ def pair_table_errors(population, epsilon, *, rng, runs=4, pairs=None, mechanism
     return pd.DataFrame(rows).sort_values("error", kind="stable", ignore_index=True)
 
 
-def strength_errors(mechanism, population, users, *, rng):
+def strength_errors(mechanism, population, users, *, rng, runs=1):
     """Return how far estimated strengths of dependence are off: the root mean square over all pairs, by Cramer's V.
 
     Parameters
@@ -130,23 +130,26 @@ def strength_errors(mechanism, population, users, *, rng):
     users : sequence of numbers
         How many users report, one answer each.
     rng : numpy.random.Generator
+    runs : int
+        Draws; the same for all numbers of users, so that they can be compared.
 
     Returns
     -------
     array, one entry for each number of users
         Tables are drawn with normal noise of the exact covariance, shrunk by Stein's rule and repaired, each on its
-        own. One draw for all numbers, so that they can be compared.
+        own.
     """
-    inputs.require(rng=rng)
+    inputs.require(rng=rng, runs=runs)
     squares = []
     for pair in itertools.combinations(range(population.d), 2):
         truth = population.select(*pair).joint
         covariance = table_covariance(mechanism, truth, *pair, n=1)
         sizes, turned = np.linalg.eigh(covariance)
-        noise = (turned * np.sqrt(np.maximum(sizes, 0)) @ rng.normal(size=truth.size)).reshape(truth.shape)
-        for n in users:
-            raw = truth + noise / np.sqrt(n)
-            shrunk = consistency.shrink_dependence(raw, interaction_noise(covariance, truth.shape) / n).table
+        root = turned * np.sqrt(np.maximum(sizes, 0)) @ turned.T  # the same whatever signs the solver gives
+        spread = interaction_noise(covariance, truth.shape)
+        for noise, n in itertools.product(rng.normal(size=(runs, truth.size)) @ root, users):
+            raw = truth + noise.reshape(truth.shape) / np.sqrt(n)
+            shrunk = consistency.shrink_dependence(raw, spread / n).table
             ends = [project_simplex(raw.sum(axis=axis)) for axis in (1, 0)]
             table = consistency.project_marginals(shrunk, ends, tolerance=1e-6).table
             squares.append((cramers_v(table) - cramers_v(truth)) ** 2)
