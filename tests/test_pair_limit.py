@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib.limit.pairs import balanced, candidates, every_set, least_pair_error, pair_error, relaxed, spaces
+from ldp_lib.limit.pairs import balanced, candidates, every_set, least_pair_error, pair_error, relaxed, spaces, spread
 from ldp_lib.product import RRIndependent
 from ldp_lib.sampled import AskSome
 from ldp_lib.sampled.pairs import ask_pairs
@@ -87,6 +87,18 @@ def test_the_general_bound_is_below_the_exact_one_and_near_at_small_budgets():
     assert adult.gap < 1.01
     assert adult.certificate is None
     assert math.isclose(sum(adult.weights), 1, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_the_weights_and_sizes_of_ask_pairs_are_nearly_the_best(epsilon):
+    """Against any weights, and sizes of sets that may differ from pair to pair: within five per cent."""
+    k, t = (6, 5, 2, 2), math.expm1(epsilon)
+    names, informs = candidates(k, t)
+    boxes = [number for number, (kind, *_) in enumerate(names) if kind == "boxes"]
+    best = spread(informs[:, boxes], np.sqrt([float(square) for _, square in spaces(k)]))[1]
+    chosen = ask_pairs(k, epsilon)
+    assert 1 - 1e-3 < pair_error(k, epsilon, chosen.sizes, 2, chosen.weights) / best < 1.05
+    assert pair_error(k, epsilon, (1,) * 4, 2, np.full(6, 1 / 6)) / best > 1.05
 
 
 def test_parts_of_a_set_add_up():
