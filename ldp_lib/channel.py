@@ -23,6 +23,8 @@ def check_channel(channel):
         If it is not a matrix, an entry is negative or not a number, or a row does not sum to 1.
     """
     matrix = inputs.unmasked(channel, "channel")
+    if matrix.dtype.kind in "mM":
+        raise TypeError(f"channel must hold numbers; got type {matrix.dtype}")
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"channel must be a matrix, one row an input; got shape {matrix.shape}")
     if not all(isinstance(entry, (int, float, Fraction, np.number)) for entry in matrix.flat):

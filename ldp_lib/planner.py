@@ -107,8 +107,9 @@ def errors(*, k, epsilon, n, wants="frequencies"):
     require(epsilon=epsilon)
     epsilon, sizes = float(epsilon), check_domain(k)
     k = sizes[0] if isinstance(k, Integral) else sizes
-    if isinstance(n, (bool, np.bool_)) or not isinstance(n, Integral) or n < 1:
-        raise ValueError(f"n must be an integer of at least 1; got {n!r}")
+    if isinstance(n, (bool, np.bool_)) or not isinstance(n, Integral) or not 1 <= n <= MOST_USERS:
+        raise ValueError(f"n must be an integer from 1 to 10**15; got {n!r}")
+    n = int(n)
     if wants not in WANTS:
         raise ValueError(f"wants must be one of {WANTS}; got {wants!r}")
     if wants == "tables":

@@ -14,6 +14,7 @@ from unittest import mock
 import numpy as np
 
 from ldp_lib import hashing, sampling
+from ldp_lib.jrr import pairs
 
 
 class Walk(np.random.Generator):
@@ -90,6 +91,11 @@ def _reports(x, k, keep, rng):
     return np.array([rng.fork(chances[u]) for u in x], dtype=np.uint8)
 
 
+def _places(n, size, rng):
+    sets = list(itertools.combinations(range(n), size))
+    return np.isin(np.arange(n), sets[rng.fork([Fraction(1, len(sets))] * len(sets))])
+
+
 def _seeds(n, rng):
     return np.arange(1, 4 * n + 1, dtype=np.uint32).reshape(n, 4)  # public, and whatever the data are
 
@@ -118,6 +124,7 @@ def law(perturb, x, *, bits=True, most=64):
         for name, part in parts.items():
             stack.enter_context(mock.patch.object(sampling, name, part))
         stack.enter_context(mock.patch.object(hashing, "draw_seeds", _seeds))
+        stack.enter_context(mock.patch.object(pairs, "random_places", _places))  # tests/test_jrr.py has its law
         while True:
             walk = Walk(path, most)
             y = perturb(x, rng=walk)

@@ -110,15 +110,12 @@ class LeakedPivot(SecondPhase):
 class UnshuffledPair(KJRR):
     """Neighbours are partners: the pairing is no secret."""
 
-    def _shuffled_truths(self, n, rng):
-        class Still:
-            def __getattr__(self, name):
-                return getattr(rng, name)
-
-            def shuffle(self, x):
-                pass
-
-        return super()._shuffled_truths(n, Still())
+    def _dealt_truths(self, n, rng):
+        chances, true = self._chances, np.empty(n, bool)
+        true[::2] = sampling.bernoulli(chances[0], n - n // 2, rng)
+        after = [sampling.bernoulli(chance, n // 2, rng) for chance in chances[1:]]
+        true[1::2] = np.where(true[: n // 2 * 2 : 2], *after)
+        return true
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -50,6 +50,7 @@ def optimal_parameters(*, epsilon, n, colluders, n1=None):
     ratio is a little too small, is `printed.optimum`.
     """
     check_design(epsilon, n, colluders)
+    epsilon = float(epsilon)
     a = weight(n, n1)
     p0, c = 1 / (1 + math.exp(-epsilon)), colluders / (n - colluders)
     return best_of_three(p0, c, a) if c < math.tanh(epsilon / 2) else (p0, 0.0)
