@@ -90,7 +90,7 @@ def audit(
     sides, depth = [np.asarray(x), np.asarray(x2)], int(isinstance(mechanism.k, tuple))
     if sides[0].shape != sides[1].shape or sides[0].ndim not in (depth, depth + 1):
         raise ValueError(f"x and x2 must be two values or records, or two surveys; got {x!r} and {x2!r}")
-    if np.array_equal(*sides):
+    if np.array_equal(sides[0], sides[1]):
         raise ValueError(f"x2 must differ from x; got {x!r} twice")
     if sides[0].ndim == depth + 1 and (sides[0] != sides[1]).reshape(len(sides[0]), -1).any(axis=1).sum() > 1:
         raise ValueError("x2 must differ from x in one user's data only")
@@ -104,17 +104,20 @@ def audit(
         [np.bincount(part[cut], minlength=reports) for part in (codes[:runs], codes[runs:])]
         for cut in (slice(half), slice(half, None))
     )
-    best = (-math.inf, (0, 0))
+    most, hits = -math.inf, (0, 0)
     for one, other in ((0, 1), (1, 0)):
         order = np.argsort(-(chosen[one] + 0.5) / (chosen[other] + 0.5), kind="stable")
         counts = [np.cumsum(chosen[side][order]) for side in (one, other)]
-        bounds = log_ratio_bound(*counts, half, confidence)
+        bounds = log_ratio_bound(counts[0], counts[1], half, confidence)
         size = int(np.argmax(bounds)) + 1
-        if bounds[size - 1] > best[0]:
-            best = bounds[size - 1], tuple(int(tested[side][order[:size]].sum()) for side in (one, other))
+        if bounds[size - 1] > most:
+            most, hits = (
+                bounds[size - 1],
+                (int(tested[one][order[:size]].sum()), int(tested[other][order[:size]].sum())),
+            )
     promise = float(mechanism.epsilon if epsilon is None else epsilon)
-    bound = max(0.0, float(log_ratio_bound(*best[1], runs - half, confidence)))
-    return Audit(epsilon=promise, bound=bound, hits=best[1], runs=runs - half, confidence=confidence)
+    bound = max(0.0, float(log_ratio_bound(*hits, runs - half, confidence)))
+    return Audit(epsilon=promise, bound=bound, hits=hits, runs=runs - half, confidence=confidence)
 
 
 def log_ratio_bound(hits, hits2, runs, confidence):
