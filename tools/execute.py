@@ -7,7 +7,8 @@ from pathlib import Path
 
 import nbformat
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from nbclient.exceptions import CellExecutionError, DeadKernelError
+from nbformat.reader import NotJSONError
 
 
 def execute(source, target):
@@ -36,7 +37,17 @@ def execute(source, target):
     client.execute(env={**os.environ, "LDP_LIB_PROGRESS": str(console)}, pass_fds=(console,))
     os.close(console)
     notebook.metadata["language_info"] = {"name": "python"}
-    nbformat.write(notebook, target)
+    replace(target, nbformat.writes(notebook) + "\n")
+
+
+def replace(target, text):
+    """Write a file at one stroke: whoever reads it finds what was there before, or all that is new."""
+    partial = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        partial.write_text(text, encoding="utf-8")
+        partial.replace(target)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":
@@ -46,3 +57,9 @@ if __name__ == "__main__":
     except CellExecutionError as error:
         plain = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
         sys.exit(f"{source} failed in this cell:\n{plain}")
+    except DeadKernelError:
+        sys.exit(f"{source}: its kernel died, for want of memory or by a signal. {target} is as it was; run it again.")
+    except NotJSONError as error:
+        sys.exit(f"{source} is no notebook, or a damaged one: {str(error)[:200]}")
+    except OSError as error:
+        sys.exit(f"{source} could not be executed, and {target} is as it was: {error}")

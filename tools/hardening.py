@@ -26,7 +26,7 @@ def record(**counts):
     print(counts)
 
 
-def proofs(count=40):
+def proofs(count=30):
     """Prove the budget of every class at random parameters, and go through the branches of all listed mechanisms."""
     import test_realised as realised
 
@@ -53,7 +53,7 @@ def proofs(count=40):
     record(parameters_proved=proved, channels_enumerated=len(listed), classes=len(MECHANISMS))
 
 
-def audits(runs=100_000):
+def audits(runs=40_000):
     """Audit every listed mechanism, the planted faults and the other libraries."""
     import audit as peers
     import test_auditing as own
