@@ -3,6 +3,7 @@
 The ones that start kernels or builds run by `make faults` only, which sets FAULTS.
 """
 
+import gc
 import os
 import resource
 import shutil
@@ -217,6 +218,7 @@ class Lying(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+@pytest.mark.filterwarnings("ignore")  # a connection that breaks leaves its socket to the collector
 @pytest.mark.parametrize("way", ["altered", "truncated", "redirected", "absent", "no server"])
 def test_a_bad_download_never_yields_data(way, tmp_path, monkeypatch):
     pooch = pytest.importorskip("pooch")
@@ -237,6 +239,7 @@ def test_a_bad_download_never_yields_data(way, tmp_path, monkeypatch):
         if way != "no server":
             server.shutdown()
             server.server_close()
+        gc.collect()
 
 
 def test_arrays_handed_in_are_never_changed_by_a_failed_call():
