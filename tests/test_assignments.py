@@ -132,7 +132,11 @@ class Yes:
         return float("nan")
 
 
-@pytest.mark.parametrize("given", [Yes(), float("nan"), True, [1, 2, 3], 1 + 1e-6, np.array([[1.0, 3.0]])], ids=str)
+@pytest.mark.parametrize(
+    "given",
+    [Yes(), float("nan"), True, [1, 2, 3], 1 + 1e-6, np.array([[1.0, 3.0]])],
+    ids=lambda value: type(value).__name__,
+)
 def test_numbers_that_do_not_agree_are_refused(given):
     with pytest.raises(AssertionError):
         grading.agree(given, [1, 2] if np.ndim(given) or isinstance(given, list) else 1, "look")
