@@ -158,3 +158,10 @@ def test_bad_input_is_refused(arguments, message):
 def test_a_delta_out_of_range_is_refused(delta):
     with pytest.raises(ValueError, match="delta must be from 1e-30 to"):
         jrr.signed_parameters(epsilon=1.0, delta=delta, n=10)
+
+
+@pytest.mark.parametrize(("epsilon", "best"), [(0.5, 0.55), (1.0, 0.69)])
+def test_the_best_case_of_tied_truths(epsilon, best):
+    p = goal.largest_p(lambda p, rho: jrr.transcript_delta(epsilon, p, rho, 10_000), epsilon, 1e-8, 0.999)
+    variance = jrr.variance(0, 10_000, p, -0.999 * (1 - p) / p) / 10_000
+    assert round(variance / goal.plain_variance(epsilon, 1e-8), 2) == best
