@@ -1,5 +1,6 @@
 """The JRR paper's problem (22) and what it says of it, and steps of our proof of the best parameters."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -8,6 +9,7 @@ import sympy as sp
 from ldp_lib import jrr
 from ldp_lib.book.claims import claim
 from ldp_lib.jrr import printed
+from ldp_lib.jrr.enumeration import truth_law
 
 p, rho, a, c, p0 = sp.symbols("p rho a c p_0", positive=True)
 q, noise = 1 - p, p * (1 - p) / (2 * p - 1) ** 2
@@ -37,11 +39,25 @@ def test_the_constraint_is_two_lines_in_rho():
     )
 
 
+def enumerated(n1, n, t, r):
+    """Return the variance of the estimated number of ones by going through all pairings and truths."""
+    law = truth_law(n, t, r)
+    found = {truths: sum(true == (i < n1) for i, true in enumerate(truths)) / (2 * t - 1) for truths in law}
+    mean = sum(chance * found[truths] for truths, chance in law.items())
+    return sum(chance * (found[truths] - mean) ** 2 for truths, chance in law.items())
+
+
 def test_far_from_one_half_less_rho_and_more_p_are_better():
     variance = noise * (1 + a * rho)
     rises = sp.cancel(sp.diff(variance, rho) - a * noise) == 0
     falls = sp.cancel(sp.diff(variance, p) + (1 + a * rho) / (2 * p - 1) ** 3) == 0
-    claim("jrr/sec-4.4.2-s3").holds(rises, falls)
+    grid, steps = [Fraction(11, 20), Fraction(3, 5), Fraction(7, 10)], [Fraction(i, 3) for i in (-1, 0, 1)]
+    ordered = []
+    for n, n1 in ((4, 0), (4, 4), (6, 0), (6, 1), (6, 5)):  # (2 n1 - n)^2 > n
+        table = [[enumerated(n1, n, t, r) for r in steps] for t in grid]
+        ordered += [left < right for row in table for left, right in itertools.pairwise(row)]
+        ordered += [high > low for column in zip(*table, strict=True) for high, low in itertools.pairwise(column)]
+    claim("jrr/sec-4.4.2-s3").holds(rises, falls, len(ordered) == 60 and all(ordered))
     best = []
     for n1 in (0, 2, 18, 20):  # (2 n1 - n)^2 > n
         for t in (0.55, 0.6, 0.7, 0.74):
