@@ -7,6 +7,7 @@ the UCI Machine Learning Repository by pooch (``pip install ldp-lib[data]``). Ei
 
 import csv
 import hashlib
+import io
 import json
 import os
 from importlib.resources import files
@@ -103,8 +104,7 @@ def load_corr_rr_tables():
     Columns: table, n (users), method ("RS+RFD" or "Corr-RR"), epsilon, n1 (users in the first phase), mse (the printed
     mean of 100 runs). Tables 4 to 6 are for its data SynA, 7 to 9 for SynB. Chapter `audit_corr_rr_evaluation`.
     """
-    with (DATA / "corr_rr_tables.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file)
+    return _read_printed("corr_rr_tables.csv", 360)
 
 
 def load_corr_rr_correlations():
@@ -112,8 +112,7 @@ def load_corr_rr_correlations():
 
     Columns: data ("SynA" or "SynB"), rho, first and second (numbers of the two attributes), correlation.
     """
-    with (DATA / "corr_rr_correlations.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file)
+    return _read_printed("corr_rr_correlations.csv", 36)
 
 
 def load_corr_rr_figures():
@@ -124,21 +123,18 @@ def load_corr_rr_figures():
     (as for `corr_rr.tree_law`); stated_rho (what the paper says); and the errors of SPL, RS+FD, RS+RFD and Corr-RR.
     Chapter `audit_corr_rr_evaluation`.
     """
-    with (DATA / "corr_rr_figures.csv").open(encoding="utf-8") as file:
-        frame = pd.read_csv(file, dtype={"parents": str})
+    frame = _read_printed("corr_rr_figures.csv", 165, dtype={"parents": str})
     return frame.assign(parents=[tuple(map(int, text.split())) for text in frame.parents.fillna("")])
 
 
 def load_corr_rr_curves():
     """Return the points of the curves in Figure 2 of that paper: f_s (the curve), f_j and p_y."""
-    with (DATA / "corr_rr_figure2.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file).rename(columns={"curve_f_s": "f_s"})
+    return _read_printed("corr_rr_figure2.csv", 362).rename(columns={"curve_f_s": "f_s"})
 
 
 def load_corr_rr_bars():
     """Return the bars of Figure 12 of that paper: data_set, attribute, value, count_implied of rows_implied."""
-    with (DATA / "corr_rr_figure12.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file)
+    return _read_printed("corr_rr_figure12.csv", 20)
 
 
 def load_jrr_figures():
@@ -148,8 +144,7 @@ def load_jrr_figures():
     epsilon, x, quantity ("mse", "are", "fraction_below", "are_percentile", "mse_closed_form_stored") and value. Chapter
     `audit_jrr_evaluation`.
     """
-    with (DATA / "jrr_figures.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file)
+    return _read_printed("jrr_figures.csv", 1308)
 
 
 def load_jrr_estimates():
@@ -158,8 +153,7 @@ def load_jrr_estimates():
     Columns: figure ("1" for 1 and 2, "6i" for the insets of 6), n, n1, epsilon, mechanism, p, rho, runs, mean and
     variance.
     """
-    with (DATA / "jrr_estimates.csv").open(encoding="utf-8") as file:
-        return pd.read_csv(file, dtype={"figure": str})
+    return _read_printed("jrr_estimates.csv", 614, dtype={"figure": str})
 
 
 def fetch_adult():
@@ -188,6 +182,15 @@ def fetch_clave():
 def content_sha256(rows):
     """Return the sha256 of a parsed table: its fields joined by ",", one newline after each row."""
     return hashlib.sha256("".join(",".join(row) + "\n" for row in rows).encode()).hexdigest()
+
+
+def _read_printed(name, rows, **options):
+    """Read a table of published numbers, and refuse one that was cut short or has other rows than were shipped."""
+    text = (DATA / name).read_text(encoding="utf-8")
+    frame = pd.read_csv(io.StringIO(text), **options)
+    if len(frame) != rows or not text.endswith("\n"):
+        raise ValueError(f"{name} must have {rows} whole rows; it is damaged: got {len(frame)}")
+    return frame
 
 
 def _read_table(file):

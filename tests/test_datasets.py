@@ -377,3 +377,26 @@ def test_the_jrr_figures_are_what_was_read(tmp_path):
     build.build_jrr_figures(RAW_FOLDER / "published", tmp_path)
     for name in ("jrr_figures.csv", "jrr_estimates.csv"):
         assert (tmp_path / name).read_bytes() == (datasets.DATA / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "load"),
+    [
+        ("corr_rr_tables", datasets.load_corr_rr_tables),
+        ("corr_rr_correlations", datasets.load_corr_rr_correlations),
+        ("corr_rr_figures", datasets.load_corr_rr_figures),
+        ("corr_rr_figure2", datasets.load_corr_rr_curves),
+        ("corr_rr_figure12", datasets.load_corr_rr_bars),
+        ("jrr_figures", datasets.load_jrr_figures),
+        ("jrr_estimates", datasets.load_jrr_estimates),
+    ],
+)
+def test_a_table_of_printed_numbers_that_was_cut_short_is_refused(name, load, tmp_path, monkeypatch):
+    text = (datasets.DATA / f"{name}.csv").read_text(encoding="utf-8")
+    monkeypatch.setattr(datasets, "DATA", tmp_path)
+    for cut in (text[:-1], text[:-2], text[: text.rindex("\n", 0, -1) + 1]):
+        (tmp_path / f"{name}.csv").write_text(cut, encoding="utf-8")
+        with pytest.raises(ValueError, match=f"{name}.csv must have"):
+            load()
+    (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
+    assert len(load())
