@@ -1,7 +1,6 @@
 """Randomized response on clusters of attributes: one channel for each cluster, with coins of its own.
 
-`Clustered` is what the mechanisms of `product` and `RRClusters` share. A symmetric channel is never written out, so a
-cluster may have any number of cells.
+What `product` and `RRClusters` share. A symmetric channel is never written out, so a cluster may have any size.
 """
 
 import math
