@@ -71,9 +71,9 @@ def exercises(notebook):
 
 
 def takes_fifteen_minutes(notebook, most=MOST_MINUTES):
-    """At most 15 minutes, rounded, and the first cell says how many: at most half a minute less, or one more."""
+    """At most 15 minutes, and the first cell says how many: at most half a minute less, or one more."""
     found, said = minutes(notebook), re.search(r"\*\*Minutes:\*\* (\d+)", notebook.cells[0].source)
-    wrong = [f"{found:.1f} minutes"] if round(found) > most else []
+    wrong = [f"{found:.1f} minutes"] if found > most else []
     if not said or not -0.5 <= int(said[1]) - found <= 1:
         wrong.append(f"the first cell says {said and said[1]} minutes; it takes {found:.1f}")
     return wrong
