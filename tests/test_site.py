@@ -1,6 +1,7 @@
 """The built site in a real browser: what a reader gets on every page. `make test` builds it first."""
 
 import shutil
+from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -93,6 +94,16 @@ def test_chapters_have_formulas_pictures_their_notebook_and_those_to_learn_from_
     for part in ("mjx-container", "article img", *to_learn):
         assert page.locator(part).count() > 0, part
     assert [link for link in checks.links(page) if link.endswith(f"/{notebook}")]
+
+
+@pytest.mark.parametrize("visitor", CHAPTERS, indirect=True)
+def test_figures_theorems_and_exercises_are_numbered_by_chapter(visitor):
+    number = str(CHAPTERS.index(urlsplit(visitor.page.url).path.strip("/").removesuffix(".html")) + 1)
+    assert visitor.page.locator("h1 .section-number").inner_text().strip() == f"{number}."
+    captions = [text.split() for text in visitor.page.locator("article .caption-number").all_inner_texts()]
+    counted = [f"{kind} {number}.{i}" for kind, n in Counter(c[0] for c in captions).items() for i in range(1, n + 1)]
+    assert sorted(" ".join(c[:2]) for c in captions) == sorted(counted) != []
+    assert "Fig." not in {c[0] for c in captions}
 
 
 # Last for each page: what went wrong while it loaded and while the checks above used it.
