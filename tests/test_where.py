@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import runpy
 import sys
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 from xml.etree import ElementTree
@@ -92,6 +94,55 @@ def test_a_download_begins_with_how_to_install(tmp_path):
     assert f"git+{HOME}" in "".join(first["source"])
     assert second == {"cell_type": "markdown"}
     assert {path.name for path in tmp_path.glob("*.*")} == {"404.html", "sitemap.xml"}
+
+
+def test_the_first_cell_of_a_download_runs_and_does_nothing():
+    cell = where.install_cell(HOME)
+    names = {}
+    exec("".join(cell["source"]), names)
+    assert names.keys() == {"__builtins__"}
+    assert where.install_line(HOME) == f"%pip install 'ldp-lib[book] @ git+{HOME}'"
+
+
+def test_a_page_has_a_picture_for_links_where_the_site_knows_its_address():
+    assert where.preview("", "book/intro", "Title", "Text.") == []
+    tags = "\n".join(where.preview("https://a.example/b/", "book/intro", "A <em>B</em>", 'Say "x".'))
+    assert '"og:url" content="https://a.example/b/book/intro.html"' in tags
+    assert '"og:title" content="A B"' in tags
+    assert '"og:description" content="Say &quot;x&quot;."' in tags
+    (picture,) = re.findall(r'"og:image" content="https://a.example/b/_static/(\S+)"', tags)
+    assert (ROOT / "book" / "_static" / picture).exists()
+
+
+@pytest.mark.parametrize("repository", ["", HOME])
+def test_how_to_run_elsewhere_is_told_where_it_can_be(repository):
+    told = []
+    page = SimpleNamespace(
+        config=SimpleNamespace(book_repository=repository), parse_text_to_nodes=lambda text: told.append(text) or told
+    )
+    assert bool(where.RunElsewhere.run(page)) == bool(repository)
+    assert all(f"git+{HOME}" in text for text in told)
+
+
+def addresses(config, monkeypatch, variable=""):
+    """Return the project's addresses that setup.py hands to setuptools."""
+    given = {}
+    monkeypatch.setattr("setuptools.setup", lambda **options: given.update(options))
+    monkeypatch.setattr(Path, "read_text", lambda *args, **kwargs: config)
+    monkeypatch.setenv("BOOK_REPOSITORY", variable)
+    runpy.run_path(ROOT / "setup.py", run_name="__main__")
+    return given["project_urls"]
+
+
+def test_the_package_s_addresses_follow_from_the_same_setting(monkeypatch):
+    config = (ROOT / "_config.yml").read_text(encoding="utf-8")
+    line = '    book_repository: ""\n'
+    assert line in config
+    assert addresses(config, monkeypatch) == {}
+    names = {"Repository": HOME, "Issues": f"{HOME}/issues", "Changes": f"{HOME}/blob/main/CHANGES.md"}
+    assert addresses(config.replace(line, f'    book_repository: "{HOME}/"\n'), monkeypatch) == names
+    assert addresses(config, monkeypatch, HOME) == names
+    assert "urls" in tomllib.loads((ROOT / "pyproject.toml").read_bytes().decode())["project"]["dynamic"]
 
 
 def test_binder_installs_the_lock_and_shows_chapters_as_make_lab_does():

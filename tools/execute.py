@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -14,7 +15,8 @@ from nbformat.reader import NotJSONError
 def execute(source, target):
     """Run `source` from its own folder in a new kernel; write to `target` what ran, and nothing of this machine.
 
-    Progress bars of `ldp_lib.book.sweeps` go to this process's standard error and not into the notebook.
+    Progress bars of `ldp_lib.book.sweeps` go to this process's standard error and not into the notebook. How long it
+    took goes into a file beside the target, which a stored notebook does not get.
     """
     notebook = nbformat.read(source, as_version=4)
     for cell in notebook.cells:
@@ -33,10 +35,12 @@ def execute(source, target):
         coalesce_streams=True,
         extra_arguments=["--log-level=ERROR"],
     )
-    console = os.dup(2)
+    console, start = os.dup(2), time.perf_counter()
     client.execute(env={**os.environ, "LDP_LIB_PROGRESS": str(console)}, pass_fds=(console,))
     os.close(console)
     notebook.metadata["language_info"] = {"name": "python"}
+    if target != source:
+        replace(target.with_suffix(".seconds"), f"{time.perf_counter() - start:.2f}\n")
     replace(target, nbformat.writes(notebook) + "\n")
 
 

@@ -1,7 +1,8 @@
 """A pytest plugin, `-p tools.keep_executed`: what nbval ran and found equal is what the site is built from.
 
 `make test` executes each notebook once. A notebook all of whose cells passed is written with the outputs of this run
-(figures too, which nbval does not compare) to where `make book` looks for executed notebooks.
+(figures too, which nbval does not compare) to where `make book` looks for executed notebooks; beside it, the time it
+took.
 """
 
 from pathlib import Path
@@ -21,8 +22,10 @@ def ran(output, count):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
-    """Keep a cell's outputs; after the last cell, write the notebook if none failed."""
+    """Keep a cell's outputs and time; after the last cell, write the notebook if none failed."""
     report = yield
+    if hasattr(item, "cell_num"):  # the kernel starts while the first cell is set up
+        item.parent.__dict__["seconds"] = item.parent.__dict__.get("seconds", 0) + call.duration
     if call.when == "call" and hasattr(item, "cell_num"):
         kept = item.parent.__dict__.setdefault("kept", [])
         if report.passed:
@@ -31,5 +34,7 @@ def pytest_runtest_makereport(item, call):
         cells = [cell for cell in item.parent.nb.cells if cell.cell_type == "code"]
         if kept == list(range(len(cells))):
             EXECUTED.mkdir(parents=True, exist_ok=True)
-            nbformat.write(item.parent.nb, EXECUTED / item.path.name)
+            path = EXECUTED / item.path.name
+            path.with_suffix(".seconds").write_text(f"{item.parent.seconds:.2f}\n", encoding="utf-8")
+            nbformat.write(item.parent.nb, path)
     return report

@@ -1,8 +1,8 @@
 """What depends on where the book lives: one setting, ``book_repository``, or the variable BOOK_REPOSITORY.
 
 With it pages get links to their source, to an issue and to an edit, chapters get buttons that run them elsewhere and a
-download that installs the library, and the site gets a sitemap. Without it nothing of this is shown. In any case each
-page gets a description, and there is a page for addresses that lead nowhere.
+download that installs the library, and the site gets a sitemap and a picture for those who link to it. Without it none
+of this is shown. In any case each page gets a description, and there is a page for addresses that lead nowhere.
 """
 
 import html
@@ -12,8 +12,11 @@ import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from sphinx.util.docutils import SphinxDirective
+
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 300
+PICTURE = "printed_variance.png"
 
 
 def site_of(repository):
@@ -75,7 +78,24 @@ def describe(app, pagename, templatename, context, doctree):
         text = description(Path(app.env.doc2path(pagename)))
         if text:
             tag = f'<meta name="description" content="{html.escape(text)}">'
-            context["metatags"] = context.get("metatags", "") + "\n" + tag
+            tags = [tag, *preview(app.config.html_baseurl, pagename, context["title"], text)]
+            context["metatags"] = "\n".join([context.get("metatags", ""), *tags])
+
+
+def preview(base, pagename, title, text):
+    """Return what a link to a page shows elsewhere; addresses must be whole, so there is none without the site's."""
+    if not base:
+        return []
+    shown = {
+        "og:type": "article",
+        "og:title": re.sub("<[^>]*>", "", title),
+        "og:description": html.escape(text),
+        "og:url": f"{base}{pagename}.html",
+        "og:image": f"{base}_static/{PICTURE}",
+        "og:image:alt": "Standard error against the true share: the exact curve rises, the printed line is flat.",
+    }
+    tags = [f'<meta property="{name}" content="{value}">' for name, value in shown.items()]
+    return [*tags, '<meta name="twitter:card" content="summary_large_image">']
 
 
 def lost(base):
@@ -104,6 +124,20 @@ def lost(base):
 """
 
 
+class RunElsewhere(SphinxDirective):
+    """How to run a chapter without installing anything here; nothing, where the site does not know its repository."""
+
+    def run(self):
+        """Return a paragraph."""
+        repository = self.config.book_repository
+        if not repository:
+            return []
+        return self.parse_text_to_nodes(
+            "Or install nothing: the rocket at the top of a chapter opens it on Binder, where all is ready, or on "
+            f"Colab, where you first run `{install_line(repository)}` in a cell and restart the kernel."
+        )
+
+
 def sitemap(base, pages):
     """Return the sitemap of the pages, in their order."""
     lines = [f"  <url><loc>{html.escape(base + page)}.html</loc></url>" for page in pages]
@@ -112,10 +146,15 @@ def sitemap(base, pages):
 
 
 def install_line(repository):
-    """Return the first cell of a downloaded chapter, as it stands in the file."""
+    """Return the line that installs the library in a notebook."""
+    return f"%pip install 'ldp-lib[book] @ git+{repository}'"
+
+
+def install_cell(repository):
+    """Return the first cell of a downloaded chapter, as it stands in the file: a comment, so that it runs anywhere."""
     source = (
         "# Where the library is not installed: take away the mark before %pip, run this cell, restart the kernel.\n"
-        f"# %pip install 'ldp-lib[book] @ git+{repository}'"
+        f"# {install_line(repository)}"
     )
     return {
         "cell_type": "code",
@@ -138,13 +177,14 @@ def finish(app, error):
     if app.config.book_repository:
         for path in (out / "_sources" / "notebooks").glob("*.ipynb"):
             notebook = json.loads(path.read_text(encoding="utf-8"))
-            notebook["cells"].insert(0, install_line(app.config.book_repository))
+            notebook["cells"].insert(0, install_cell(app.config.book_repository))
             path.write_text(json.dumps(notebook, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def setup(app):
     """Register the setting and the steps."""
     app.add_config_value("book_repository", "", "env")
+    app.add_directive("run-elsewhere", RunElsewhere)
     app.connect("config-inited", settle, priority=100)
     app.connect("html-page-context", describe)
     app.connect("build-finished", finish)
