@@ -114,10 +114,12 @@ proofs audit fuzz faults: .venv/ready
 	@$(BIN)/python tools/hardening.py $@
 
 SAMPLE ?= 300
+SEED ?= 1
 mutants: .venv/ready
 	@$(BIN)/python -m pip install --quiet --no-deps --upgrade --target _build/mutants/packages -r tools/mutants.lock
 	@$(BIN)/python tools/mutants.py cover
-	@$(BIN)/python tools/mutants.py run --jobs $(JOBS) $(if $(SAMPLE),--sample $(SAMPLE))
+	@$(BIN)/python tools/mutants.py run --jobs $(JOBS) --seed $(SEED) $(if $(SAMPLE),--sample $(SAMPLE))
+	@$(BIN)/python tools/mutants.py page
 	@$(BIN)/python tools/hardening.py $@
 
 clean:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import ldp_lib
-from ldp_lib import GRR, OLH, OUE, RRIndependent, SubsetSelection, inputs
+from ldp_lib import GRR, JRR, KJRR, OLH, OUE, JointHashing, JointUnary, RRIndependent, SubsetSelection, inputs
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tools"))
 import fuzz
@@ -58,6 +58,20 @@ def test_a_small_negative_number_is_not_taken_for_a_value_of_a_large_domain():
     with pytest.raises(ValueError, match="got -1"):
         inputs.check_values(np.array([-1], np.int16), 40_000)
     assert inputs.check_values(np.array([127], np.int8), 300).tolist() == [127]
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 300])
+def test_the_least_budget_is_served_though_p_is_rounded(k):
+    for cls in (JRR, KJRR, JointHashing, JointUnary):
+        if cls.serves(k):
+            mechanism = cls(k=k, epsilon=1e-9)
+            assert 0 < mechanism.realised_epsilon() <= mechanism.epsilon == 1e-9
+            with pytest.raises(ValueError, match="epsilon must"):
+                cls(k=k, epsilon=9e-10)
+    p = np.nextafter(GRR(k=3, epsilon=1e-9).probabilities[0], 0)
+    assert KJRR(k=3, p=p).epsilon == 1e-9
+    with pytest.raises(ValueError, match="p must"):
+        KJRR(k=3, p=1 / 3 + 2e-10)
 
 
 def test_masked_reports_are_refused():

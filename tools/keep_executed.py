@@ -11,6 +11,8 @@ import nbformat
 import pytest
 from nbformat.v4 import output_from_msg
 
+from tools.execute import replace
+
 EXECUTED = Path(__file__).resolve().parents[1] / "_build" / "source" / "notebooks"
 
 
@@ -36,5 +38,5 @@ def pytest_runtest_makereport(item, call):
             EXECUTED.mkdir(parents=True, exist_ok=True)
             path = EXECUTED / item.path.name
             path.with_suffix(".seconds").write_text(f"{item.parent.seconds:.2f}\n", encoding="utf-8")
-            nbformat.write(item.parent.nb, path)
+            replace(path, nbformat.writes(item.parent.nb) + "\n")
     return report

@@ -3,10 +3,12 @@
     python tools/mutants.py cover                  note which tests run which lines
     python tools/mutants.py run --sample 500       try mutants, drawn with --seed; without --sample all
     python tools/mutants.py survivors              show those that no test noticed
+    python tools/mutants.py page                   write what was found to book/mutants.json and book/mutants.md
 
 Operators and source trees are those of Cosmic Ray. A mutant is tried in a fork of this process, which has imported
 everything but the library, by the tests that run the changed line, quickest first. What is known is kept in
-_build/mutants, so an interrupted run goes on where it stopped; a changed file is tried anew.
+_build/mutants, so an interrupted run goes on where it stopped; a changed file is tried anew. A sample takes the same
+share of every file's mutants. Why a survivor is none to mend is written by hand into book/mutants.json, and kept.
 """
 
 import argparse
@@ -15,8 +17,10 @@ import difflib
 import hashlib
 import importlib.machinery
 import json
+import math
 import os
 import random
+import resource
 import signal
 import sys
 import time
@@ -26,35 +30,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "_build" / "mutants"
 PACKAGES = STORE / "packages"
+FOUND, PAGE = ROOT / "book" / "mutants.json", ROOT / "book" / "mutants.md"
 SKIPPED = ("book/", "printed.py", "__init__.py", "catalogue.py", "datasets.py", "fixtures")
-TESTS = [  # of the library; what checks the site, the notebooks and the project says nothing about a line
-    *("allocation", "auditing", "budget_split", "channel", "check", "clustering", "compare", "consistency", "corr_rr"),
-    *("ends_of_ranges", "exact", "hashing", "inputs", "joint", "jrr", "jrr_extensions", "jrr_profile", "jrr_protocols"),
-    *("limit", "many_attributes", "mechanism", "pairs", "planner", "plurality", "population", "postprocess", "product"),
-    *(
-        "protocol",
-        "queries",
-        "raking",
-        "realised",
-        "sampled",
-        "sampling",
-        "shrinkage",
-        "subset",
-        "survey",
-        "fuzz",
-        "aggregate",
-        "compare_tables",
-        "dependence",
-        "pair_limit",
-        "predicates",
-        "synthetic",
-        "tables",
-    ),
-]
-CORE = [  # formulas, samplers, estimators and validators of what every other file uses
-    *("pure.py", "/inputs.py", "/sampling.py", "/grr.py", "/unary.py", "/hashing.py", "/subset.py", "/channel.py"),
-    *("/postprocess.py", "/population.py", "/auditing.py", "jrr/pairs.py", "jrr/signed.py", "jrr/protocols.py"),
-]
+NOT_OF_THE_LIBRARY = {  # these check the site, the notebooks and the project, and say nothing about a line
+    *("assignments", "choose", "claims", "course", "datasets", "diagrams", "digits", "faults", "figures", "glossary"),
+    *("hardening", "head_to_head", "installs", "intro", "lab", "learn", "mechanism_cards", "mutants", "notebooks"),
+    *("project", "site", "supply", "sweeps", "teaching", "wheel", "where"),
+}
 FAMILIES = {
     "ReplaceBinaryOperator": (
         "Add_Sub Sub_Add Mul_Div Div_Mul FloorDiv_Mul Mod_Mul Pow_Mul RShift_LShift LShift_RShift BitAnd_BitOr "
@@ -128,9 +110,9 @@ class Noted:
 
 
 def paths_of_tests():
-    """The test files that exist."""
-    names = [f"tests/test_{name}.py" for name in TESTS]
-    return [name for name in names if (ROOT / name).exists()]
+    """The test files of the library, those of claims about it last."""
+    paths = sorted((ROOT / "tests").glob("test_*.py")) + sorted((ROOT / "tests" / "claims").glob("test_*.py"))
+    return [str(path.relative_to(ROOT)) for path in paths if path.stem[5:] not in NOT_OF_THE_LIBRARY]
 
 
 def cover(arguments):
@@ -188,7 +170,7 @@ class Finder:
 
 
 def attempt(path, source, tests, timeout):
-    """Run tests on a mutant in a fork; "killed" if one fails, "timeout", or "survived"."""
+    """Run tests on a mutant in a fork, for so many seconds of the processor: "killed", "timeout" or "survived"."""
     pid = os.fork()
     if pid == 0:
         quiet = os.open(os.devnull, os.O_RDWR)
@@ -198,16 +180,19 @@ def attempt(path, source, tests, timeout):
         try:
             import pytest
 
+            resource.setrlimit(resource.RLIMIT_CPU, (timeout, timeout))
+            resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))
             sys.meta_path.insert(0, Finder(path, source))
             options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=no"]
             code = int(pytest.main([*options, *tests]))
         finally:
             os._exit(code)
-    end = time.monotonic() + timeout
+    end = time.monotonic() + 30 * timeout  # of the clock: the machine may be busy
     while time.monotonic() < end:
         done, status = os.waitpid(pid, os.WNOHANG)
         if done:
-            return "survived" if os.waitstatus_to_exitcode(status) == 0 else "killed"
+            code = os.waitstatus_to_exitcode(status)
+            return {0: "survived", -signal.SIGXCPU: "timeout", -signal.SIGKILL: "timeout"}.get(code, "killed")
         time.sleep(0.02)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
@@ -245,7 +230,7 @@ def try_one(known, kinds, path, name, occurrence, line, most):
     except SyntaxError:
         return "invalid", difference
     tests, total = tests_of(known, path, line, most)
-    return attempt(path, changed, tests, 20 + 10 * total) if tests else "untested", difference
+    return attempt(path, changed, tests, round(10 + 2 * total)) if tests else "untested", difference
 
 
 def warm():
@@ -262,6 +247,28 @@ def warm():
     return hypothesis, nbformat, pd, pytest, scipy, sp, yaml
 
 
+def shared_out(everything, seed):
+    """Put mutants in a random order any beginning of which holds the same share of every file."""
+    rng, places = random.Random(seed), []
+    for path in sorted({mutant[0] for mutant in everything}):
+        own = [mutant for mutant in everything if mutant[0] == path]
+        rng.shuffle(own)
+        places += [((i + rng.random()) / len(own), mutant) for i, mutant in enumerate(own)]
+    return [mutant for _, mutant in sorted(places)]
+
+
+def at_least(killed, tried, confidence=0.95):
+    """The share of mutants killed that this sample shows: Clopper and Pearson's one-sided bound."""
+    from scipy.stats import beta
+
+    return float(beta.ppf(1 - confidence, killed, tried - killed + 1)) if killed else 0.0
+
+
+def digest_of(path):
+    """What tells one version of a file from another."""
+    return hashlib.sha256((ROOT / path).read_bytes()).hexdigest()[:12]
+
+
 def run(arguments):
     """Try mutants and keep what became of them."""
     kinds, known = operators(), json.loads((STORE / "lines.json").read_text(encoding="utf-8"))
@@ -269,20 +276,15 @@ def run(arguments):
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     sys.path.insert(0, str(ROOT))
     everything = [(path, *mutant) for path in files() for mutant in mutants(path, kinds)]
-    scope = arguments.only or ([] if arguments.all else CORE)
-    drawn = [m for m in everything if not scope or any(part in m[0] for part in scope)]
-    print(f"{len(everything)} mutants in {len(files())} files, {len(drawn)} in scope", flush=True)
-    in_scope = len(drawn)
-    random.Random(arguments.seed).shuffle(drawn)
-    drawn = drawn[: arguments.sample]
+    scope = [m for m in everything if not arguments.only or any(part in m[0] for part in arguments.only)]
+    print(f"{len(everything)} mutants in {len(files())} files, {len(scope)} in scope", flush=True)
+    drawn = shared_out(scope, arguments.seed)[: arguments.sample]
     warm()
-    results = (
-        json.loads((STORE / "results.json").read_text(encoding="utf-8")) if (STORE / "results.json").exists() else {}
-    )
+    kept = STORE / "results.json"
+    results = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
 
     def key(path, name, occurrence):
-        digest = hashlib.sha256((ROOT / path).read_bytes()).hexdigest()[:12]
-        return f"{path} {digest} {name} {occurrence}"
+        return f"{path} {digest_of(path)} {name} {occurrence}"
 
     def settle(mutant):
         path, name, occurrence, line = mutant
@@ -292,15 +294,16 @@ def run(arguments):
         outcome, difference = try_one(known, kinds, path, name, occurrence, line, arguments.most)
         results[label] = {"outcome": outcome, "line": line, "difference": difference}
         (STORE / "results.part").write_text(json.dumps(results, indent=0))
-        (STORE / "results.part").replace(STORE / "results.json")
+        (STORE / "results.part").replace(kept)
 
     with ThreadPoolExecutor(arguments.jobs) as pool:
         list(pool.map(settle, drawn))
-    outcomes = [results[key(*mutant[:3])]["outcome"] for mutant in drawn]
-    outcomes = [outcome for outcome in outcomes if outcome != "invalid"]
-    killed = sum(outcome in ("killed", "timeout") for outcome in outcomes)
-    summary = {"mutants": in_scope, "tried": len(outcomes), "killed": killed, "seed": arguments.seed}
-    print(summary, f"{killed / len(outcomes):.1%}")
+    found = {key(*mutant[:3]): results[key(*mutant[:3])] for mutant in drawn}
+    found = {label: result for label, result in found.items() if result["outcome"] != "invalid"}
+    alive = [label for label, result in found.items() if result["outcome"] in ("survived", "untested")]
+    counts = {"files": len({m[0] for m in scope}), "mutants": len(scope), "tried": len(found), "seed": arguments.seed}
+    summary = counts | {"killed": len(found) - len(alive), "survivors": alive}
+    print(counts, summary["killed"], f"at least {at_least(summary['killed'], summary['tried']):.2%}")
     (STORE / "summary.json").write_text(json.dumps(summary))
     return 0
 
@@ -309,21 +312,62 @@ def survivors(arguments):
     """Print the mutants of the present files that no test noticed."""
     for label, result in json.loads((STORE / "results.json").read_text(encoding="utf-8")).items():
         path, digest, name, _ = label.split()
-        now = hashlib.sha256((ROOT / path).read_bytes()).hexdigest()[:12]
-        if now == digest and result["outcome"] in ("survived", "untested"):
+        if digest_of(path) == digest and result["outcome"] in ("survived", "untested"):
             print(f"{path}:{result['line']} {name} ({result['outcome']})", *result["difference"], sep="\n    ")
     return 0
 
 
+def page(arguments):
+    """Write the last run's counts and survivors, with the reasons known, and the page of them."""
+    summary = json.loads((STORE / "summary.json").read_text(encoding="utf-8"))
+    results = json.loads((STORE / "results.json").read_text(encoding="utf-8"))
+    known = json.loads(FOUND.read_text(encoding="utf-8"))["survivors"] if FOUND.exists() else []
+    reasons = {(each["file"], each["old"], each["new"]): each["reason"] for each in known}
+    listed = []
+    for label in summary["survivors"]:
+        result = results[label]
+        old, new = (" ".join(t[1:].strip() for t in result["difference"] if t[0] == sign) for sign in "-+")
+        place = (label.split()[0], old, new)
+        listed.append(dict(zip(("file", "old", "new"), place, strict=True)) | {"reason": reasons.get(place, "")})
+    listed.sort(key=lambda each: tuple(each.values()))
+    FOUND.write_text(json.dumps(summary | {"survivors": listed}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    PAGE.write_text(written(json.loads(FOUND.read_text(encoding="utf-8"))), encoding="utf-8")
+    return 0
+
+
+HEAD = """\
+# Changes that no test notices
+
+The library has {mutants:,} places where one small change can be made ({{doc}}`hardening`). Of these, {tried:,} were
+drawn at random, the same share of each of {files} files (seed {seed}), and tried. A test failed, or did not end, for
+{killed:,} of them, {share:.1%}. So tests notice at least {bound} % of all, with a confidence of 95 % (Clopper and
+Pearson). Left out are formulas as papers print them, data sets, and what draws the book.
+
+Here are the others, with the reason why no test is asked to notice.
+
+"""
+
+
+def written(found):
+    """The page of a run."""
+    bound = math.floor(1000 * at_least(found["killed"], found["tried"])) / 10
+    head = HEAD.format(**found, share=found["killed"] / found["tried"], bound=bound)
+    parts, file = [], None
+    for each in found["survivors"]:
+        parts += [f"## {each['file']}\n\n"] if each["file"] != file else []
+        file = each["file"]
+        parts.append(f"```diff\n- {each['old']}\n+ {each['new']}\n```\n\n{each['reason']}\n\n")
+    return head + "".join(parts).rstrip() + "\n"
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("what", choices=("cover", "run", "survivors"))
+    parser.add_argument("what", choices=("cover", "run", "survivors", "page"))
     parser.add_argument("--sample", type=int, help="so many mutants, drawn at random")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--most", type=float, default=10.0, help="seconds of tests a mutant")
     parser.add_argument("--only", nargs="*", default=[], help="parts of files' names; for cover, of tests")
-    parser.add_argument("--all", action="store_true", help="all files, not only those that all others use")
     parser.add_argument("--again", action="store_true", help="try survivors again")
     given = parser.parse_args()
-    sys.exit({"cover": cover, "run": run, "survivors": survivors}[given.what](given))
+    sys.exit({"cover": cover, "run": run, "survivors": survivors, "page": page}[given.what](given))

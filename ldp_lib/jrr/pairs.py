@@ -78,10 +78,10 @@ class Reports:
             object.__setattr__(self, "p", grr.probabilities(math.exp(self.epsilon), self.k)[0])
         check_p(self.p, self.k)
         own = math.log(self.p * (self.k - 1) / (1 - self.p)) if self.p < 1 else math.inf
-        if own < 1e-9:
+        if own < 0.99e-9:  # a budget of 1e-9, with p rounded, is a little less
             raise ValueError(f"p must be such that ln(p (k-1) / (1-p)) is at least 1e-9; got {self.p!r}")
         if self.epsilon is None:
-            object.__setattr__(self, "epsilon", own)
+            object.__setattr__(self, "epsilon", max(own, 1e-9))
         check_number("epsilon", self.epsilon)
         if self.epsilon != own and not abs(self.epsilon - own) <= 1e-9:
             raise ValueError(
