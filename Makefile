@@ -19,6 +19,15 @@ export OPENBLAS_NUM_THREADS = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
+# Jupyter, IPython and matplotlib write to the home folder; where that cannot be, they get one in _build.
+PROBE := $(shell mktemp -d "$$HOME/.ldp_lib.XXXXXX" 2>/dev/null)
+ifeq ($(PROBE),)
+export HOME := $(CURDIR)/_build/home
+$(shell mkdir -p '$(HOME)')
+else
+$(shell rmdir '$(PROBE)')
+endif
+
 .PHONY: help book site executed test check portable lint types lab lab-check assignments assignments-check bench rerun clean proofs audit fuzz mutants faults
 .DELETE_ON_ERROR:
 
@@ -46,7 +55,8 @@ help:
 	@echo 'Setting up .venv (some minutes the first time).'
 	@$(PYTHON) -m venv --clear .venv || { \
 	    echo 'Python could not make a virtual environment; on Debian and Ubuntu, install python3-venv.'; exit 1; }
-	@$(BIN)/python -m pip install --quiet -r requirements.lock
+	@$(BIN)/python -m pip install --quiet -r requirements.lock || { \
+	    echo 'The packages could not be installed. With a network, call make again: it begins anew.'; exit 1; }
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 

@@ -138,38 +138,6 @@ def test_an_interrupted_execution_leaves_nothing_half_written(how, tmp_path):
     assert run(notebook(source, "6 * 7"), target).returncode == 0
 
 
-@slow
-@pytest.mark.parametrize("home", ["/proc", "/nonexistent"])
-def test_a_home_that_cannot_be_written_does_no_harm(home, tmp_path):
-    source, target = (
-        notebook(tmp_path / "a.ipynb", "import ldp_lib\nldp_lib.GRR(k=3, epsilon=1.0)"),
-        tmp_path / "b.ipynb",
-    )
-    places = {name: str(tmp_path / name) for name in ("JUPYTER_RUNTIME_DIR", "IPYTHONDIR", "MPLCONFIGDIR")}
-    ran = run(source, target, env={**os.environ, "HOME": home, "PYTHONPATH": str(ROOT), **places})
-    assert ran.returncode == 0, ran.stderr
-    assert "GRR(k=3, epsilon=1.0)" in target.read_text()
-
-
-@slow
-def test_an_interrupted_make_does_not_take_a_chapter_for_done(tmp_path):
-    # The Makefile's own rule for a chapter, on a notebook that takes long, and its own setting that deletes targets.
-    text = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "\n.DELETE_ON_ERROR:\n" in text
-    (tmp_path / "Makefile").write_text(
-        f".DELETE_ON_ERROR:\nb.ipynb: a.ipynb\n\t@{sys.executable} {ROOT / 'tools' / 'execute.py'} $< $@\n"
-    )
-    source = notebook(tmp_path / "a.ipynb", "import time\ntime.sleep(60)")
-    process = subprocess.Popen(["make", "b.ipynb"], cwd=tmp_path, stderr=subprocess.DEVNULL, start_new_session=True)
-    time.sleep(6)
-    os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(60) != 0
-    assert not (tmp_path / "b.ipynb").exists()
-    notebook(source, "6 * 7")
-    assert subprocess.run(["make", "b.ipynb"], cwd=tmp_path, check=False).returncode == 0
-    assert "42" in (tmp_path / "b.ipynb").read_text()
-
-
 # What is read: data tables, and downloads.
 
 
