@@ -130,7 +130,8 @@ def executed(project, name):
 
 def is_whole(project):
     """Whether both chapters have run and the site holds all pages, each to its end, and nothing is left over."""
-    names = {path.name for path in executed(project, "a").parent.iterdir()} - {".ipynb_checkpoints"}
+    paths = executed(project, "a").parent.iterdir()
+    names = {path.name for path in paths if not path.name.endswith((".seconds", "_checkpoints"))}
     pages = [project / "_build" / "html" / f"{name}.html" for name in ("book/intro", "notebooks/a", "notebooks/b")]
     return (
         names == {"a.ipynb", "b.ipynb"}
