@@ -18,6 +18,7 @@ FONTS = ROOT / "book" / "_static" / "fonts"
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
+EXPLORED = sorted(f"notebooks/{path.stem}" for path in (ROOT / "book" / "_static" / "explore").iterdir())
 
 
 # An inline script such as an output might hold, added to the page: it must not run.
@@ -106,6 +107,20 @@ def test_figures_theorems_and_exercises_are_numbered_by_chapter(visitor):
     assert "Fig." not in {c[0] for c in captions}
 
 
+@pytest.mark.parametrize("visitor", EXPLORED, indirect=True)
+def test_every_stored_picture_gets_sliders_that_answer_to_the_keyboard(visitor):
+    page = visitor.page
+    words = page.locator(".explore-says")
+    assert page.locator(".explore-live .explore-drawing > svg[role=img]").count() == 1
+    for slider in page.locator(".explore-live").get_by_role("slider").all():
+        assert slider.evaluate("e => e.labels.length") == 1
+        before = words.inner_text(), slider.get_attribute("aria-valuetext")
+        slider.focus()
+        page.keyboard.press("ArrowLeft" if slider.evaluate("e => e.value === e.max") else "ArrowRight")
+        assert words.inner_text() != before[0]
+        assert slider.get_attribute("aria-valuetext") != before[1]
+
+
 # Last for each page: what went wrong while it loaded and while the checks above used it.
 
 
@@ -143,7 +158,7 @@ def test_the_planner_computes_what_the_library_does(tab, base):
     settings = planner_settings()
     assert len(settings) > 200
     page = tab.load(f"{base}/book/planner.html")
-    computed = page.evaluate("settings => settings.map(planner.errors)", settings)
+    computed = page.evaluate("settings => settings.map(formulas.errors)", settings)
     for setting, rows in zip(settings, computed, strict=True):
         k = setting["k"] if len(setting["k"]) > 1 else setting["k"][0]
         found = {name: row["error"] for row in rows for name in row["names"]}
@@ -183,6 +198,35 @@ def test_without_a_script_the_planner_points_to_its_table(browser, base):
     page.goto(f"{base}/book/planner.html")
     assert page.get_by_text("The planner needs JavaScript.").is_visible()
     assert page.get_by_role("cell", name="OneQuestion 4.33").is_visible()
+
+
+# The figures with sliders: what they compute is checked in test_explore.py.
+
+
+def test_a_slider_says_its_result_in_a_sentence(tab, base):
+    page = tab.load(f"{base}/notebooks/counting.html")
+    start = "At budget 1, with 9 answers and 10,000 people, the standard error is 1.9 percentage points."
+    assert page.get_by_role("status").inner_text().startswith(start)
+    picture = page.locator(".explore-drawing").inner_html()
+    page.get_by_label("People", exact=True).focus()
+    page.keyboard.press("End")
+    end = "At budget 1, with 9 answers and 1,000,000 people, the standard error is 0.19 percentage points."
+    assert page.get_by_role("status").inner_text().startswith(end)
+    assert page.locator(".explore-drawing").inner_html() != picture
+
+
+def test_without_a_script_and_on_paper_a_figure_with_sliders_is_a_picture(browser, tab, base):
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(f"{base}/notebooks/counting.html")
+    image = page.locator("figure img.explore")
+    assert image.is_visible()
+    assert image.get_attribute("alt").endswith("as much as 240 who answer openly.")
+    assert page.get_by_text("This picture has sliders; they need JavaScript.").is_visible()
+    page = tab.load(f"{base}/notebooks/counting.html")
+    page.emulate_media(media="print")
+    assert page.locator(".explore-drawing svg[role=img]").is_visible()
+    assert not page.get_by_label("People", exact=True).is_visible()
+    page.emulate_media(media="screen")
 
 
 # Every check fails where it should: small pages with one fault each.

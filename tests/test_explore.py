@@ -1,0 +1,181 @@
+"""Figures with sliders say what the library computes, at hundreds of settings, and are stored as they are drawn."""
+
+import math
+
+import explore
+import nbformat
+import numpy as np
+import pytest
+
+from ldp_lib import allocation, compare, corr_rr, fake_data, grr, hashing, jrr, planner, pure, subset, unary
+from ldp_lib.book import figures
+from ldp_lib.sampled import AskSome, OneQuestion
+from ldp_lib.splitting import SPL
+
+
+def even_error(mechanism, n):
+    """Return the total error for people who are spread evenly."""
+    k = mechanism.k if isinstance(mechanism.k, tuple) else (mechanism.k,)
+    return compare.total_error(mechanism, planner.plug_in_population([np.full(size, 1 / size) for size in k], n))
+
+
+def counting(*, epsilon, k, n):
+    chances = grr.probabilities(math.exp(epsilon), k)
+    points = 100 * math.sqrt(pure.variance(0.1, n, *chances))
+    return {"points": points, "open": 0.09 / pure.iid_variance(0.1, n, *chances)}
+
+
+def matrix(*, epsilon, k):
+    channel, inverse = grr.channel(math.exp(epsilon), k), grr.inverse(math.exp(epsilon), k)
+    parts = {"p": channel[0, 0], "q": channel[0, 1], "diagonal": inverse[0, 0], "other": inverse[1, 0]}
+    return parts | {"stretch": np.linalg.svd(channel)[1][-1]}
+
+
+def longer_reports(*, epsilon, k):
+    kinds = grr.GRR, unary.OUE, hashing.OLH, subset.SubsetSelection
+    made = {kind.__name__: kind(k=k, epsilon=epsilon) for kind in kinds}
+    points = {name: 100 * math.sqrt(even_error(kind, 10_000) / k) for name, kind in made.items()}
+    return points | {"size": made["SubsetSelection"].size}
+
+
+def subset_selection(*, epsilon, k):
+    e = math.exp(epsilon)
+    errors, size = [subset.error(e, k, s) for s in range(1, k)], subset.optimal_size(e, k)
+    return {"errors": errors, "size": size, "share": k / (e + 1), "times": errors[0] / errors[size - 1]}
+
+
+def best_split(*, epsilon, k1, k2, k3):
+    k = np.array([k1, k2, k3])
+    pieces = {"best": allocation.obrr(k, epsilon), "equal": allocation.brr(k, epsilon)}
+    errors = {name: allocation.brr_error(np.expm1(own / 2), k).sum() for name, own in pieces.items()}
+    return errors | {"pieces": pieces["best"]}
+
+
+def one_question(*, epsilon, d, k):
+    made = {kind.__name__: kind(k=(k,) * d, epsilon=epsilon) for kind in (SPL, OneQuestion, AskSome)}
+    points = {name: 100 * math.sqrt(even_error(kind, 10_000) / (d * k)) for name, kind in made.items()}
+    return points | {"asked": made["AskSome"].m}
+
+
+def fakes(*, epsilon, d, k):
+    e = math.exp(epsilon)
+    (p, q), mixed = grr.probabilities(e, k), fake_data.probabilities(e, k, d, 1 / k)
+    parts = {"told": p / d, "lied": (1 - p) / d, "faked": (d - 1) / d}
+    return parts | {"times": pure.variance(0, 1, *mixed) / (d * pure.variance(0, 1, p, q))}
+
+
+def copies(*, tie, own, pivot, epsilon):
+    frequencies = np.array([[1 - own, own], [1 - pivot, pivot]])
+
+    def error(copied):
+        reuse = [[1, 1], [copied, 1]]  # attribute 1 is the pivot that attribute 0 copies
+        gap = corr_rr.expectation(frequencies, reuse)[0] - frequencies[0]
+        return 1_000 * ((gap**2).sum() + corr_rr.iid_variance(frequencies, reuse, 2_000, math.exp(epsilon))[0].sum())
+
+    # The table with this tie lies between that of independent answers and the most extreme one with the same shares.
+    extreme = min(own, pivot) if tie > 0 else max(0, own + pivot - 1)
+    both = (1 - abs(tie)) * own * pivot + abs(tie) * extreme
+    table = np.array([[1 + both - own - pivot, pivot - both], [own - both, both]])
+    values = np.array([0, 1])
+    moments = [(table * np.outer(a, b)).sum() for a, b in ((values, values), (values, [1, 1]), ([1, 1], values))]
+    correlation = (moments[0] - moments[1] * moments[2]) / math.sqrt(own * (1 - own) * pivot * (1 - pivot))
+    free = corr_rr.minimizer(*frequencies, 2_000)
+    best = min(max(free, 0), 1)
+    tied = {"both": both, "correlation": correlation}
+    return tied | {"free": free, "best": best, "least": error(best), "always": error(1), "never": error(0.5)}
+
+
+def two_coins(*, epsilon, colluders, share):
+    n, shown = 10_000, round(10_000 * colluders)
+    own = grr.probabilities(math.exp(epsilon), 2)[0]
+    tied = jrr.corner(own, shown / (n - shown))
+    if tied <= 1 / 2:
+        return {"own": own, "tied": None, "ratio": None}
+    assert jrr.colluder_ratio(tied, -(1 - tied) / tied, n, shown) == pytest.approx(math.exp(epsilon), rel=1e-6)
+    ratio = jrr.variance(share * n, n, tied, -(1 - tied) / tied) / jrr.variance(share * n, n, own, 0)
+    return {"own": own, "tied": tied, "ratio": ratio}
+
+
+def correlation(*, epsilon, n, differ):
+    chances, shares = grr.probabilities(math.exp(epsilon), 2), np.array([0.4, 0.4 - differ])
+    apart = 2 * pure.iid_variance(shares, n / 2, *chances).sum()
+    pooled = 2 * ((shares - shares.mean()) ** 2 + pure.iid_variance(shares.mean(), n, *chances)).sum()
+    return {"apart": 1_000 * apart, "pooled": 1_000 * pooled}
+
+
+LIBRARY = {
+    scene.__name__: scene
+    for scene in (
+        counting,
+        matrix,
+        longer_reports,
+        subset_selection,
+        best_split,
+        one_question,
+        fakes,
+        copies,
+        two_coins,
+        correlation,
+    )
+}
+SETTINGS = 30  # of each figure
+
+
+@pytest.fixture(scope="module")
+def page(browser):
+    """A page that holds the formulas and the scenes."""
+    page = explore.blank(browser)
+    yield page
+    page.close()
+
+
+@pytest.fixture(scope="module")
+def drawn(page):
+    """The pictures at the start, and what they say."""
+    return explore.pictures(page)
+
+
+def test_the_numbers_of_every_figure_are_the_library_s(page):
+    stops = page.evaluate(
+        "() => Object.fromEntries(Object.entries(scenes.all).map(([name, scene]) => "
+        "[name, Object.fromEntries(scene.sliders.map(({ name, stops }) => [name, stops]))]))"
+    )
+    assert set(stops) == set(LIBRARY)
+    rng, asked = np.random.default_rng(1), []
+    for name, sliders in stops.items():
+        ends = [{key: values[end] for key, values in sliders.items()} for end in (0, -1)]
+        drawn = [{key: values[rng.integers(len(values))] for key, values in sliders.items()} for _ in range(SETTINGS)]
+        asked += [(name, setting) for setting in ends + drawn]
+    found = page.evaluate(
+        "asked => asked.map(([name, v]) => [scenes.numbers(name, v), scenes.picture(name, v), scenes.says(name, v)])",
+        asked,
+    )
+    for (name, setting), (numbers, picture, words) in zip(asked, found, strict=True):
+        wanted = LIBRARY[name](**setting)
+        assert set(numbers) == set(wanted), name
+        for key, number in wanted.items():
+            if number is None:
+                assert numbers[key] is None, (name, setting)
+            else:
+                assert numbers[key] == pytest.approx(number, rel=1e-9, abs=1e-12), (name, key, setting)
+        for text in (picture, words):
+            assert not {word for word in ("NaN", "undefined", "null", "Infinity") if word in text}, (name, setting)
+
+
+@pytest.mark.parametrize("name", LIBRARY)
+def test_a_stored_picture_is_what_is_drawn_and_its_chapter_says_what_it_shows(name, drawn):
+    stored = explore.STATIC / "explore" / f"{name}.svg"
+    assert stored.read_text(encoding="utf-8") == drawn[name]["picture"]
+    chapter = nbformat.read(explore.ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+    text = "\n".join(cell.source for cell in chapter.cells if cell.cell_type == "markdown")
+    options = f":name: fig-explore-{name.replace('_', '-')}\n:class: explore\n:alt: {drawn[name]['words']}\n"
+    assert f"```{{figure}} ../book/_static/explore/{name}.svg\n{options}" in text
+
+
+def test_no_stored_picture_lacks_a_scene():
+    assert {path.stem for path in (explore.STATIC / "explore").iterdir()} == set(LIBRARY)
+
+
+def test_mechanisms_look_as_in_all_other_figures(page):
+    looks = page.evaluate("scenes.LOOKS")
+    assert {name: tuple(look) for name, look in looks.items()} == {name: figures.LOOKS[name] for name in looks}
