@@ -23,7 +23,7 @@ def chapters(track):
 
 
 LEARN, AUDIT = chapters("Learn") + chapters("Further"), chapters("Audit")
-WORDS_A_MINUTE, LINES_A_MINUTE, MOST_MINUTES, MOST_COLUMNS = 200, 20, 17, 84
+WORDS_A_MINUTE, LINES_A_MINUTE, MOST_MINUTES, MOST_COLUMNS = 200, 20, 15, 84
 MOST_AUDIT_MINUTES, MOST_AUDIT_CELLS = 30, 60
 
 
@@ -169,6 +169,12 @@ def has_visible_checks(notebook):
     return [] if count >= 3 else [f"{count} visible checks"]
 
 
+def settles_a_result_of_its_own(notebook):
+    """What the chapter is about stands in the ledger, and its badge says that it was checked here."""
+    sources = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    return [] if any('claim("own/' in source for source in sources) else ["no result of the book is settled"]
+
+
 def code_fits_without_scrolling(notebook):
     """No code box scrolls; what only draws or formats is folded."""
     wrong = []
@@ -189,6 +195,7 @@ RULES = [
     ends_with_what_it_changes,
     no_verdict_on_a_paper,
     has_visible_checks,
+    settles_a_result_of_its_own,
     code_fits_without_scrolling,
     has_no_bare_assert,
 ]
@@ -249,6 +256,7 @@ def good():
     cells = [new_markdown_cell(first)]
     cells += [new_code_cell("plt.show()", outputs=[picture], metadata=fold) for _ in range(2)]
     cells += [new_code_cell("check.done()", outputs=[new_output("stream", text="✓ 3 checks")])]
+    cells += [new_code_cell('claim("own/a").holds(1 < 2)')]
     cells += [new_code_cell(f"x = {i}") for i in range(12)]
     return new_notebook(cells=[*cells, new_markdown_cell(last + "\n\n**Next:** more.")])
 
@@ -295,7 +303,7 @@ BAD = [
     (takes_fifteen_minutes, source(0, "**Minutes:** 1", "**Minutes:** 9")),
     (takes_fifteen_minutes, source(0, "**Minutes:** 1", "**Minutes:** 0")),
     (takes_fifteen_minutes, lambda notebook: notebook.cells[1].metadata.update(mystnb=long_caption())),
-    (takes_fifteen_minutes, source(4, "x = 0", "x = 0\n" * 400)),
+    (takes_fifteen_minutes, source(5, "x = 0", "x = 0\n" * 400)),
     (has_15_to_35_cells, lambda notebook: notebook.cells.extend([new_code_cell("x")] * 30)),
     (opens_with_question_answer_and_picture, source(0, "*How many?*", "How many.")),
     (opens_with_question_answer_and_picture, source(0, "Many. Not all.", "Many. Not all. Or so.")),
@@ -305,11 +313,12 @@ BAD = [
     (has_three_to_five_exercises, source(-1, "Which check fails?", "Why?")),
     (has_three_to_five_exercises, source(-1, "{exercise} ★★★", "{exercise}")),
     (ends_with_what_it_changes, source(-1, "**Next:**", "Then")),
-    (no_verdict_on_a_paper, source(5, "x = 1", 'claim("jrr/eq-2").holds(True)')),
+    (no_verdict_on_a_paper, source(6, "x = 1", 'claim("jrr/eq-2").holds(True)')),
     (has_visible_checks, lambda notebook: notebook.cells[3].update(outputs=[])),
-    (code_fits_without_scrolling, source(6, "x = 2", "x = " + "2" * 90)),
+    (settles_a_result_of_its_own, source(4, "own/a", "jrr/a")),
+    (code_fits_without_scrolling, source(7, "x = 2", "x = " + "2" * 90)),
     (code_fits_without_scrolling, lambda notebook: notebook.cells[1].update(metadata={})),
-    (has_no_bare_assert, source(6, "x = 2", "assert x == 2")),
+    (has_no_bare_assert, source(7, "x = 2", "assert x == 2")),
 ]
 
 
