@@ -28,7 +28,7 @@ else
 $(shell rmdir '$(PROBE)')
 endif
 
-.PHONY: help book site executed test check portable lint types lab lab-check assignments assignments-check bench rerun clean proofs audit fuzz mutants faults
+.PHONY: help book site executed test check portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean proofs audit fuzz mutants faults
 .DELETE_ON_ERROR:
 
 help:
@@ -82,8 +82,10 @@ _build/source/notebooks/%.ipynb: notebooks/%.ipynb $(LIBRARY) requirements.lock
 test: lint types
 	@$(BIN)/python tests/browser.py
 	@$(PYTEST) --nbval -p tools.keep_executed --ignore=tests/test_site.py
-	@$(MAKE) --no-print-directory site
+	@$(MAKE) --no-print-directory -j2 site portable-sample
 	@$(PYTEST) tests/test_site.py
+
+portable-sample:
 	@$(BIN)/python tools/portable.py --jobs $(JOBS) --only all-at-once -- --nbval $(QUICK)
 
 check: lint types

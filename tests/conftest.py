@@ -28,7 +28,7 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """With `-n`, share out single tests, but keep together the cells of a notebook and the checks of a page."""
+    """With `-n`, share out single tests, but keep together what shares a kernel, a page or a wheel."""
     from xdist.scheduler import LoadScopeScheduling
 
     class Apart(LoadScopeScheduling):
@@ -37,7 +37,7 @@ def pytest_xdist_make_scheduler(config, log):
             if file.endswith("test_site.py"):
                 page = re.search(r"\[((?:book|notebooks)/\w+)\]", test)
                 return page[1] if page else file
-            return file if file.endswith(".ipynb") else nodeid
+            return file if file.endswith((".ipynb", "test_wheel.py")) else nodeid
 
     return Apart(config, log)
 

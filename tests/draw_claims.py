@@ -6,6 +6,7 @@ Run ``python tests/draw_claims.py --count 100 --seed 1`` and ask of each: does t
 
 import argparse
 import ast
+import functools
 import json
 import random
 from pathlib import Path
@@ -21,6 +22,7 @@ def draw(ids, count, seed):
     return random.Random(seed).sample(ids, min(count, len(ids)))
 
 
+@functools.cache
 def sources(place):
     """Return the cells of a notebook, or the test functions of a module, where a claim is checked."""
     if place.startswith("tests/"):

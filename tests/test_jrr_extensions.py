@@ -114,7 +114,7 @@ def test_two_users_bits_have_the_law_of_a_common_sign_a_bit(lean):
                 chance *= both
             target[y] = chance
     rng = np.random.default_rng(1)
-    runs = np.array([mechanism.perturb([0, 1], rng=rng).ravel() for _ in range(20_000)])
+    runs = np.array([mechanism.perturb([0, 1], rng=rng).ravel() for _ in range(8_000)])
     assert check.law_z(runs, law) < 5 < check.law_z(runs, wrong)
 
 
@@ -175,7 +175,7 @@ def test_bad_parameters_are_refused(make, message):
 def test_even_and_odd_surveys_with_mixed_values_have_the_stated_variance(mechanism, counts):
     population, rng = Population.from_counts(counts), np.random.default_rng(1)
     right, x = mechanism.variance(population), population.users()
-    users = np.array([mechanism.estimate(mechanism.perturb(x, rng=rng)) for _ in range(6_000)])
+    users = np.array([mechanism.estimate(mechanism.perturb(x, rng=rng)) for _ in range(3_000)])
     for runs, wrong in ((users, 1.2), (mechanism.simulate(population, rng=rng, runs=20_000), 1.1)):
         assert check.mean_z(runs, population.frequencies) < 5
         assert check.variance_z(runs, right) < 5 < check.variance_z(runs, wrong * right)

@@ -173,9 +173,9 @@ def test_two_phase_mean_is_exact():
 def test_two_phase_simulation_and_users_agree():
     mechanism = TwoPhaseRSRFD(k=(2, 3), epsilon=2.0, n1=15)
     population = Population.from_counts([[20, 3, 0], [1, 25, 6]])
-    runs = np.hstack(mechanism.simulate(population, rng=np.random.default_rng(1), runs=6_000))
+    runs = np.hstack(mechanism.simulate(population, rng=np.random.default_rng(1), runs=3_000))
     rng, x = np.random.default_rng(2), population.users()
-    users = np.array([np.hstack(mechanism.estimate(mechanism.perturb(x, rng=rng))) for _ in range(6_000)])
+    users = np.array([np.hstack(mechanism.estimate(mechanism.perturb(x, rng=rng))) for _ in range(3_000)])
     mean = np.hstack(marginal_frequencies(population))
     for sample in (runs, users):
         assert check.mean_z(sample, mean) < 5 < check.mean_z(sample, mean + 0.1 * sample.std(axis=0))

@@ -78,7 +78,7 @@ BIASED = (SecondPhase, CorrRR, Plurality)
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_the_whole_contract(mechanism):
-    ldp_lib.check_mechanism(mechanism)
+    ldp_lib.check_mechanism(mechanism, runs=2_600)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)

@@ -115,7 +115,7 @@ def test_uniform_values_are_uniform(k):
     assert counts.size == k
 
 
-@pytest.mark.parametrize("k", [3, 100, 5_000])
+@pytest.mark.parametrize("k", [3, 100, 300])
 def test_counts_of_reports_have_the_law_of_the_reports(k):
     rng, keep, x = np.random.default_rng(2), 0.4, np.array([0, 0, 0, 1, 2, 2])
     users = np.array([np.bincount(sampling.grr_reports(x, k, keep, rng), minlength=k)[:3] for _ in range(5_000)])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-CHAPTERS = ("counting", "audit_allocation", "audit_baselines")
+CHAPTERS = ("counting", "two_coins", "audit_baselines")
 
 
 @pytest.fixture(scope="module")
