@@ -54,9 +54,9 @@ def points(x, prime=PRIME):
     Different values below the prime have different points, as 5 does not divide prime - 1. Values in a row would do
     for independence of four; at such points five polynomial values have no relation with small coefficients either.
     """
-    t = (np.asarray(x).astype(np.uint64) + np.uint64(1)) % np.uint64(prime)
-    square = t * t % np.uint64(prime)
-    return square * square % np.uint64(prime) * t % np.uint64(prime)
+    t = _rest(np.asarray(x).astype(np.uint64) + np.uint64(1), prime)
+    square = _rest(t * t, prime)
+    return _rest(_rest(square * square, prime) * t, prime)
 
 
 def hash_values(seed, x, g, prime=PRIME):
@@ -84,11 +84,16 @@ def hash_values(seed, x, g, prime=PRIME):
     Carter, 1981). So the buckets of four values are independent, and each bucket has the probability 1/g to within
     1/prime. Checked over all seeds for the prime 7 in `tests/test_exact.py`.
     """
-    seed, t = np.asarray(seed).astype(np.uint64), points(x, prime)
-    value = seed[..., 3]
-    for j in (2, 1, 0):
-        value = (value * t + seed[..., j]) % np.uint64(prime)
+    *lower, value = np.moveaxis(np.asarray(seed), -1, 0).astype(np.uint64, order="C")
+    t = points(x, prime)
+    for c in reversed(lower):
+        value = _rest(value * t + c, prime)
     return value * np.uint64(g) // np.uint64(prime)
+
+
+def _rest(value, prime):
+    # NumPy divides many integers by one several times faster than it takes their remainders.
+    return value - value // np.uint64(prime) * np.uint64(prime)
 
 
 def draw_seeds(n, rng):
@@ -222,8 +227,10 @@ class OLH:
         inputs.require(rng=rng)
         x = inputs.check_values(x, self.k)
         y = np.empty(x.size, self._dtype)
-        y["seed"] = draw_seeds(x.size, rng)
-        y["y"] = self._buckets.perturb(hash_values(y["seed"], x, self.g), rng=rng)
+        for start in range(0, x.size, 4 * BLOCK):
+            block = slice(start, start + 4 * BLOCK)
+            y["seed"][block] = seed = draw_seeds(x[block].size, rng)
+            y["y"][block] = self._buckets.perturb(hash_values(seed, x[block], self.g), rng=rng)
         return y
 
     def estimate(self, y) -> np.ndarray:

@@ -11,6 +11,7 @@ _RULES = {
     "k": (numbers.Integral, lambda v: 2 <= v <= 2**32, "an integer from 2 to 2**32"),
     "g": (numbers.Integral, lambda v: 2 <= v <= 2**20, "an integer from 2 to 2**20"),
     "runs": (numbers.Integral, lambda v: 1 <= v <= 10**7, "an integer from 1 to 10**7"),
+    "threads": (numbers.Integral, lambda v: 1 <= v <= 1024, "an integer from 1 to 1024"),
     "q": (numbers.Real, lambda v: 0 < v < 1, "a number above 0 and below 1"),
     "epsilon": (numbers.Real, lambda v: 1e-9 <= v <= 700, "a number from 1e-9 to 700"),
     "rng": (np.random.Generator, lambda v: True, "a numpy.random.Generator, such as numpy.random.default_rng(1)"),
@@ -151,12 +152,14 @@ def check_records(x, k, name="x"):
         )
     if x.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers; got type {x.dtype}, first row {x[0]!r}")
-    for start in range(0, len(x), 2**13):  # a block stays in the cache
-        for j, size in enumerate(k):
-            column = x[start : start + 2**13, j]
-            if column.max() >= size or column.min() < 0:
-                row = start + int(np.argmax((column < 0) | (column >= size)))
-                raise ValueError(f"{name} must be from 0 to {size - 1} in column {j}; got {x[row, j]} in row {row}")
+    unsigned, least = np.dtype(x.dtype.str.replace("i", "u")), 2 ** (8 * x.dtype.itemsize - 1)
+    largest = np.array([min(size, least if x.dtype.kind == "i" else 2 * least) - 1 for size in k], unsigned)
+    most = np.tile(largest, min(len(x), 2**13))
+    for start in range(0, len(x), 2**13):  # a block stays in the cache; a negative number reads as a large one
+        block = np.ascontiguousarray(x[start : start + 2**13]).view(unsigned).ravel()
+        if (block > most[: block.size]).any():
+            row, j = np.argwhere((x < 0) | (x >= np.array(k)))[0].tolist()
+            raise ValueError(f"{name} must be from 0 to {k[j] - 1} in column {j}; got {x[row, j]} in row {row}")
     return x
 
 

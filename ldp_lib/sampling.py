@@ -55,6 +55,12 @@ def uniform(k, size, rng):
     return _mixed(None, k, 0, size, rng)
 
 
+def random_bits(dtype, size, rng):
+    """Draw `size` numbers of an unsigned integer type, all of its values equally likely."""
+    width = np.dtype(dtype).itemsize
+    return _words(-(-size * width // 8), rng).view(dtype)[:size]
+
+
 def draw(shares, size, rng):
     """Draw `size` values 0, ..., k-1 with the probabilities `realised_shares(shares)`, in the smallest integer type."""
     if all(share == shares[0] for share in shares):
@@ -214,11 +220,6 @@ def _words(size, rng):
     return rng.integers(2**64, size=size, dtype=np.uint64)
 
 
-def _bits(dtype, size, rng):
-    width = np.dtype(dtype).itemsize
-    return _words(-(-size * width // 8), rng).view(dtype)[:size]
-
-
 def _digits(p):
     """The threshold of a coin: its first byte, and two words."""
     if not 0 <= p <= 1:
@@ -229,7 +230,7 @@ def _digits(p):
 
 def _toss(digits, out, rng):
     """Fill a block with coins."""
-    byte = _bits(np.uint8, out.size, rng)
+    byte = random_bits(np.uint8, out.size, rng)
     np.less(byte, digits[0], out=out)
     tie = np.flatnonzero(byte == digits[0])
     if tie.size:
@@ -257,7 +258,7 @@ def _mixed(x, k, keep, size, rng):
     limit = sure + k * width
     for start in range(0, size, BLOCK):
         block = y[start : start + BLOCK]
-        drawn = _bits(number, block.size, rng)
+        drawn = random_bits(number, block.size, rng)
         if limit < 2**bits:
             left.append(np.flatnonzero(drawn >= number(limit)) + start)
         if x is None:

@@ -84,13 +84,12 @@ def draw_sets(x, told, k, size, rng):
     """
     dtype = inputs.small_dtype(k)
     if size == 1:
-        return np.where(told, x, rng.integers(k, size=x.size, dtype=dtype)).astype(dtype)[:, None]
+        return np.where(told, x.astype(dtype), sampling.uniform(k, x.size, rng))[:, None]
     if math.comb(k, size) <= 2**14:
         sets, holding = _tables(k, size)
-        drawn = rng.integers(len(sets), size=x.size, dtype=holding.dtype)
-        who = np.flatnonzero(told)
-        drawn[who] = holding[x[who], rng.integers(holding.shape[1], size=who.size, dtype=holding.dtype)]
-        return sets[drawn]
+        drawn, who, most = sampling.uniform(len(sets), x.size, rng), np.flatnonzero(told), holding.shape[1]
+        drawn[who] = holding.take(x[who].astype(np.intp) * most + sampling.uniform(most, who.size, rng))
+        return sets.take(drawn, axis=0)
     return _floyd(x, told, k, size, rng)
 
 

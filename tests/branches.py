@@ -116,7 +116,7 @@ def law(perturb, x, *, bits=True, most=64):
     """
     perturb(x, rng=np.random.default_rng(1))  # what is computed once is computed with real coins
     total, path = {}, []
-    parts = {"bernoulli": _bernoulli, "draw": _draw, "coins": _coins, "_bits": _bits}
+    parts = {"bernoulli": _bernoulli, "draw": _draw, "coins": _coins, "random_bits": _bits}
     if not bits:
         parts["grr_reports"] = _reports
         parts["uniform"] = lambda k, size, rng: rng.integers(k, size=size, dtype=np.uint8)

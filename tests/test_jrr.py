@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ldp_lib import check, jrr
 from ldp_lib.jrr import printed, privacy, protocols
 from ldp_lib.jrr.enumeration import pairings, truth_law
-from ldp_lib.jrr.places import random_places
+from ldp_lib.places import random_places
 from ldp_lib.population import Population
 
 BINARY = [

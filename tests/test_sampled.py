@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib import channel, check, grr, pure, subset
+from ldp_lib import channel, check, grr, places, pure, subset
 from ldp_lib.datasets import load_adult
 from ldp_lib.grr import GRR
 from ldp_lib.hashing import OLH
@@ -48,6 +48,26 @@ def test_records_are_dealt_as_users_are(groups):
     assert all(check.law_z(code, law) < 5 for code in codes)
     foil = exact_dealing((0.33, 0.2, 0.47), groups)
     assert all(check.law_z(code, foil) > 5 for code in codes)
+
+
+@pytest.mark.parametrize("sizes", [(2, 1, 2), (1, 4), (0, 2, 2)])
+def test_all_ways_to_deal_many_users_are_equally_likely(sizes, monkeypatch):
+    monkeypatch.setattr(places, "FEW", 0)  # as if five users were many
+    rng, groups = np.random.default_rng(2), np.repeat(np.arange(len(sizes)), sizes)
+    runs = np.array([places.random_groups(np.array(sizes), rng) for _ in range(6_000)])
+    ways = sorted(set(itertools.permutations(groups.tolist())))
+    assert (np.sort(runs) == groups).all()
+    if len(ways) > 1:
+        skewed = {way: (1 + 0.2 * (way[0] == groups[0]) - 0.2 * (way[-1] == groups[0])) / len(ways) for way in ways}
+        assert check.law_z(runs, dict.fromkeys(ways, 1 / len(ways))) < 5 < check.law_z(runs, skewed)
+
+
+def test_many_users_are_dealt_to_the_number():
+    sizes, rng = np.array([150_000, 3, 0, 49_997]), np.random.default_rng(3)
+    asked = places.random_groups(sizes, rng)
+    assert np.bincount(asked, minlength=4).tolist() == sizes.tolist()
+    first = np.count_nonzero(asked[:100_000] == 0)  # hypergeometric
+    assert abs(first - 75_000) < 5 * math.sqrt(100_000 * 0.75 * 0.25 * 0.5)
 
 
 def exact_dealing(weights, groups):

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ldp_lib import grr, inputs, pure, sampling
-from ldp_lib.jrr.places import random_places
+from ldp_lib.places import random_places
 from ldp_lib.population import Population
 
 
@@ -204,15 +204,18 @@ class KJRR(Reports):
         true = self._dealt_truths(x.size, rng)
         dtype = inputs.small_dtype(self.k)
         if self.k == 2:
-            return x.astype(dtype) ^ ~true
-        shift = rng.integers(1, self.k, size=x.size)
-        return ((x + np.where(true, 0, shift)) % self.k).astype(dtype)
+            return (x.astype(bool) == true).view(dtype)
+        lie = x + (np.int64(1) + sampling.uniform(self.k - 1, x.size, rng))  # around the circle of values
+        lie -= self.k * (lie >= self.k)
+        return np.where(true, x, lie).astype(dtype)
 
     def _dealt_truths(self, n, rng):
         # To pair at random is to toss the coins of all pairs, and to deal out the truths, however many there are.
-        first = sampling.bernoulli(self._chances[0], n - n // 2, rng)
-        second = np.where(first[: n // 2], *(sampling.bernoulli(chance, n // 2, rng) for chance in self._chances[1:]))
-        told = np.count_nonzero(first) + np.count_nonzero(second)
+        p, after_truth, after_lie = self._chances
+        first = sampling.bernoulli(p, n - n // 2, rng)
+        truths = np.count_nonzero(first[: n // 2])
+        second = (after_truth, truths), (after_lie, n // 2 - truths)
+        told = np.count_nonzero(first) + sum(np.count_nonzero(sampling.bernoulli(*coins, rng)) for coins in second)
         return random_places(n, told, rng)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:

@@ -170,12 +170,12 @@ class AskSome:
         inputs.require(rng=rng)
         x = inputs.check_records(x, self.k)
         y = np.zeros(len(x), self._dtype)
-        y["asked"] = dealing.deal(len(x), self.weights, self.groups, rng)
-        told = sampling.coins(self._thresholds[y["asked"]], rng)
+        y["asked"] = asked = dealing.deal(len(x), self.weights, self.groups, rng)
+        told = sampling.coins(self._thresholds[asked], rng)
         for j, (k, size) in enumerate(zip(self.k, self.sizes, strict=True)):
-            who, place = self._asked(y["asked"], j)
+            who, place = self._asked(asked, j)
             if who.size:
-                y["sets"][who, place, :size] = subset.draw_sets(x[who, j], told[who], k, size, rng)
+                y["sets"][who, place, :size] = subset.draw_sets(x[:, j][who], told[who], k, size, rng)
         return y
 
     def _asked(self, asked, j):

@@ -7,6 +7,7 @@ better for data held fixed. What is said here of questions holds for any share o
 import numpy as np
 
 from ldp_lib import inputs, sampling
+from ldp_lib.places import random_groups
 
 
 def check_weights(weights, questions):
@@ -57,11 +58,7 @@ def deal(n, weights, groups, rng):
     if not groups:
         return sampling.draw(weights, n, rng)
     chances, sizes = group_sizes(n * np.array(weights))
-    asked = np.repeat(
-        np.arange(len(weights), dtype=inputs.small_dtype(len(weights))), sizes[sampling.draw(chances, 1, rng)[0]]
-    )
-    rng.shuffle(asked)
-    return asked
+    return random_groups(sizes[sampling.draw(chances, 1, rng)[0]], rng)
 
 
 def deal_records(population, weights, groups, *, rng, runs):

@@ -139,12 +139,16 @@ class OneQuestion:
         inputs.require(rng=rng)
         x = inputs.check_records(x, self.k)
         y = np.zeros(len(x), self._dtype)
-        y["asked"] = dealing.deal(len(x), self.weights, self.groups, rng)
+        y["asked"] = asked = dealing.deal(len(x), self.weights, self.groups, rng)
+        start = self._dtype.fields["report"][1]
         for j, (part, (_, _, width)) in enumerate(zip(self.oracle, self._formats, strict=True)):
-            who = np.flatnonzero(y["asked"] == j)
+            who = np.flatnonzero(asked == j)
             if who.size:
-                answer = np.ascontiguousarray(part.perturb(x[who, j], rng=rng))
-                y["report"][who, :width] = answer.view(np.uint8).reshape(-1, width)
+                answer = np.ascontiguousarray(part.perturb(x[:, j][who], rng=rng))
+                own = y.view(
+                    {"names": ["report"], "formats": [f"V{width}"], "offsets": [start], "itemsize": y.itemsize}
+                )
+                own["report"][who] = answer.view(f"V{width}").ravel()  # all bytes of a report at once
         return y
 
     def estimate(self, y) -> list:
