@@ -28,7 +28,7 @@ else
 $(shell rmdir '$(PROBE)')
 endif
 
-.PHONY: help book site executed test check portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean proofs audit fuzz mutants faults
+.PHONY: help book site executed test check portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean proofs audit fuzz mutants faults installs dist
 .DELETE_ON_ERROR:
 
 help:
@@ -41,8 +41,9 @@ help:
 	@echo 'make assignments-check  grade every solution and wrong answer through nbgrader; minutes'
 	@echo 'make lab-check      what a reader does in JupyterLab, in a browser, and the example of a course'
 	@echo 'make bench          measure speed against other libraries'
-	@echo 'make proofs         prove budgets at random parameters; audit, fuzz, mutants, faults: other ways to try the code;'
+	@echo 'make proofs         prove budgets at random parameters; audit, fuzz, mutants, faults, installs: other ways to try it;'
 	@echo '                    the page hardening of the book shows their counts'
+	@echo 'make dist           the sdist and the wheel in _build/dist, the same bytes each time'
 	@echo 'make lint           check style and formatting'
 	@echo 'make rerun NB=slug  execute notebooks/slug.ipynb and store its outputs'
 	@echo 'make clean          remove what was built; .venv stays'
@@ -122,15 +123,18 @@ bench: .venv/ready
 	@$(BIN)/python benchmarks/run.py
 
 # What the page hardening counts. `make mutants SAMPLE=` tries all mutants, in many hours.
-proofs audit fuzz faults: .venv/ready
+proofs audit fuzz faults installs: .venv/ready
 	@$(BIN)/python tools/hardening.py $@
+
+dist: .venv/ready
+	@$(BIN)/python tools/installs.py build
 
 SAMPLE ?= 300
 SEED ?= 1
 mutants: .venv/ready
 	@$(BIN)/python -m pip install --quiet --no-deps --upgrade --target _build/mutants/packages -r tools/mutants.lock
 	@$(BIN)/python tools/mutants.py cover
-	@$(BIN)/python tools/mutants.py run --jobs $(JOBS) --seed $(SEED) $(if $(SAMPLE),--sample $(SAMPLE))
+	@$(BIN)/python tools/mutants.py run --seed $(SEED) $(if $(SAMPLE),--sample $(SAMPLE))
 	@$(BIN)/python tools/mutants.py page
 	@$(BIN)/python tools/hardening.py $@
 

@@ -1,6 +1,7 @@
 """The project's own files agree with each other: packages, versions, conda users' environment, lock, site."""
 
 import ast
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -51,9 +52,10 @@ def differences(project, environment):
 
 
 def locked():
-    """Return the lock's requirements, with their markers."""
-    lines = (ROOT / "requirements.lock").read_text(encoding="utf-8").splitlines()
-    return [Requirement(line) for line in lines if line and not line.startswith("#")]
+    """Return the lock's requirements, with their markers, and the checksums of each one's files."""
+    text = (ROOT / "requirements.lock").read_text(encoding="utf-8").replace("\\\n", "")
+    lines = [line.split("--hash=") for line in text.splitlines() if line and not line.startswith("#")]
+    return [(Requirement(line), [found.strip() for found in hashes]) for line, *hashes in lines]
 
 
 def test_conda_users_get_the_same_packages_and_ranges():
@@ -81,12 +83,19 @@ def test_the_library_says_which_version_it_is():
 
 
 def test_the_lock_holds_every_package_at_an_exact_version_in_its_range():
-    exact = {canonicalize_name(requirement.name): requirement.specifier for requirement in locked()}
+    exact = {canonicalize_name(requirement.name): requirement.specifier for requirement, _ in locked()}
     assert all(str(specifier).startswith("==") and "*" not in str(specifier) for specifier in exact.values())
     wanted = project_ranges(PROJECT)
     del wanted["python"]
     outside = [name for name in wanted if str(exact.get(name, "==0"))[2:] not in wanted[name]]
     assert outside == []
+
+
+def test_the_lock_has_checksums_of_every_file():
+    assert len(locked()) > 150
+    for requirement, hashes in locked():
+        assert hashes, requirement
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", found) for found in hashes), requirement
 
 
 def test_the_lock_names_no_index_and_no_address():
@@ -98,7 +107,7 @@ def test_the_lock_names_no_index_and_no_address():
 
 def test_the_lock_gives_every_python_the_same_numbers():
     """Stored outputs are compared as they are, so what computes them must not differ between Python versions."""
-    names = [requirement.name for requirement in locked()]
+    names = [requirement.name for requirement, _ in locked()]
     assert [names.count(name) for name in ("numpy", "scipy", "pandas", "sympy")] == [1, 1, 1, 1]
 
 

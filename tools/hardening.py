@@ -1,4 +1,4 @@
-"""Count what is proved, audited, tried, killed and survived; `make proofs audit fuzz mutants faults` call it.
+"""Count what is proved, audited, tried, killed and survived; `make proofs audit fuzz mutants faults installs` call it.
 
 Each count goes into book/hardening.json, which book/hardening.md shows. A test holds the two together.
 """
@@ -123,8 +123,22 @@ def faults():
     record(faults_survived=run.stdout.count("\nPASSED "))
 
 
+def installs():
+    """Install the archives where nothing else is, and count the environments."""
+    import installs as archives
+
+    record(environments_installed=archives.tried())
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    choices = {"proofs": proofs, "audit": audits, "fuzz": inputs, "mutants": mutants, "faults": faults}
+    choices = {
+        "proofs": proofs,
+        "audit": audits,
+        "fuzz": inputs,
+        "mutants": mutants,
+        "faults": faults,
+        "installs": installs,
+    }
     parser.add_argument("what", choices=choices)
     choices[parser.parse_args().what]()

@@ -5,17 +5,21 @@
     python tools/mutants.py survivors              show those that no test noticed
     python tools/mutants.py page                   write what was found to book/mutants.json and book/mutants.md
 
-Operators and source trees are those of Cosmic Ray. A mutant is tried in a fork of this process, which has imported
-everything but the library, by the tests that run the changed line, quickest first. What is known is kept in
-_build/mutants, so an interrupted run goes on where it stopped; a changed file is tried anew. A sample takes the same
-share of every file's mutants. Why a survivor is none to mend is written by hand into book/mutants.json, and kept.
+Operators and source trees are those of Cosmic Ray. A mutant is tried by the tests that run the changed line, quickest
+first: in a fork of a process that has collected all tests, where the changed functions get new code. If none notices,
+or more than functions change, the tests are tried again in a fork that has imported everything but the library. What
+is known is kept in _build/mutants, so an interrupted run goes on where it stopped; a changed file is tried anew. A
+sample takes the same share of every file's mutants. Why a survivor is none to mend is written by hand into
+book/mutants.json, and kept.
 """
 
 import argparse
 import contextlib
 import difflib
+import gc
 import hashlib
 import importlib.machinery
+import inspect
 import json
 import math
 import os
@@ -23,8 +27,9 @@ import random
 import resource
 import signal
 import sys
+import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+import types
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -37,6 +42,8 @@ NOT_OF_THE_LIBRARY = {  # these check the site, the notebooks and the project, a
     *("hardening", "head_to_head", "installs", "intro", "lab", "learn", "mechanism_cards", "mutants", "notebooks"),
     *("project", "site", "supply", "sweeps", "teaching", "wheel", "where"),
 }
+OPTIONS = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=no")
+ALIVE = ("survived", "untested")
 FAMILIES = {
     "ReplaceBinaryOperator": (
         "Add_Sub Sub_Add Mul_Div Div_Mul FloorDiv_Mul Mod_Mul Pow_Mul RShift_LShift LShift_RShift BitAnd_BitOr "
@@ -169,8 +176,8 @@ class Finder:
         return None
 
 
-def attempt(path, source, tests, timeout):
-    """Run tests on a mutant in a fork, for so many seconds of the processor: "killed", "timeout" or "survived"."""
+def forked(work, timeout):
+    """Do some work in a fork, for so many seconds of the processor: "survived" if it returns 0, "timeout", "killed"."""
     pid = os.fork()
     if pid == 0:
         quiet = os.open(os.devnull, os.O_RDWR)
@@ -178,13 +185,9 @@ def attempt(path, source, tests, timeout):
             os.dup2(quiet, stream)
         code = 99
         try:
-            import pytest
-
             resource.setrlimit(resource.RLIMIT_CPU, (timeout, timeout))
-            resource.setrlimit(resource.RLIMIT_AS, (8 * 2**30, 8 * 2**30))
-            sys.meta_path.insert(0, Finder(path, source))
-            options = ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=no"]
-            code = int(pytest.main([*options, *tests]))
+            resource.setrlimit(resource.RLIMIT_AS, (12 * 2**30, 12 * 2**30))
+            code = int(work())
         finally:
             os._exit(code)
     end = time.monotonic() + 30 * timeout  # of the clock: the machine may be busy
@@ -193,10 +196,106 @@ def attempt(path, source, tests, timeout):
         if done:
             code = os.waitstatus_to_exitcode(status)
             return {0: "survived", -signal.SIGXCPU: "timeout", -signal.SIGKILL: "timeout"}.get(code, "killed")
-        time.sleep(0.02)
+        time.sleep(0.01)
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
     return "timeout"
+
+
+def attempt(path, source, tests, timeout):
+    """Run tests in a fork that imports a mutant."""
+
+    def work():
+        import pytest
+
+        sys.meta_path.insert(0, Finder(path, source))
+        return pytest.main([*OPTIONS, "-x", *tests])
+
+    return forked(work, timeout)
+
+
+def codes(source, path):
+    """All code objects of a source: (qualified name, line) -> a list of them."""
+    found, left = {}, [compile(source, path, "exec", dont_inherit=True)]
+    while left:
+        code = left.pop()
+        found.setdefault((code.co_qualname, code.co_firstlineno), []).append(code)
+        left += [const for const in code.co_consts if isinstance(const, types.CodeType)]
+    return found
+
+
+def plain(code):
+    """What a code object does, but for the ones inside it."""
+    return code.co_code, code.co_names, [c for c in code.co_consts if not isinstance(c, types.CodeType)], code.co_flags
+
+
+class Quick:
+    """A pytest plugin that runs no tests, but tries mutants by them."""
+
+    def __init__(self, todo, keep):
+        self.todo, self.keep, self.sound = todo, keep, {}
+
+    def pytest_runtestloop(self, session):
+        """Try all that can be tried by exchanging functions."""
+        self.items = {item.nodeid: item for item in session.items}
+        functions = {}
+        for each in gc.get_objects():
+            if isinstance(each, types.FunctionType):
+                functions.setdefault(each.__code__.co_filename, []).append(each)
+        for label, (path, source, changed, tests, timeout) in self.todo.items():
+            swaps = self.swaps(functions.get(str(ROOT / path), []), path, source, changed)
+            if swaps and (outcome := self.outcome(swaps, tests, timeout)) != "survived":
+                self.keep(label, outcome)
+        return True
+
+    def swaps(self, functions, path, source, changed):
+        """The functions of a file with their new code, or None if more than functions change."""
+        old, new = (codes(text, str(ROOT / path)) for text in (source, changed))
+        if old.keys() != new.keys():
+            return None
+        for key, found in old.items():
+            for one, other in zip(found, new[key], strict=True):
+                if plain(one) != plain(other) and (len(found) > 1 or not one.co_flags & inspect.CO_OPTIMIZED):
+                    return None
+        swaps = [(f, new.get((f.__code__.co_qualname, f.__code__.co_firstlineno))) for f in functions]
+        return [(f, found[0]) for f, found in swaps if found and len(found) == 1]
+
+    def outcome(self, swaps, tests, timeout):
+        """Run tests until one fails that passes without the change."""
+        chosen = [name for name in tests if name in self.items and self.sound.get(name, True)]
+        with tempfile.TemporaryFile() as told:
+
+            def work():
+                for function, code in swaps:
+                    function.__code__ = code
+                for name in chosen:
+                    os.pwrite(told.fileno(), name.encode().ljust(1000), 0)
+                    if not self.passes(name):
+                        return 1
+                return 0
+
+            outcome = forked(work, timeout)
+            name = os.pread(told.fileno(), 1000, 0).decode().strip()
+        if outcome == "survived" or not name:
+            return "survived"
+        if name not in self.sound:
+            self.sound[name] = forked(lambda: not self.passes(name), timeout) == "survived"
+        return outcome if self.sound[name] else self.outcome(swaps, tests, timeout)
+
+    def passes(self, name):
+        """Whether a test passes."""
+        from _pytest.runner import runtestprotocol
+
+        item = self.items[name]
+        return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
+
+
+def quick(todo, keep):
+    """Try mutants in forks of one process that has collected all tests."""
+    import pytest
+
+    files = sorted({test.partition("::")[0] for _, _, _, tests, _ in todo.values() for test in tests})
+    return pytest.main([*OPTIONS, "-s", *files], plugins=[Quick(todo, keep)])
 
 
 def tests_of(known, path, line, most):
@@ -215,8 +314,8 @@ def tests_of(known, path, line, most):
     return chosen, total
 
 
-def try_one(known, kinds, path, name, occurrence, line, most):
-    """Try a mutant; return what became of it, and its difference."""
+def prepared(known, kinds, path, name, occurrence, line, most):
+    """A mutant's outcome, if that is known already, its difference, and what is needed to try it."""
     from cosmic_ray.mutating import mutate_code
 
     source = (ROOT / path).read_text(encoding="utf-8")
@@ -225,12 +324,12 @@ def try_one(known, kinds, path, name, occurrence, line, most):
     difference = [
         text for text in difflib.unified_diff(*lines, lineterm="", n=0) if not text.startswith(("---", "+++"))
     ]
+    tests, total = tests_of(known, path, line, most)
     try:
         compile(changed, path, "exec")
     except SyntaxError:
-        return "invalid", difference
-    tests, total = tests_of(known, path, line, most)
-    return attempt(path, changed, tests, round(10 + 2 * total)) if tests else "untested", difference
+        return "invalid", difference, None
+    return None if tests else "untested", difference, (path, source, changed, tests, round(10 + 2 * total))
 
 
 def warm():
@@ -286,21 +385,40 @@ def run(arguments):
     def key(path, name, occurrence):
         return f"{path} {digest_of(path)} {name} {occurrence}"
 
-    def settle(mutant):
-        path, name, occurrence, line = mutant
-        label = key(path, name, occurrence)
-        if label in results and (results[label]["outcome"] != "survived" or not arguments.again):
-            return
-        outcome, difference = try_one(known, kinds, path, name, occurrence, line, arguments.most)
-        results[label] = {"outcome": outcome, "line": line, "difference": difference}
-        (STORE / "results.part").write_text(json.dumps(results, indent=0))
-        (STORE / "results.part").replace(kept)
+    def keep(label=None, outcome=None):
+        if label:
+            results[label]["outcome"] = outcome
+        kept.with_suffix(".part").write_text(json.dumps(results, indent=0))
+        kept.with_suffix(".part").replace(kept)
 
-    with ThreadPoolExecutor(arguments.jobs) as pool:
-        list(pool.map(settle, drawn))
+    todo = {}
+    for mutant in drawn:
+        label = key(*mutant[:3])
+        if (
+            label not in results
+            or results[label]["outcome"] == "open"
+            or (arguments.again and results[label]["outcome"] in ALIVE)
+        ):
+            outcome, difference, trial = prepared(known, kinds, *mutant, arguments.most)
+            results[label] = {"outcome": outcome or "open", "line": mutant[3], "difference": difference}
+            if trial:
+                todo[label] = trial
+    keep()
+    if todo and os.fork() == 0:
+        os._exit(int(quick(todo, keep)))
+    if todo:
+        os.wait()
+    results.update(json.loads(kept.read_text(encoding="utf-8")))
+    sound = {}
+    for label, (path, source, changed, tests, timeout) in todo.items():
+        if results[label]["outcome"] == "open":
+            outcome = attempt(path, changed, tests, timeout)
+            if outcome != "survived" and (path, *tests) not in sound:  # do they pass without the change?
+                sound[path, *tests] = attempt(path, source, tests, timeout) == "survived"
+            keep(label, outcome if sound.get((path, *tests), True) else "untested")
     found = {key(*mutant[:3]): results[key(*mutant[:3])] for mutant in drawn}
     found = {label: result for label, result in found.items() if result["outcome"] != "invalid"}
-    alive = [label for label, result in found.items() if result["outcome"] in ("survived", "untested")]
+    alive = [label for label, result in found.items() if result["outcome"] in ALIVE]
     counts = {"files": len({m[0] for m in scope}), "mutants": len(scope), "tried": len(found), "seed": arguments.seed}
     summary = counts | {"killed": len(found) - len(alive), "survivors": alive}
     print(counts, summary["killed"], f"at least {at_least(summary['killed'], summary['tried']):.2%}")
@@ -312,7 +430,7 @@ def survivors(arguments):
     """Print the mutants of the present files that no test noticed."""
     for label, result in json.loads((STORE / "results.json").read_text(encoding="utf-8")).items():
         path, digest, name, _ = label.split()
-        if digest_of(path) == digest and result["outcome"] in ("survived", "untested"):
+        if digest_of(path) == digest and result["outcome"] in ALIVE:
             print(f"{path}:{result['line']} {name} ({result['outcome']})", *result["difference"], sep="\n    ")
     return 0
 
@@ -365,7 +483,6 @@ if __name__ == "__main__":
     parser.add_argument("what", choices=("cover", "run", "survivors", "page"))
     parser.add_argument("--sample", type=int, help="so many mutants, drawn at random")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--most", type=float, default=10.0, help="seconds of tests a mutant")
     parser.add_argument("--only", nargs="*", default=[], help="parts of files' names; for cover, of tests")
     parser.add_argument("--again", action="store_true", help="try survivors again")
