@@ -90,7 +90,7 @@ portable-sample:
 	@$(BIN)/python tools/portable.py --jobs $(JOBS) --only all-at-once -- --nbval $(QUICK)
 
 check: lint types
-	@$(PYTEST) -m 'not slow' --ignore=tests/test_site.py tests
+	@$(PYTEST) -m 'not slow and not thorough' --ignore=tests/test_site.py tests
 
 portable: .venv/ready
 	@$(BIN)/python tools/portable.py $(ARGS)

@@ -14,7 +14,11 @@ from hypothesis import settings
 settings.register_profile("no deadline", deadline=None)  # a busy machine is no failure
 settings.load_profile("no deadline")
 
-SLOW = set((Path(__file__).parent / "slow.txt").read_text(encoding="utf-8").split())
+MARKED = {
+    name: marker
+    for marker in ("slow", "thorough")
+    for name in (Path(__file__).parent / f"{marker}.txt").read_text(encoding="utf-8").split()
+}
 
 SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
 
@@ -22,8 +26,9 @@ SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
 def pytest_collection_modifyitems(items):
     """Mark what `make check` leaves out."""
     for item in items:
-        if f"{item.path.name}::{getattr(item, 'originalname', '')}" in SLOW:
-            item.add_marker("slow")
+        marker = MARKED.get(f"{item.path.name}::{getattr(item, 'originalname', '')}")
+        if marker:
+            item.add_marker(marker)
 
 
 @pytest.hookimpl(optionalhook=True)
