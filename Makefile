@@ -28,11 +28,12 @@ else
 $(shell rmdir '$(PROBE)')
 endif
 
-.PHONY: help book site executed test check portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean proofs audit fuzz mutants faults installs dist
+.PHONY: help book pdf site executed test check portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean proofs audit fuzz mutants faults installs dist
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make book           execute the notebooks and build the site in _build/html'
+	@echo 'make pdf            print that site as one PDF in _build/pdf, and link it on the first page; minutes'
 	@echo 'make test           lint, types, library tests, notebooks against their stored outputs, the site in a browser'
 	@echo 'make check          lint, types and the fast tests, in a minute'
 	@echo 'make portable       tests and notebooks as on other processors, locales, fonts, Pythons and versions; hours'
@@ -72,6 +73,11 @@ site:
 	@ln -sf ../../_config.yml ../../_toc.yml _build/source/
 	@# --all: Sphinx repeats no warning for a page that it has read before.
 	@$(BIN)/jupyter-book build _build/source --path-output . --all -W -n --keep-going --quiet
+
+# What is printed is the site as it was built; the first page links to the PDF once it is there.
+pdf: book
+	@$(BIN)/python tests/browser.py
+	@$(BIN)/python tools/pdf.py _build/html _build/pdf/ldp-book.pdf
 
 executed: $(EXECUTED)
 
