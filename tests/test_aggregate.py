@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from test_protocol import MECHANISMS
 
-from ldp_lib import aggregate, reports
+from ldp_lib import aggregate, chunks, reports
 from ldp_lib.aggregate import Counts
 from ldp_lib.book.sweeps import sweep
 from ldp_lib.corr_rr import CorrRR
@@ -180,3 +180,34 @@ def test_two_worker_processes_of_which_one_is_killed_give_the_same_counts_and_th
         found = aggregate.aggregate(slow, ONE)
         assert victim not in client.run(os.getpid).values()
     assert np.array_equal(found.counts, ONE.count(y))
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_chunks_have_their_own_coins_whatever_the_number_of_threads(mechanism, monkeypatch):
+    monkeypatch.setattr(chunks, "CHUNK", 25)
+    x, made = users(mechanism.k), []
+    together = type(mechanism).__module__.startswith("ldp_lib.jrr") or hasattr(mechanism, "n1")
+    if together or getattr(mechanism, "groups", False):
+        with pytest.raises(ValueError, match="mechanism must ask each user alone"):
+            chunks.perturb_in_chunks(mechanism, x, rng=np.random.default_rng(1))
+        return
+    for threads in (1, 3):
+        made.append(chunks.perturb_in_chunks(mechanism, x, rng=np.random.default_rng(1), threads=threads))
+    streams = np.random.default_rng(1).spawn(3)
+    parts = [mechanism.perturb(x[25 * i : 25 * i + 25], rng=stream) for i, stream in enumerate(streams)]
+    assert made[0].dtype == parts[0].dtype
+    assert made[0].tobytes() == made[1].tobytes() == np.concatenate(parts).tobytes()
+    again = chunks.perturb_in_chunks(mechanism, x, rng=streams[0])
+    assert again.tobytes() != made[0].tobytes()  # another generator, other coins
+
+
+def test_chunks_name_what_is_wrong_and_where(monkeypatch):
+    monkeypatch.setattr(chunks, "CHUNK", 25)
+    grr, rng = GRR(k=3, epsilon=1.0), np.random.default_rng(1)
+    with pytest.raises(ValueError, match="got 3 at position 5, counted from user 50"):
+        chunks.perturb_in_chunks(grr, np.where(np.arange(60) == 55, 3, 0), rng=rng, threads=2)
+    with pytest.raises(ValueError, match=r"at least one integer from 0 to 2; got shape \(0,\)"):
+        chunks.perturb_in_chunks(grr, np.zeros(0, int), rng=rng)
+    for wrong in (0, 1.5, True, "2"):
+        with pytest.raises((TypeError, ValueError), match="threads must be an integer from 1 to 1024; got"):
+            chunks.perturb_in_chunks(grr, np.zeros(3, int), rng=rng, threads=wrong)
