@@ -6,9 +6,9 @@ from urllib.parse import unquote, urldefrag, urlsplit
 PHONE = {"width": 375, "height": 800}
 DESKTOP = {"width": 1280, "height": 900}
 
-# What a reader would see as text: not code, not formulas that MathJax has set, nothing hidden.
+# What a reader would see as text: not code, not formulas, nothing hidden.
 VISIBLE_TEXT = """() => {
-    const skip = 'pre, code, script, style, mjx-container, noscript, template, textarea';
+    const skip = 'pre, code, script, style, math, noscript, template, textarea';
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     const parts = [];
     while (walker.nextNode()) {
@@ -58,12 +58,12 @@ class Visitor:
             self.errors.append(f"{response.status}: {response.url}")
 
     def load(self, url):
-        """Load a page and wait until its formulas are typeset."""
+        """Load a page and wait until its fonts are there."""
         self.errors.clear()
         self.foreign.clear()
         self.page.set_viewport_size(DESKTOP)
         self.page.goto(url, wait_until="load")
-        self.page.evaluate("async () => { await window.MathJax?.startup?.promise; await document.fonts.ready }")
+        self.page.evaluate("async () => { await document.fonts.ready }")
         return self.page
 
 
@@ -74,14 +74,22 @@ def raw_markup(page):
 
 
 def untypeset_formulas(page):
-    """Sphinx's formulas that MathJax has not turned into one of its own, and formulas that MathJax could not read."""
+    """Formulas that are not MathML with its TeX, hold raw TeX, or scroll within a line."""
     return page.evaluate(
-        """() => [
-            ...[...document.querySelectorAll('.math, .text_latex')].filter(e => !e.querySelector('mjx-container'))
-                .map(e => 'not typeset: ' + e.textContent.trim().slice(0, 60)),
-            ...[...document.querySelectorAll('mjx-merror, [data-mjx-error]')]
-                .map(e => 'formula with an error: ' + e.textContent.slice(0, 60)),
-        ]"""
+        """() => {
+            const tex = 'annotation[encoding="application/x-tex"]';
+            const raw = e => [...e.querySelectorAll('mi, mo, mn, mtext')].some(x => /[\\\\$]/.test(x.textContent));
+            const scrolls = e => e.tabIndex >= 0 || getComputedStyle(e).overflowX != 'visible';
+            const faults = {
+                'not typeset': e => !e.querySelector('math'),
+                'without its TeX': e => [...e.querySelectorAll('math')].some(x => !x.querySelector(tex)?.textContent),
+                'with an error': e => e.querySelector('merror') || raw(e),
+                'scrolls in a line': e => e.matches('span') && scrolls(e),
+            };
+            const of = test => [...document.querySelectorAll('.math, .text_latex')].filter(test);
+            return Object.entries(faults).flatMap(([fault, test]) =>
+                of(test).map(e => `${fault}: ${e.textContent.trim().slice(0, 60)}`));
+        }"""
     )
 
 
@@ -108,13 +116,14 @@ def machine_fonts(page):
     """Text that a reader sees in a font of the machine, not of the site: there the layout would differ elsewhere."""
     page.evaluate(
         """() => {
-            const skip = 'script, style, noscript, template, mjx-container, option', seen = new Map();
+            const skip = 'script, style, noscript, template, annotation, option', seen = new Map();
             const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
             while (walker.nextNode()) {
                 const text = walker.currentNode.textContent, e = walker.currentNode.parentElement;
                 if (!text.trim() || e.closest(skip) || !e.checkVisibility()) continue;
                 const style = getComputedStyle(e);
-                const key = [style.fontFamily, style.fontStyle, style.fontWeight].join();
+                const italic = e.localName == 'mi' && text.length == 1;
+                const key = [style.fontFamily, style.fontStyle, style.fontWeight, italic].join();
                 const known = seen.get(key) || seen.set(key, new Set()).get(key);
                 if ([...text].some(c => !known.has(c))) e.dataset.fonts = '';
                 for (const c of text) known.add(c);

@@ -31,7 +31,7 @@ def policy(page):
         [
             "default-src 'none'",
             f"script-src {' '.join(scripts)}",
-            "style-src 'self' 'unsafe-inline'",  # MathJax and the theme set styles
+            "style-src 'self' 'unsafe-inline'",  # formulas and the theme set styles
             "img-src 'self' data:",
             "font-src 'self' data:",
             "connect-src 'self'",

@@ -84,17 +84,6 @@ function ledgerFilter(place) {
     }
   }
 
-  // Typeset formulas change the height of rows: go to the asked row once more, unless the reader has moved on.
-  function keepTarget() {
-    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (!target || !window.MathJax || !MathJax.startup) return;
-    let moved = false;
-    for (const event of ["wheel", "touchmove", "keydown", "pointerdown"]) {
-      window.addEventListener(event, () => { moved = true; }, { once: true, passive: true });
-    }
-    MathJax.startup.promise.then(() => { if (!moved) target.scrollIntoView({ behavior: "instant" }); });
-  }
-
   form.addEventListener("input", () => { apply(); remember(); });
   form.addEventListener("reset", () => {
     for (const control of Object.values(controls)) control.value = "";
@@ -103,7 +92,6 @@ function ledgerFilter(place) {
   });
   form.addEventListener("submit", (event) => event.preventDefault());
   window.addEventListener("hashchange", showTarget);
-  window.addEventListener("load", keepTarget);
 
   const asked = new URLSearchParams(location.search);
   for (const [name, control] of Object.entries(controls)) {

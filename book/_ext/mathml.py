@@ -1,0 +1,119 @@
+r"""Formulas as MathML, made when the site is built: pages need no script to show them, nor does paper.
+
+math-core converts TeX; a formula that it does not understand is a warning, so the build fails. What is mended before:
+lines outside of an environment are aligned, `\tag` becomes a number at the margin, brackets take sizes that browsers
+set well, and a long formula within a line is cut into several, between which the line may break.
+"""
+
+import re
+from html import escape
+
+import math_core
+from docutils import nodes
+from sphinx.util import logging
+from sphinx.util.math import get_node_equation_number
+
+logger = logging.getLogger(__name__)
+CONVERTER = math_core.LatexToMathML(fancy_error=False)
+ENVIRONMENT = re.compile(r"\\begin\{(\w+\*?)\}(?:(?!\\begin).)*?\\end\{\1\}", re.DOTALL)
+TAG = re.compile(r"\s*\\tag\{([^{}]*)\}")
+TALL = r"left|right|big|[dt]?frac|binom|sum|prod|int|sqrt|under|over|begin"
+LOW = re.compile(rf"\\left\s*([(\[]|\\\{{)((?:(?!\\(?:{TALL})).)*)\\right\s*([)\]]|\\\}})", re.DOTALL | re.IGNORECASE)
+RAISED = re.compile(r"\\([bB]ig+)l?([(\[|]|\\[{|])((?:(?!\\[bB]ig).)*)\\\1r?([)\]|]|\\[}|])(?=\s*[\^_])", re.DOTALL)
+
+TOKEN = re.compile(r"\\(?:[a-zA-Z]+|.)|\S", re.DOTALL)
+OPENING = {"{", "(", "[", r"\{", r"\left", r"\begin", r"\lVert", r"\lvert"}
+CLOSING = {"}", ")", "]", r"\}", r"\right", r"\end", r"\rVert", r"\rvert"}
+GAP = {r"\ ", r"\quad", r"\qquad"}
+RELATION = {"=", "<", ">", r"\le", r"\ge", r"\ne", r"\in", r"\approx", r"\propto", r"\to"}
+SUM = {"+", "-"}
+UNSEEN = {"{", "}", "^", "_", r"\,", r"\ ", r"\frac", r"\tfrac", r"\dfrac", r"\big", r"\Big", r"\left", r"\right"}
+LONG = 24  # signs, which fit on a line of a phone
+
+
+def lines(tex):
+    """Return a formula whose lines are aligned, if it has several outside of environments."""
+    rest, count = tex, 1
+    while count:
+        rest, count = ENVIRONMENT.subn("", rest)
+    return rf"\begin{{aligned}}{tex}\end{{aligned}}" if r"\\" in rest else tex
+
+
+def brackets(tex):
+    """Return a formula without two kinds of brackets that Chromium sets badly.
+
+    One that may stretch has room for the tallest beside it, so those around low parts do not stretch. One with an
+    exponent does not stretch, so the exponent goes to all that the brackets hold.
+    """
+    count = 1
+    while count:
+        tex, count = LOW.subn(r"\1\2\3", tex)
+    return RAISED.sub(r"{\\\1\2\3\\\1\4}", tex)
+
+
+def pieces(tex, places=(GAP, RELATION, SUM)):
+    """Return a formula's parts between which a line may break: at gaps and, where still long, at relations, at sums."""
+    tokens = list(TOKEN.finditer(tex))
+    if not places or sum(token[0] not in UNSEEN for token in tokens) <= LONG:
+        return [tex]
+    depth, cuts, before = 0, [], "="
+    for token in tokens:
+        depth += (token[0] in OPENING) - (token[0] in CLOSING)
+        if depth == 0 and token[0] in places[0] and (places[0] is GAP or before not in {"^", "_", "="}):
+            cuts.append(token.start())
+        before = token[0] if token[0] not in RELATION | {","} else "="
+    parts = [tex[i:j] for i, j in zip([0, *cuts], [*cuts, len(tex)], strict=True)]
+    return [tex] if depth else [piece for part in parts for piece in pieces(part, places[1:])]
+
+
+def convert(tex, *, block=False, before=""):
+    """Return the MathML of a formula, which holds the TeX as an annotation; spaces are as after `before`."""
+    tex = tex.strip()
+    plain = tex.removeprefix(r"\displaystyle ") if block else tex
+    mathml = CONVERTER.convert_with_local_state(before + brackets(lines(plain)), displaystyle=block)
+    start, body, end = re.fullmatch(r"(<math[^>]*>)(.*)(</math>)", mathml, re.DOTALL).groups()
+    note = f'<annotation encoding="application/x-tex">{escape(tex, quote=False)}</annotation>'
+    return f"{start}<semantics><mrow>{body}</mrow>{note}</semantics>{end}"
+
+
+def write(translator, node, tex, **kinds):
+    """Write a formula to the page."""
+    try:
+        translator.body.append(convert(tex, **kinds))
+    except math_core.LatexError as error:
+        logger.warning("formula not understood: %s: %s", error, tex, location=node)
+        translator.body.append(escape(tex))
+
+
+def visit_math(translator, node):
+    """Write a formula within a line."""
+    translator.body.append(translator.starttag(node, "span", "", CLASS="math notranslate nohighlight"))
+    parts = pieces(node.astext())
+    style = r"\displaystyle{}" if parts[0].startswith(r"\displaystyle") else "{}"
+    for i, tex in enumerate(parts):
+        translator.body.append("<wbr>" if i else "")
+        write(translator, node, tex, before=style if i else "")
+    translator.body.append("</span>")
+    raise nodes.SkipNode
+
+
+def visit_math_block(translator, node):
+    """Write a formula of its own, with its number."""
+    tex = node.astext()
+    tag = TAG.search(tex)
+    translator.body.append(translator.starttag(node, "div", CLASS="math notranslate nohighlight"))
+    if node["number"]:
+        translator.body.append(f'<span class="eqno">({get_node_equation_number(translator, node)})')
+        translator.add_permalink_ref(node, "Link to this equation")
+        translator.body.append("</span>")
+    elif tag:
+        translator.body.append(f'<span class="eqno">({escape(tag[1])})</span>')
+    write(translator, node, TAG.sub("", tex), block=True)
+    translator.body.append("</div>\n")
+    raise nodes.SkipNode
+
+
+def setup(app):
+    """Register the renderer."""
+    app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
