@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 BOOK = ROOT / "book"
-PAGES = [BOOK / f"{name}.md" for name in ("about", "api", "survey", "planner", "at_scale", "security")]
+PAGES = [BOOK / f"{name}.md" for name in ("about", "api", "survey", "planner", "mechanisms", "at_scale", "security")]
 NUMBER = re.compile(r"\d[\d,./]*\d|\d|\b(?:half|tenth|seventh|one|two|three|nine)\b")
 
 

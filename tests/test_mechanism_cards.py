@@ -121,6 +121,16 @@ def test_a_card_says_what_is_sent_spent_lost_and_where_to_read_on(name):
     assert getattr(importlib.import_module(module), cls).__name__ == name
 
 
+@pytest.mark.parametrize("name", CARDS)
+def test_a_card_has_an_example_of_its_class_from_people_to_shares(name):
+    """That the examples show what they give is tested with those of the other pages, in test_intro."""
+    (example,) = re.findall(r"```python\n(>>> .*?)```", CARDS[name], re.DOTALL)
+    assert re.search(rf"^>>> m = ldp\.{name}\(", example, re.MULTILINE)
+    assert "m.perturb(" in example
+    assert re.search(r"^>>> m\.estimate(_table)?\(reports\).*\narray\(", example, re.MULTILINE)
+    assert max(map(len, example.splitlines())) <= 80
+
+
 @pytest.mark.parametrize(("mechanism", "population", "formula", "off"), FORMULAS, ids=lambda x: type(x).__name__)
 def test_the_formula_of_a_card_is_the_variance_of_its_class(mechanism, population, formula, off):
     found = np.hstack(mechanism.variance(population)).sum() * population.n
