@@ -77,14 +77,14 @@ const scenes = (() => {
     `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${HEIGHT}" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" ` +
     `font-family="${FONT}"><title>${escape(title)}</title>` +
     `<rect width="${WIDTH}" height="${HEIGHT}" rx="8" fill="#ffffff"/>${text(14, 17, head, { anchor: "start", colour: SOFT })}${drawing}</svg>`;
-  const DECADES = [0.01, 0.1, 1, 10, 100, 1000];
+  const DECADES = range(9).map((i) => Number(`1e${i - 3}`));
   const logarithmic = (label, from, to) =>
     ({ label, log: true, range: [from, to], ticks: DECADES.filter((v) => v >= from && v <= to) });
   const POINTS = "standard error, percentage points";
 
   // Sliders: each goes through its stops.
   const BUDGETS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8];
-  const PEOPLE = [100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6];
+  const PEOPLE = [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6];
   const slider = (name, label, stops, start, words = (v) => v.toLocaleString("en")) => ({ name, label, stops, start, words });
   const epsilon = (start = 1, least = 0.1, most = 8) => slider("epsilon", "Budget ε", BUDGETS.filter((b) => least <= b && b <= most), start);
   const answers = (start, stops = [2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 50, 100]) => slider("k", "Possible answers", stops, start);
@@ -95,21 +95,22 @@ const scenes = (() => {
 
   all.counting = {
     about: "Standard error of a share of 10 % against the budget, on logarithmic axes; dashed, the error of drawing as many people.",
-    sliders: [epsilon(), answers(9, [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 30, 50, 100]), slider("n", "People", PEOPLE, 1e4)],
+    sliders: [epsilon(1, 0.1, 6), answers(9, [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 30, 50, 100]), slider("n", "People", PEOPLE, 1e4)],
     numbers({ epsilon: b, k, n }) {
       const drawn = formulas.drawnVariance(0.1, n, ...formulas.coin(k, b));
       return { points: 100 * Math.sqrt(formulas.variance(0.1, n, ...formulas.coin(k, b))), open: 0.09 / drawn };
     },
     says: (v, { points, open }) => `At budget ${v.epsilon}, with ${v.k} answers and ${many(v.n, "people")}, the standard error is ` +
-      `${digits(points, 2)} percentage points. Drawn at random, these people tell as much as ${digits(open, 2)} who answer openly.`,
+      `${digits(points, 2)} percentage points. Drawn at random, these people tell ` +
+      (open < 1 ? "less than one who answers openly." : `as much as ${digits(open, 2)} who answer openly.`),
     draw(v, { points }) {
       const plain = 100 * Math.sqrt(0.09 / v.n);
       return [`${v.k} answers, ${many(v.n, "people")}, ${budget(v)}`, plot({
-        x: { label: "privacy budget ε", log: true, range: [0.1, 8], ticks: [0.1, 0.2, 0.5, 1, 2, 4, 8] },
+        x: { label: "privacy budget ε", log: true, range: [0.1, 6], ticks: [0.1, 0.2, 0.5, 1, 2, 4] },
         y: logarithmic(POINTS, 0.01, 1000), here: v.epsilon,
         lines: [
-          { name: "by the coins", look: LOOKS.GRR, value: points, points: along(0.1, 8).map((b) => [b, this.numbers({ ...v, epsilon: b }).points]) },
-          { name: "by drawing people, no privacy", look: [SOFT], dash: DASHED, points: [[0.1, plain], [8, plain]] },
+          { name: "by the coins", look: LOOKS.GRR, value: points, points: along(0.1, 6).map((b) => [b, this.numbers({ ...v, epsilon: b }).points]) },
+          { name: "by drawing people, no privacy", look: [SOFT], dash: DASHED, points: [[0.1, plain], [6, plain]] },
         ],
       })];
     },
@@ -117,14 +118,14 @@ const scenes = (() => {
 
   all.matrix = {
     about: "The table of the symmetric coin on the left, darker where a chance is larger, and its inverse on the right.",
-    sliders: [epsilon(), answers(3, [2, 3, 4, 5, 6, 8])],
+    sliders: [epsilon(1, 0.1, 5), answers(3, [2, 3, 4, 5, 6, 8])],
     numbers({ epsilon: b, k }) {
       const [p, q] = formulas.coin(k, b), [diagonal, other] = formulas.inverse(k, b);
       return { p, q, diagonal, other, stretch: p - q };
     },
-    says: (v, { p, stretch }) => `At budget ${v.epsilon}, with ${v.k} answers, ${digits(100 * p, 2)} of 100 reports are true. ` +
-      `The table shrinks every difference to ${digits(stretch, 2)} of its size; the inverse stretches it, and the chance error, ` +
-      `${digits(1 / stretch, 2)}-fold.`,
+    says: (v, { p, stretch }) => `At budget ${v.epsilon}, with ${v.k} answers, ${digits(100 * p)} of 100 reports are true. ` +
+      `The table shrinks every difference to ${digits(stretch)} of its size; the inverse stretches it, and the chance error, ` +
+      `by ${digits(1 / stretch)}.`,
     draw(v, { p, q, diagonal, other }) {
       const table = (left, title, on, off, most) => {
         const side = 180 / v.k;
@@ -180,11 +181,11 @@ const scenes = (() => {
     says: (v, { size, share, times }) => `At budget ${v.epsilon}, with ${v.k} values, k/(e+1) is ${digits(share, 2)}: name ${size}. ` +
       (size > 1 ? `A single one takes ${digits(times)} times as many people.` : "Nothing is better than the plain report."),
     draw: (v, { errors, size, share }) => [`${v.k} values, ${budget(v)}`, plot({
-      x: { label: "number of values that a report names", log: true, range: [0.9, 65], ticks: [1, 2, 4, 8, 16, 32, 64] },
-      y: logarithmic("total variance, one user", 0.5, 3000), top: 40, here: Math.max(share, 0.9),
+      x: { label: "number of values that a report names", log: true, range: [0.5, 65], ticks: [1, 2, 4, 8, 16, 32, 64] },
+      y: logarithmic("total variance, one user", 0.4, 2e4), top: 40, here: share,
       lines: [{ look: LOOKS.SubsetSelection, points: errors.map((error, i) => [i + 1, error]) }],
       more: (x, y) => errors.map((error, i) => marker(x(i + 1), y(error), LOOKS.SubsetSelection, i + 1 === size ? 1.7 : 0.6)).join("") +
-        text(x(Math.max(share, 0.9)) + 5, 13, "k/(e+1)", { anchor: "start", colour: SOFT }),
+        (share > 0.5 ? text(x(share) + 5, 13, "k/(e+1)", { anchor: "start", colour: SOFT }) : ""),
     })],
   };
 
@@ -198,7 +199,7 @@ const scenes = (() => {
       return { pieces, best, equal };
     },
     says(v, { pieces, best, equal }) {
-      const list = pieces.map((piece) => piece.toFixed(2)), gain = digits(100 * (equal / best - 1), 2);
+      const list = pieces.map((piece) => piece.toPrecision(2)), gain = digits(100 * (equal / best - 1), 2);
       return `At budget ${v.epsilon} the best pieces are ${list[0]}, ${list[1]} and ${list[2]}. ` +
         (equal / best < 1.0005 ? "Equal pieces do as well." : `Equal pieces have ${gain}\u00a0% more error.`);
     },
@@ -209,7 +210,7 @@ const scenes = (() => {
         return text(18, y - 7, name, { anchor: "start" }) + own.map((piece, j) => {
           const width = piece / v.epsilon * wide, left = x;
           x += width;
-          return box(left, y, width, 34, fills[j], ` stroke="${INK}"`) + text(left + width / 2, y + 22, piece.toFixed(2));
+          return box(left, y, width, 34, fills[j], ` stroke="${INK}"`) + text(left + width / 2, y + 22, piece.toPrecision(2));
         }).join("");
       };
       const error = (y, name, value, look) => {
@@ -236,7 +237,7 @@ const scenes = (() => {
     },
     says: (v, { SPL, OneQuestion, AskSome, asked }) => `At budget ${v.epsilon}, of ${v.d} questions with ${v.k} answers, it is best to ask ` +
       `${asked > 1 ? `${asked} at once` : "one"}: ${digits(AskSome)} points of error. ${asked > 1 ? `One has ${digits(OneQuestion)}, all` : "All"} ` +
-      `with a split budget ${SPL > 100 ? "over 100" : digits(SPL)}.`,
+      `with a split budget ${asked > 1 ? "" : "have "}${SPL > 100 ? "over 100" : digits(SPL)}.`,
     draw(v, numbers) {
       return [`10,000 people, ${v.d} questions, ${v.k} answers each, ${budget(v)}`, plot({
         x: { label: "number of questions", range: [1.9, 8.1], ticks: [2, 3, 4, 5, 6, 7, 8] },
@@ -289,7 +290,7 @@ const scenes = (() => {
     about: "Left, how two yes-or-no answers go together. Right, the error of copies against the share of true copies; the least is marked.",
     sliders: [
       slider("tie", "Tie between the answers", evenly(-1, 1, 21).map((x) => Math.round(10 * x) / 10), 0.5, (v) => `${percent(v).replace("-", "\u2212")} of the most`),
-      slider("own", "Yes to the other question", SHARES, 0.7, percent), slider("pivot", "Yes to the pivot", SHARES, 0.8, percent), epsilon(),
+      slider("own", "Yes to the other question", SHARES, 0.7, percent), slider("pivot", "Yes to the pivot", SHARES, 0.8, percent), epsilon(1, 0.1, 5),
     ],
     numbers({ tie, own, pivot, epsilon: b }) {
       const both = bothYes(own, pivot, tie), setting = { own, pivot, n: 2000, b };
@@ -309,13 +310,13 @@ const scenes = (() => {
         text(left + side / 2, 56, `correlation ${digits(Math.round(correlation * 100) / 100, 2).replace("-", "\u2212")}`) +
         text(left + side / 2, 76, "pivot: yes, no", { size: 13, colour: SOFT }) +
         text(0, 0, "other: no, yes", { size: 13, colour: SOFT, more: ` transform="translate(14 ${top + side / 2}) rotate(-90)"` }) +
-        text(left + side / 2, 236, "dark: both answers agree", { size: 13, colour: SOFT });
+        text(left + side / 2, 236, "dark: both agree", { size: 13, colour: SOFT });
       const error = (copied) => 1000 * formulas.copyError({ ...v, n: 2000, b: v.epsilon, copied });
       const curve = plot({
-        left: 224, top: 40, here: best, x: { label: "share of true copies", range: [0, 1], ticks: [0, 0.5, 1] },
-        y: logarithmic("", 0.1, 2000), lines: [{ look: LOOKS.CorrRR, value: least, points: evenly(0, 1).map((x) => [x, error(x)]) }],
+        left: 234, top: 40, here: best, x: { label: "share of true copies", range: [0, 1], ticks: [0, 0.5, 1] },
+        y: logarithmic("", 0.02, 2000), lines: [{ look: LOOKS.CorrRR, value: least, points: evenly(0, 1).map((x) => [x, error(x)]) }],
       });
-      const label = text(0, 0, "squared error, thousandths", { more: ' transform="translate(180 147) rotate(-90)"' });
+      const label = text(0, 0, "squared error, thousandths", { more: ' transform="translate(176 147) rotate(-90)"' });
       return [`${percent(v.own)} and ${percent(v.pivot)} say yes, 2,000 people, ${budget(v)}`, mosaic + curve + label];
     },
   };
@@ -323,7 +324,7 @@ const scenes = (() => {
   all.two_coins = {
     about: "Variance with tied coins over that with own coins at the same budget, against the share of people who hold the answer.",
     sliders: [
-      epsilon(), slider("colluders", "People who show their coins", [0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3], 0.05, percent),
+      epsilon(1, 0.1, 5), slider("colluders", "People who show their coins", [0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3], 0.05, percent),
       slider("share", "People who hold the answer", evenly(0, 1, 21).map((x) => Math.round(20 * x) / 20), 0.9, percent),
     ],
     numbers({ epsilon: b, colluders, share }) {
@@ -354,7 +355,7 @@ const scenes = (() => {
 
   all.correlation = {
     about: "Total squared error against the share of people whose two answers differ: each answer for its own question, or all for both.",
-    sliders: [epsilon(0.7), slider("n", "People", PEOPLE, 2e4), slider("differ", "People whose answers differ", evenly(0, 0.1, 21).map((x) => Math.round(200 * x) / 200), 0.02, percent)],
+    sliders: [epsilon(0.7, 0.5, 4), slider("n", "People", PEOPLE, 2e4), slider("differ", "People whose answers differ", evenly(0, 0.1, 21).map((x) => Math.round(200 * x) / 200), 0.02, percent)],
     numbers({ epsilon: b, n, differ }) {
       const coin = formulas.coin(2, b), drawn = (f, users) => formulas.drawnVariance(f, users, ...coin);
       const apart = 2000 * (drawn(0.4, n / 2) + drawn(0.4 - differ, n / 2));
@@ -369,7 +370,7 @@ const scenes = (() => {
       const shares = evenly(0, 0.1);
       return [`${many(v.n, "people")}, ${budget(v)}`, plot({
         x: { label: "share of people whose answers differ", range: [0, 0.1], ticks: [0, 0.02, 0.04, 0.06, 0.08, 0.1] },
-        y: logarithmic("total squared error, thousandths", 0.01, 1000), here: v.differ,
+        y: logarithmic("total squared error, thousandths", 0.001, 100), here: v.differ,
         lines: [["apart", "each for its own", ["#0072B2", "o"]], ["pooled", "all for both", ["#D55E00", "s"]]].map(([key, name, look]) => ({
           name, look, value: numbers[key], points: shares.map((differ) => [differ, this.numbers({ ...v, differ })[key]]),
         })),
