@@ -49,6 +49,17 @@ def defaults():
     return found
 
 
+def keywords():
+    """The parameters of public functions that are given by name only: "module.function" -> their names."""
+    found = {}
+    for module in modules():
+        for name, thing in own(module):
+            if inspect.isfunction(thing) and not any(part.startswith("_") for part in name.split(".")):
+                named = [p.name for p in inspect.signature(thing).parameters.values() if p.kind is p.KEYWORD_ONLY]
+                found |= {f"{module.__name__}.{name}({each})": "by name only" for each in named}
+    return found
+
+
 def constants():
     """Every number that a module or class chooses: "module.NAME" -> its repr."""
     found = {}
@@ -71,7 +82,7 @@ def classes():
     return found
 
 
-TABLES = (defaults, constants, classes)
+TABLES = (defaults, keywords, constants, classes)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.__name__)

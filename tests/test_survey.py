@@ -159,5 +159,11 @@ def test_unfit_frames_and_reports_are_refused():
 
 def test_a_plot_has_a_panel_an_attribute():
     survey = Survey(DOMAIN, epsilon=1.0)
-    figure = survey.plot(survey.estimate(survey.collect(people(), rng=np.random.default_rng(1))))
+    result = survey.estimate(survey.collect(people(), rng=np.random.default_rng(1)))
+    figure = survey.plot(result)
     assert [panel.get_title() for panel in figure.axes] == list(DOMAIN)
+    for panel, name in zip(figure.axes, DOMAIN, strict=True):
+        part = result[result["attribute"] == name].iloc[::-1]
+        drawn = np.array([line[:, 0] for line in panel.collections[0].get_segments()])
+        assert drawn == pytest.approx(part[["low", "high"]].to_numpy())
+        assert [bar.get_width() for bar in panel.patches] == pytest.approx(list(part["estimate"]))

@@ -301,9 +301,8 @@ def quick(todo, keep):
 def tests_of(known, path, line, most):
     """The tests that run a line, quickest first, together of at most so many seconds."""
     names, seconds = known["lines"].get(path, {}).get(str(line), []), known["seconds"]
-    if not names:  # run on import only: the tests of the module's own file, and the contract
-        stem = Path(path).stem
-        names = [name for name in seconds if f"test_{stem}" in name or "test_parameters_are_given" in name]
+    if not names:  # run on import only: what looks at definitions, and the tests of the module's own file
+        names = [name for name in seconds if "test_signatures" in name or f"test_{Path(path).stem}" in name]
         names = names or [name for name in seconds if "test_exact" in name or "test_parameters" in name]
     chosen, total = [], 0.0
     for name in sorted(names, key=lambda name: (seconds.get(name, 1.0), name)):

@@ -1,0 +1,127 @@
+"""Edges, ties, signs and keywords: what a change in one place of the code had left unnoticed."""
+
+import dataclasses
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ldp_lib import (
+    GRR,
+    KJRR,
+    OUE,
+    SUE,
+    OneQuestion,
+    Population,
+    aggregate,
+    check,
+    check_mechanism,
+    reports,
+    shrinkage,
+    uncertainty,
+)
+from ldp_lib.corr_rr import synthetic
+from ldp_lib.limit import draws, least_error
+
+
+@pytest.mark.parametrize("n", [True, "3", None, 0, 0.5, math.inf, math.nan])
+def test_a_number_of_users_is_a_number_from_one_on(n):
+    with pytest.raises(ValueError, match="n must be a number of users"):
+        uncertainty.check_users(n)
+    assert [uncertainty.check_users(n) for n in (1, 2.5, np.int64(7))] == [1, 2.5, 7]
+
+
+def test_lies_are_spread_evenly_over_all_other_values():
+    mechanism, people = KJRR(k=4, epsilon=0.5), Population.from_counts([10_000, 0, 0, 0])
+    runs = mechanism.simulate(people, rng=np.random.default_rng(1), runs=400)
+    assert check.mean_z(runs, [1, 0, 0, 0]) < 5 < check.mean_z(runs, [1, 0, 0, 0.01])
+
+
+def test_what_draws_lack_is_made_up_for():
+    quarter, d = Fraction(1, 4), 3
+    for often in [(0, 0, 0), (Fraction(1, 8), Fraction(1, 3), Fraction(1, 20)), (1, 0, 0), (0, 0, 1)]:
+        # Each of the sums in Parseval's equation has its own weight; the first also counts the shares themselves.
+        lack = [sum(v * draws.overlap(d, part, i, 2) for i, v in enumerate(often, 1)) for part in (1, 2, 3)]
+        want = max(quarter, lack[0] + 1, lack[1], lack[2])
+        assert draws.row((2,) * d, None, quarter, often) == (want, sum(often))
+
+
+def test_a_certificate_of_no_error_is_none():
+    certificate = least_error((4,) * 4, 1.0, Population.from_records([[0, 1, 2, 3]], k=(4,) * 4)).certificate
+    assert certificate.check()
+    for error in (Fraction(0), -certificate.error):
+        assert not dataclasses.replace(certificate, error=error).check()
+
+
+def test_the_estimated_risk_of_pooling_is_stein_s():
+    rng, d, k, noise = np.random.default_rng(5), 3, 4, 0.01
+    table = 1 / k + rng.normal(size=(d, k)) * 0.15
+    table += (1 - table.sum(axis=1, keepdims=True)) / k
+    basis = np.linalg.svd(np.ones((1, k)))[2][1:]  # moves that keep the sum of a row
+
+    def shrunk(table):
+        found = shrinkage.pooled([row[None] for row in table], [noise * (k - 1)] * d)
+        return np.concatenate(found.estimates), float(found.risk[0])
+
+    def slope(step=1e-5):
+        total = 0.0
+        for row in range(d):
+            for move in basis:
+                change = np.zeros((d, k))
+                change[row] = step * move
+                total += (shrunk(table + change)[0] - shrunk(table - change)[0])[row] @ move / (2 * step)
+        return total
+
+    estimate, risk = shrunk(table)
+    assert ((estimate - table) ** 2).sum() > 1e-6
+    assert risk == pytest.approx(((estimate - table) ** 2).sum() + noise * (2 * slope() - d * (k - 1)), rel=1e-4)
+
+
+def test_a_part_of_a_frame_may_be_empty():
+    mechanism = GRR(k=3, epsilon=1.0)
+    frame = reports.to_frame(mechanism.perturb([0, 1, 2, 2], rng=np.random.default_rng(1)))
+    whole = aggregate.count_frame(frame, mechanism)
+    assert np.array_equal(aggregate.count_frame(frame[:0], mechanism) + whole, whole)
+
+
+@pytest.mark.parametrize(("off", "told"), [(5.5, "the theory is 5.5"), (4.5, None)])
+def test_five_standard_errors_divide_right_from_wrong(off, told):
+    runs = np.resize([1.0, -1.0], 10_000) * math.sqrt(9_999 / 10_000)  # the error of the mean is 0.01
+    assert check.mean_z(runs, off / 100) == pytest.approx(off, rel=1e-3)
+    if told:
+        with pytest.raises(AssertionError, match=told):
+            check.close(runs, mean=off / 100, foil=1)
+    else:
+        check.close(runs, mean=off / 100, foil=0.055)
+        with pytest.raises(AssertionError, match=r"foil is only 4\.5"):
+            check.close(runs, mean=0, foil=off / 100)
+
+
+@pytest.mark.parametrize("oracle", [OUE, SUE, GRR])
+@pytest.mark.parametrize("groups", [True, False])
+def test_one_question_s_simulation_has_its_moments(oracle, groups):
+    mechanism = OneQuestion(k=(2, 3), epsilon=1.0, oracle=oracle, groups=groups)
+    people = Population.from_counts([[30, 10, 5], [0, 40, 15]])
+    runs = mechanism.simulate(people, rng=np.random.default_rng(2), runs=4_000)
+    for found, mean, variance in zip(runs, mechanism.mean(people), mechanism.variance(people), strict=True):
+        assert check.mean_z(found, mean) < 5 < check.mean_z(found, mean + 0.05)
+        assert check.variance_z(found, variance) < 5 < check.variance_z(found, 1.3 * variance)
+
+
+class Open(GRR):
+    """A mechanism whose budget can be set."""
+
+    __setattr__ = object.__setattr__
+
+
+def test_a_mechanism_whose_budget_can_be_set_is_found():
+    with pytest.raises((TypeError, AssertionError, ValueError), match="epsilon can be set"):
+        check_mechanism(Open(k=3, epsilon=1.0))
+
+
+@pytest.mark.parametrize("parents", [(-1,), (1,), (0, 2), (0, -1), (2, 1)])
+def test_a_tree_s_parents_come_first(parents):
+    with pytest.raises(ValueError, match="parents must come before their children"):
+        synthetic.tree_law([0.5, 0.5], 0.5, parents)
+    assert synthetic.tree_law([0.5, 0.5], 0.5, [0, 1, 1]).shape == (2,) * 4
