@@ -40,7 +40,7 @@ help:
 	@echo 'make lab            open JupyterLab on the notebooks'
 	@echo 'make assignments    release.zip for students and instructor.zip, in _build/assignments'
 	@echo 'make assignments-check  grade every solution and wrong answer through nbgrader; minutes'
-	@echo 'make lab-check      what a reader does in JupyterLab, in a browser, and the example of a course'
+	@echo 'make lab-check      what a reader does in JupyterLab, in a browser; the site as built for several hosts'
 	@echo 'make bench          measure speed against other libraries'
 	@echo 'make proofs         prove budgets at random parameters; audit, fuzz, mutants, faults, installs: other ways to try it;'
 	@echo '                    the page hardening of the book shows their counts'
@@ -113,7 +113,7 @@ lab: .venv/ready
 
 lab-check: .venv/ready
 	@$(BIN)/python tests/browser.py
-	@$(PYTEST) -n 0 tests/lab_session.py
+	@$(PYTEST) -n 0 tests/lab_session.py tests/built_elsewhere.py
 
 rerun: .venv/ready
 	@test -f 'notebooks/$(NB).ipynb' || { echo 'Name a notebook: make rerun NB=slug, one of: $(NOTEBOOKS:notebooks/%.ipynb=%)'; exit 1; }

@@ -56,7 +56,15 @@ def test_a_variable_does_the_same_and_a_hub_has_its_own(monkeypatch):
     config = settled("", monkeypatch, BOOK_REPOSITORY=HOME, BOOK_JUPYTERHUB="https://hub.example.org")
     assert config.html_theme_options["repository_url"] == HOME
     assert config.html_theme_options["launch_buttons"]["jupyterhub_url"] == "https://hub.example.org"
-    assert settled("https://git.example.org/a/b", monkeypatch).html_baseurl == ""
+
+
+def test_other_hosts_get_what_works_there(monkeypatch):
+    gitlab = settled("https://gitlab.com/Some/book.git", monkeypatch)
+    assert gitlab.html_theme_options["launch_buttons"].keys() == {"notebook_interface", "binderhub_url"}
+    assert gitlab.html_baseurl == "https://some.gitlab.io/book/"
+    other = settled("https://git.example.org/a/b", monkeypatch)
+    assert (other.html_baseurl, other.html_theme_options) == ("", {"repository_url": ""})
+    assert other.book_repository == "https://git.example.org/a/b"
 
 
 @pytest.mark.parametrize("name", NAMES)

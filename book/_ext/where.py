@@ -17,30 +17,33 @@ from sphinx.util.docutils import SphinxDirective
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 300
 PICTURE = "printed_variance.png"
+PAGES = {"github.com": "github.io", "gitlab.com": "gitlab.io"}
 
 
 def site_of(repository):
-    """Return the address of the pages of a repository on GitHub; empty for any other host."""
+    """Return the address of the pages of a repository on GitHub or GitLab; empty for any other host."""
     place = urlsplit(repository)
-    if place.netloc != "github.com":
+    if place.netloc not in PAGES:
         return ""
-    owner, name = place.path.strip("/").removesuffix(".git").split("/")
-    return f"https://{owner.lower()}.github.io/{name}/"
+    owner, _, name = place.path.strip("/").removesuffix(".git").partition("/")
+    return f"https://{owner.lower()}.{PAGES[place.netloc]}/{name}/"
 
 
 def settle(app, config):
-    """Turn the one setting into the theme's many."""
-    config.book_repository = (config.book_repository or os.environ.get("BOOK_REPOSITORY", "")).rstrip("/")
-    if not config.book_repository:
+    """Turn the one setting into the theme's many; the theme knows two hosts, Colab one."""
+    repository = (config.book_repository or os.environ.get("BOOK_REPOSITORY", "")).rstrip("/").removesuffix(".git")
+    config.book_repository = repository
+    config.html_baseurl = config.html_baseurl or site_of(repository)
+    if urlsplit(repository).netloc not in PAGES:
         return
-    config.html_baseurl = config.html_baseurl or site_of(config.book_repository)
     launch = {"notebook_interface": "jupyterlab", "binderhub_url": "https://mybinder.org"}
-    launch["colab_url"] = "https://colab.research.google.com"
+    if urlsplit(repository).netloc == "github.com":
+        launch["colab_url"] = "https://colab.research.google.com"
     if os.environ.get("BOOK_JUPYTERHUB"):
         launch["jupyterhub_url"] = os.environ["BOOK_JUPYTERHUB"]
     config.html_theme_options = {
         **config.html_theme_options,
-        "repository_url": config.book_repository,
+        "repository_url": repository,
         "repository_branch": "main",
         "path_to_docs": "",
         "use_repository_button": True,
@@ -130,11 +133,11 @@ class RunElsewhere(SphinxDirective):
     def run(self):
         """Return a paragraph."""
         repository = self.config.book_repository
-        if not repository:
+        if not site_of(repository):
             return []
         return self.parse_text_to_nodes(
-            "Or install nothing: the rocket at the top of a chapter opens it on Binder, where all is ready, or on "
-            f"Colab, where you first run `{install_line(repository)}` in a cell and restart the kernel."
+            "Or install nothing: the rocket at the top of a chapter opens it elsewhere. On Binder all is ready; on "
+            f"Colab first run `{install_line(repository)}` in a cell and restart the kernel."
         )
 
 
