@@ -60,7 +60,7 @@ def recommend(*, k, epsilon, n, wants="frequencies"):
         Number of users, at least 1.
     wants : {"frequencies", "records", "tables"}
         What is wanted: the frequencies of each attribute; these, from reports that are whole records; or the joint
-        table of every two attributes (then `k` has at least two).
+        table of every two attributes (then, and for records, `k` has at least two).
 
     Returns
     -------
@@ -112,9 +112,9 @@ def errors(*, k, epsilon, n, wants="frequencies"):
     n = int(n)
     if wants not in WANTS:
         raise ValueError(f"wants must be one of {WANTS}; got {wants!r}")
+    if wants != "frequencies" and len(sizes) < 2:
+        raise ValueError(f"k must have at least two attributes for {wants}; got {k!r}")
     if wants == "tables":
-        if len(sizes) < 2:
-            raise ValueError(f"k must have at least two attributes for tables; got {k!r}")
         ways = (RRIndependent(k=sizes, epsilon=epsilon), RRJoint(k=sizes, epsilon=epsilon), ask_pairs(sizes, epsilon))
         return [(pairs_error(mechanism, n), mechanism) for mechanism in ways]
     even, uneven = (

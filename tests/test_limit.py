@@ -10,9 +10,10 @@ import pytest
 
 from ldp_lib import OneQuestion, channel, grr, limit
 from ldp_lib.datasets import load_adult
-from ldp_lib.limit import draws
+from ldp_lib.limit import draws, simple
 from ldp_lib.limit.bound import enclose
 from ldp_lib.limit.law import tilt_and_ceiling
+from ldp_lib.limit.pairs import least_pair_error
 from ldp_lib.limit.table import marginal_rows
 from ldp_lib.limit.uniform import Cells, up_sets
 from ldp_lib.population import Population, marginal_frequencies
@@ -160,6 +161,29 @@ def test_one_attribute_is_subset_selection():
         found = limit.least_error(k, epsilon)
         assert np.isclose(found.error, single, rtol=2e-9)
         assert limit.check_certificate(found)
+
+
+@pytest.mark.parametrize("k", [(2,), (9,), (2, 2, 2), (4, 4), (2, 5, 9), (3, 3, 3, 3)])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
+def test_the_closed_form_is_not_above_the_limit_and_is_it_where_it_says_so(k, epsilon):
+    found = limit.least_error(k, epsilon)
+    bound = simple.simple_error(k, epsilon) + sum(1 - 1 / size for size in k)  # people drawn at random
+    assert bound <= found.attained * (1 + 1e-9)
+    if len(set(k)) == 1 and (len(k) == 1 or math.exp(epsilon) <= 1 + k[0] * (2 * k[0] - 3)):
+        assert bound == pytest.approx(found.error, rel=1e-6)
+    elif epsilon <= 1:
+        assert bound > 0.95 * found.error
+
+
+@pytest.mark.parametrize("k", [(2, 3), (2, 2, 2), (4, 4, 4), (9, 16, 7)])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 6.0])
+def test_the_closed_form_for_tables_is_not_above_the_limit(k, epsilon):
+    cells = [a * b for a, b in itertools.combinations(k, 2)]
+    found = least_pair_error(k, epsilon)
+    bound = simple.simple_pair_error(k, epsilon) + sum(1 - 1 / size for size in cells)
+    assert bound <= found.attained * (1 + 1e-9)
+    if epsilon <= 1:
+        assert bound > 0.9 * found.error
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0])

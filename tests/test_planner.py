@@ -184,7 +184,8 @@ def test_whole_records_are_recommended_where_they_are_wanted():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"wants": "tables"}, "k must have at least two"),
+        ({"wants": "tables"}, "k must have at least two attributes for tables; got 3"),
+        ({"wants": "records", "k": (3,)}, r"k must have at least two attributes for records; got \(3,\)"),
         ({"n": 0}, "n must be"),
         ({"n": 1.5}, "n must be"),
         ({"wants": "all"}, "wants must be"),

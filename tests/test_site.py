@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from ldp_lib import planner
+from ldp_lib.limit import simple
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
@@ -162,36 +163,55 @@ def planner_settings():
         k = rng.integers(2, 13, size=rng.integers(1, 4)).tolist()
         epsilon = round(float(np.exp(rng.uniform(-2.3, 2.3))), 2)
         settings.append({"k": k, "epsilon": epsilon, "n": int(10 ** rng.uniform(0, 9))})
-    return [*settings, {"k": [9, 16, 7, 15, 6, 5, 2, 2], "epsilon": 1.0, "n": 32_561}]
+    settings.append({"k": [9, 16, 7, 15, 6, 5, 2, 2], "epsilon": 1.0, "n": 32_561})
+    for setting in settings[::3]:
+        if len(setting["k"]) > 1:
+            settings += [setting | {"wants": wants} for wants in ("records", "tables")]
+    return settings
 
 
 def test_the_planner_computes_what_the_library_does(tab, base):
     settings = planner_settings()
     assert len(settings) > 200
     page = tab.load(f"{base}/book/planner.html")
-    computed = page.evaluate("settings => settings.map(formulas.errors)", settings)
-    for setting, rows in zip(settings, computed, strict=True):
+    computed, limits = page.evaluate(
+        "settings => [formulas.errors, formulas.limit].map(f => settings.map(f))", settings
+    )
+    for setting, rows, limit in zip(settings, computed, limits, strict=True):
         k = setting["k"] if len(setting["k"]) > 1 else setting["k"][0]
         found = {name: row["error"] for row in rows for name in row["names"]}
         wanted = {type(m).__name__: e for e, m in planner.errors(**setting | {"k": k})}
         assert found == pytest.approx(wanted, rel=1e-9), setting
         assert rows[0]["error"] <= min(wanted.values()) * (1 + 1e-8)
+        bound = simple.simple_pair_error if setting.get("wants") == "tables" else simple.simple_error
+        assert limit == pytest.approx(bound(k, setting["epsilon"]) / setting["n"], rel=1e-9), setting
+        assert limit <= min(wanted.values()) * (1 + 1e-9) or setting["n"] < 100, setting
 
 
 def test_the_planner_answers_while_one_types_and_slides(tab, base):
     page = tab.load(f"{base}/book/planner.html")
     answer = page.get_by_role("status")
     assert answer.inner_text().startswith("Take OneQuestion: a share is typically off by 4.33 percentage points.")
-    assert page.locator(".planner-table tbody tr").count() == 9
+    assert "No unbiased mechanism is below 4.2" in answer.inner_text()
+    assert page.locator(".planner-table tbody tr").count() == 10
+    assert page.locator(".planner-table tbody tr").last.inner_text().startswith("the limit")
+    page.get_by_label("What you want").select_option("A table of every two questions")
+    assert answer.inner_text().startswith("Take AskSome: a cell of a table is typically off by ")
+    assert page.locator(".planner-table tbody tr").count() == 4
+    page.get_by_label("What you want").select_option("records")
+    assert answer.inner_text().startswith("Take RRIndependent: a share is")
     page.get_by_label("Answers (values) of each question").fill("5")
+    assert answer.inner_text() == "What you want: tables and records need two questions or more."
+    page.get_by_label("What you want").select_option("Shares of each question")
     assert answer.inner_text().startswith("Take GRR: a share is typically off by 1.51")
     assert page.get_by_label("Questions (attributes)", exact=True).input_value() == "1"
+    assert page.get_by_label("Questions (attributes), slider").input_value() == "1"
     slider = page.get_by_label("People, slider")
     slider.focus()
     page.keyboard.press("Home")
     assert page.get_by_label("People", exact=True).input_value() == "1"
     page.keyboard.press("End")
-    assert "k=5&epsilon=1&n=1000000000" in page.url
+    assert "k=5&epsilon=1&n=1000000000&wants=frequencies" in page.url
     page.get_by_label("Questions (attributes)", exact=True).fill("3")
     assert page.get_by_label("Answers (values) of each question").input_value() == "4, 4, 4"
     page.get_by_label("Budget of one person, ε", exact=True).fill("")

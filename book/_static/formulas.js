@@ -272,10 +272,82 @@ const formulas = (() => {
     { names: ["RRJoint"], chapter: "audit_multidim", error: (k, b, n) => clustered(k, b) / n },
   ];
 
-  // All mechanisms with their total mean squared error, the least first; equal ones stay in the order above.
-  function errors({ k, epsilon, n }) {
-    const families = k.length > 1 ? SEVERAL : ONE.filter((family) => !family.serves || family.serves(k[0]));
-    const rows = families.map(({ names, chapter, error }) =>
+  // Tables of every two attributes (ldp_lib.planner.pairs_error), at even tables. `drawing` is what is not the coins'.
+  const pairsOf = (k) => questions(k.length, 2).map(([i, j]) => [k[i], k[j]]);
+  const drawing = (cells) => sum(cells.map((size) => 1 - 1 / size));
+  const cellsOf = (k) => pairsOf(k).map(([a, b]) => a * b);
+  const kept = (k, b) => Math.expm1(b) / (Math.expm1(b) + k);
+  const inverseSquares = (k, keep) => 1 + (k - 1) / keep ** 2; // of a matrix that keeps, or draws evenly
+  // The parts of tables that renaming values keeps apart: single attributes, then pairs (ldp_lib.limit.pairs.spaces).
+  const spaces = (k) => [
+    ...k.map((size, j) => ({
+      of: [j], square: (size - 1) ** 2 / size * sum(k.map((other, i) => (i === j ? 0 : 1 / other))),
+    })),
+    ...questions(k.length, 2).map((of) => ({ of, square: of.reduce((a, j) => a * (k[j] - 1) ** 2 / k[j], 1) })),
+  ];
+  function askPairs(k, b) {
+    const e = Math.exp(b), asked = questions(k.length, 2);
+    const roots = (sizes) => {
+      const keep = keepOf(e, k, asked, sizes), ends = endOf(k, sizes);
+      return asked.map(([i, j], q) => Math.sqrt(ends[i] * ends[j]) / keep[q]);
+    };
+    let sizes = k.map((size) => Math.max(1, Math.min(size - 1, roundEven(size / (1 + Math.sqrt(e))))));
+    for (;;) {
+      const steps = k.flatMap((_, j) => [-1, 1].map((step) => sizes.map((s, i) => (i === j ? s + step : s))));
+      const around = steps.filter((one) => one.every((s, j) => s >= 1 && s < k[j]));
+      const totals = around.map((one) => sum(roots(one))), best = totals.length ? least(totals) : -1;
+      if (best < 0 || totals[best] >= sum(roots(sizes)) * (1 - 1e-9)) break;
+      sizes = around[best];
+    }
+    const keep = keepOf(e, k, asked, sizes), weights = roots(sizes), odds = sizes.map((s, j) => k[j] / s - 1);
+    return sum(spaces(k).map(({ of, square }) => {
+      const concern = range(asked.length).filter((q) => of.every((j) => asked[q].includes(j)));
+      const inform = sum(concern.map((q) => weights[q] / sum(weights) * keep[q] ** 2));
+      return square / (inform * of.reduce((a, j) => a * odds[j], 1));
+    })) - drawing(cellsOf(k));
+  }
+  const TABLES = [
+    { names: ["AskSome"], chapter: "pairs", error: (k, b, n) => askPairs(k, b) / n },
+    {
+      names: ["RRIndependent"], chapter: "audit_multidim",
+      error: (k, b, n) => {
+        const own = mrrShares(k, b).map((share, j) => inverseSquares(k[j], kept(k[j], share)) / k[j]);
+        return sum(pairsOf(own).map(([one, other]) => one * other - 1)) / n;
+      },
+    },
+    {
+      names: ["RRJoint"], chapter: "audit_multidim",
+      error: (k, b, n) => {
+        const keep = kept(k.reduce((x, y) => x * y, 1), b);
+        return sum(cellsOf(k).map((cells) => inverseSquares(cells, keep) / cells - 1)) / n;
+      },
+    },
+  ];
+  const RECORDS = ["RRIndependent", "ProductRR", "RRClusters", "RRJoint"];
+
+  // What no unbiased mechanism's error is below (ldp_lib.limit.simple).
+  function limit({ k, epsilon, n, wants }) {
+    const e = Math.exp(epsilon), tables = wants === "tables", cells = tables ? cellsOf(k) : k;
+    const alone = cells.map((size) => spread(e, size, subsetSize(e, size)));
+    if (!tables && k.every((size) => size === k[0]) && e <= 1 + k[0] * (2 * k[0] - 3)) {
+      return (k.length ** 2 * alone[0] - drawing(cells)) / n;
+    }
+    const roots = tables ? spaces(k).map(({ square }) => Math.sqrt(square)) : k.map((size) => (size - 1) / Math.sqrt(size));
+    return (Math.max((sum(roots) / Math.sinh(epsilon / 2)) ** 2, sum(alone)) - drawing(cells)) / n;
+  }
+
+  function compared(k, wants) {
+    if (wants === "tables") return TABLES;
+    if (k.length === 1) return ONE.filter((family) => !family.serves || family.serves(k[0]));
+    if (wants !== "records") return SEVERAL;
+    const whole = SEVERAL.map((family) => ({ ...family, names: family.names.filter((name) => RECORDS.includes(name)) }));
+    return whole.filter((family) => family.names.length);
+  }
+
+  // All mechanisms with their total mean squared error, the least first; equal ones stay in the order above. What is
+  // wanted: "frequencies" of each attribute, these from "records", or the "tables" of every two attributes.
+  function errors({ k, epsilon, n, wants = "frequencies" }) {
+    const rows = compared(k, wants).map(({ names, chapter, error }) =>
       ({ names, chapter, error: error(k.length > 1 ? k : k[0], epsilon, n) }));
     const first = rows[least(rows.map((row) => row.error))];
     return [first, ...rows.filter((row) => row !== first).sort((a, b) => a.error - b.error)];
@@ -310,6 +382,6 @@ const formulas = (() => {
 
   return {
     amongFakes, askSome, bestCopies, bestDesign, brrShares, clip, coin, copyError, corner, drawnVariance, errors, grr, inverse,
-    olh, oneQuestion, oue, pairVariance, range, sizeErrors, splitError, subset, subsetSize, sum, variance,
+    limit, olh, oneQuestion, oue, pairVariance, range, sizeErrors, splitError, subset, subsetSize, sum, variance,
   };
 })();

@@ -41,6 +41,17 @@ function plannerPage(place) {
   number("epsilon", "Budget of one person, ε", { min: 0.1, max: 10, step: "any", value: 1, ...logarithm(2) });
   number("users", "People", { min: 1, max: MOST.users, step: 1, value: 10000, ...logarithm(2) });
 
+  // What is wanted: words for the page's sentence, and how many numbers are estimated.
+  const pairs = (k) => k.flatMap((size, j) => k.slice(j + 1).map((other) => size * other));
+  const WANTS = {
+    frequencies: { title: "Shares of each question", one: "a share", cells: (k) => k },
+    tables: { title: "A table of every two questions", one: "a cell of a table", cells: pairs },
+    records: { title: "Shares, from reports that are whole records", one: "a share", cells: (k) => k },
+  };
+  const wish = make("select", { id: "planner-wants" });
+  for (const [value, { title }] of Object.entries(WANTS)) wish.append(make("option", { value }, title));
+  form.append(make("div", { className: "planner-field" }, make("label", { htmlFor: wish.id }, "What you want"), wish));
+
   const answer = make("p", { className: "planner-answer" });
   answer.setAttribute("role", "status");
   answer.setAttribute("aria-live", "polite");
@@ -62,41 +73,51 @@ function plannerPage(place) {
     const k = sizes.value.split(/[\s,;]+/).filter(Boolean).map(Number);
     const whole = (x, low, high) => Number.isInteger(x) && low <= x && x <= high;
     const fits = k.length >= 1 && k.length <= MOST.attributes && k.every((size) => whole(size, 2, MOST.values));
-    const epsilon = Number(fields.epsilon.value), n = Number(fields.users.value);
+    const epsilon = Number(fields.epsilon.value), n = Number(fields.users.value), wants = wish.value;
     const wrong = [
       [sizes, fits, `Answers: 1 to ${MOST.attributes} whole numbers from 2 to ${MOST.values}, with commas between them.`],
+      [wish, wants === "frequencies" || k.length > 1, "What you want: tables and records need two questions or more."],
       [fields.epsilon, epsilon >= 0.1 && epsilon <= 10, "Budget: a number from 0.1 to 10."],
       [fields.users, whole(n, 1, MOST.users), "People: a whole number from 1 to 1,000,000,000."],
     ].filter(([input, good]) => { input.setAttribute("aria-invalid", String(!good)); return !good; });
-    return { k, epsilon, n, wrong: wrong.map(([, , words]) => words) };
+    return { k, epsilon, n, wants, wrong: wrong.map(([, , words]) => words) };
   }
 
   function show() {
-    const { k, epsilon, n, wrong } = read();
+    const { k, epsilon, n, wants, wrong } = read();
     table.hidden = wrong.length > 0;
     if (wrong.length) {
       answer.textContent = wrong.join(" ");
       return;
     }
     hint.textContent = `${k.length} question${k.length > 1 ? "s" : ""}, ${k.reduce((a, b) => a + b, 0)} answers in all`;
-    const rows = formulas.errors({ k, epsilon, n }), total = k.reduce((a, b) => a + b, 0);
-    const points = rows.map((row) => 100 * Math.sqrt(row.error / total));
+    const rows = formulas.errors({ k, epsilon, n, wants }), { one, cells } = WANTS[wants];
+    const total = cells(k).reduce((a, b) => a + b, 0), inPoints = (error) => 100 * Math.sqrt(error / total);
+    const points = rows.map((row) => inPoints(row.error)), limit = formulas.limit({ k, epsilon, n, wants });
     const level = rows.slice(1).filter((row) => row.error < 1.005 * rows[0].error).map((row) => row.names[0]);
     const next = rows.slice(1).find((row) => row.error >= 1.005 * rows[0].error);
-    answer.textContent = `Take ${rows[0].names[0]}: a share is typically off by ${off(points[0])} percentage points. ` +
+    answer.textContent = `Take ${rows[0].names[0]}: ${one} is typically off by ${off(points[0])} percentage points. ` +
       (level.length ? `${level.join(" and ")} ${level.length > 1 ? "do" : "does"} as well. ` : "") +
       (next ? `${next.names[0]}, the next, needs ${times(next.error / rows[0].error)} times as many people. ` : "") +
-      `For a typical error of 1 point you need about ${people(n * points[0] ** 2)} people.`;
-    body.replaceChildren(...rows.map((row, i) => {
-      const link = make("a", { href: `../notebooks/${row.chapter}.html` }, row.names.join(", "));
-      const bar = make("span", { className: "planner-bar" });
-      bar.style.width = `${Math.min(100, 100 * points[i] / 50)}%`;
-      const error = make("td", {}, off(points[i]), bar);
-      return make("tr", {}, make("th", { scope: "row" }, link), error, make("td", {}, times(row.error / rows[0].error)));
-    }));
-    const address = new URL(location.href);
-    for (const [name, value] of [["k", k.join("-")], ["epsilon", epsilon], ["n", n]]) address.searchParams.set(name, value);
+      `For a typical error of 1 point you need about ${people(n * points[0] ** 2)} people. ` +
+      (n >= 100 ? `No unbiased mechanism is below ${off(inPoints(limit))} points.` : "");
+    const row = ({ names, chapter, error }) => {
+      const link = make("a", { href: `../notebooks/${chapter}.html` }, names.join(", "));
+      const bar = make("span", { className: "planner-bar" }), cell = make("td", {}, off(inPoints(error)), bar);
+      bar.style.width = `${Math.min(100, 2 * inPoints(error))}%`;
+      return make("tr", {}, make("th", { scope: "row" }, link), cell, make("td", {}, times(error / rows[0].error)));
+    };
+    const bound = { names: ["the limit: no unbiased one is below"], chapter: wants === "tables" ? "pairs" : "the_limit", error: limit };
+    body.replaceChildren(...[...rows, ...(n >= 100 ? [bound] : [])].map(row));
+    const address = new URL(location.href), choice = { k: k.join("-"), epsilon, n, wants };
+    for (const [name, value] of Object.entries(choice)) address.searchParams.set(name, value);
     history.replaceState(null, "", address);
+  }
+
+  // An event that does not rise to the form moves the slider, and no more.
+  function count() {
+    fields.attributes.value = sizes.value.split(/[\s,;]+/).filter(Boolean).length;
+    fields.attributes.dispatchEvent(new Event("input"));
   }
 
   form.addEventListener("input", (event) => {
@@ -104,7 +125,7 @@ function plannerPage(place) {
       const d = Number(fields.attributes.value), size = Number(fields.values.value);
       if (d >= 1 && d <= MOST.attributes && size >= 2) sizes.value = Array(Math.floor(d)).fill(size).join(", ");
     } else if (event.target === sizes) {
-      fields.attributes.value = sizes.value.split(/[\s,;]+/).filter(Boolean).length;
+      count();
     }
     show();
   });
@@ -113,8 +134,9 @@ function plannerPage(place) {
   if (asked.has("k")) sizes.value = asked.get("k").split("-").join(", ");
   if (asked.has("epsilon")) fields.epsilon.value = asked.get("epsilon");
   if (asked.has("n")) fields.users.value = asked.get("n");
+  if (Object.hasOwn(WANTS, asked.get("wants"))) wish.value = asked.get("wants");
   for (const input of [fields.epsilon, fields.users]) input.dispatchEvent(new Event("input"));
-  fields.attributes.value = sizes.value.split(/[\s,;]+/).filter(Boolean).length;
+  count();
   show();
 }
 
