@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ldp_lib import check, jrr
 from ldp_lib.jrr import printed, privacy, protocols
-from ldp_lib.jrr.enumeration import pairings, truth_law
+from ldp_lib.jrr.enumeration import least_delta, pairings, truth_law
 from ldp_lib.places import random_places
 from ldp_lib.population import Population
 
@@ -464,3 +464,16 @@ def test_all_ways_to_deal_out_truths_are_equally_likely(n, size):
 def test_many_truths_are_dealt_out_to_the_number():
     for n, size in ((1_000_000, 3), (100_001, 99_000), (1, 1), (0, 0)):
         assert np.count_nonzero(random_places(n, size, np.random.default_rng(1))) == size
+
+
+def test_the_least_delta_is_the_excess_of_the_worst_event():
+    one, two = ({y: Fraction(c, 8) for y, c in enumerate(law)} for law in ((4, 3, 1, 0), (1, 2, 2, 3)))
+    events = [event for size in range(5) for event in itertools.combinations(range(4), size)]
+    for ratio in (1, Fraction(3, 2), 4):
+        pairs = [
+            (sum(a[y] for y in event), sum(b[y] for y in event))
+            for event in events
+            for a, b in ((one, two), (two, one))
+        ]
+        assert least_delta(one, two, ratio) == max(a - ratio * b for a, b in pairs)
+    assert least_delta({0: 1}, {1: 1}, 5) == 1

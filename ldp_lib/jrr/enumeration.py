@@ -58,6 +58,12 @@ def worst_ratio(first, second):
     return found
 
 
+def least_delta(first, second, ratio):
+    """Return by how much, at most, an event's chance under one law exceeds `ratio` times the other's, either way."""
+    ways = (first, second), (second, first)
+    return max(sum(max(0, a[y] - ratio * b.get(y, 0)) for y in a) for a, b in ways)
+
+
 def mixture(laws):
     """Return the average of laws."""
     laws = list(laws)
