@@ -12,7 +12,8 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "tools"))
 import pdf  # noqa: E402
 
-FORMULA = '<span class="math"><math><semantics><mi>x</mi></semantics></math></span>'
+TEX = '<annotation encoding="application/x-tex">x</annotation>'
+FORMULA = f'<span class="math"><math><semantics><mi>x</mi>{TEX}</semantics></math></span>'
 LINES = "\n".join(f"box %d line {line}" for line in range(14))
 BOXES = "".join(f"<pre>{LINES % ((box,) * 14)}</pre><p>On.</p>" for box in range(12))
 FIRST = f"""<section id="one"><h1>One<a class="headerlink" href="#one">#</a></h1><p>
@@ -141,7 +142,7 @@ def test_faults_on_paper_are_found(made):
         ("may split", '<div class="admonition" style="break-inside:auto !important">half</div>'),
         ("a link that leads nowhere", '<a href="#nowhere">lost</a>'),
         ("raw markup", r"\frac{1}{2}"),
-        ("not a formula", '<span class="math">x</span>'),
+        ("not typeset", '<span class="math">x</span>'),
     ],
 )
 def test_faults_of_the_layout_are_found(words, planted, small):

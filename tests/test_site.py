@@ -1,6 +1,7 @@
 """The built site in a real browser: what a reader gets on every page. `make test` builds it first."""
 
 import shutil
+import sys
 from collections import Counter
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -12,6 +13,9 @@ import yaml
 
 from ldp_lib import planner
 from ldp_lib.limit import simple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+import pdf
 
 ROOT = Path(__file__).resolve().parents[1]
 SITE = ROOT / "_build" / "html"
@@ -149,6 +153,19 @@ def test_a_policy_forbids_what_is_not_the_page_s_own(visitor):
 
 def test_no_request_to_another_host(visitor):
     assert visitor.foreign == []
+
+
+# On paper: one chapter as `make pdf` prints the book; test_pdf.py shows that each fault is found.
+
+
+def test_a_chapter_prints_whole(browser):
+    page = browser.new_page()
+    small = pdf.lay_out(page, SITE, ["Sample"], [{"caption": "Learn", "pages": ["notebooks/counting"]}])
+    assert pdf.faults_of(page) == []
+    assert [one for one in small if one["share"] < pdf.LEAST] == []
+    printed = pdf.packed(pdf.printed(page))
+    page.close()
+    assert pdf.faults(printed, ["1. Counting answers that may be false", "1.3. Check it exactly", "Answers"]) == []
 
 
 # The planner: its numbers are the library's, and it can be used with a keyboard, a screen reader, and no script.

@@ -26,6 +26,7 @@ import page_checks  # noqa: E402
 HOST = "http://book.invalid"  # nothing leaves the machine: every request is answered below
 COLUMN = {"width": 642, "height": 963}  # A4 less its margins, in pixels of 1/96 inch
 NAME = "ldp-book.pdf"
+LEAST = 0.6  # the least share of its size that anything may be shrunk to
 PLACE = "<!-- pdf -->"
 SHELL = '<!doctype html><html lang="en" data-theme="light"><head><title>{}</title></head><body></body></html>'
 
@@ -67,7 +68,7 @@ def lay_out(page, site, title, parts):
 
 def faults_of(page):
     """Return what is wrong with the laid-out document."""
-    return page.evaluate("() => book.faults()") + page_checks.raw_markup(page)
+    return page.evaluate("() => book.faults()") + page_checks.raw_markup(page) + page_checks.untypeset_formulas(page)
 
 
 def printed(page):
@@ -137,7 +138,7 @@ def add_stream(out, place, number, entries, data):
     return out, number + 1
 
 
-SHOWN = re.compile(rb"/(F\d+) [\d.]+ Tf|<([0-9A-Fa-f]+)>")
+SHOWN = re.compile(rb"/ActualText <[^>]*>|/(F\d+) [\d.]+ Tf|<([0-9A-Fa-f]+)>")
 
 
 def missing_glyphs(page):
@@ -159,7 +160,7 @@ def missing_glyphs(page):
     for match in SHOWN.finditer(b"" if drawn is None else drawn.get_data()):
         if match[1]:
             font = f"/{match[1].decode()}"
-        elif font in absent:
+        elif match[2] and font in absent:
             width, codes = absent[font]
             text = match[2].decode().upper()
             if codes & {text[i : i + width] for i in range(0, len(text), width)}:
@@ -183,7 +184,7 @@ def faults(pdf, chapters):
             wrong.append(f"raw TeX: {text[raw.start() : raw.start() + 30]!r}")
         if number > 1 and not re.search(rf"^{number}$", text, re.MULTILINE):
             wrong.append("no page number")
-        if len(text.split()) < 4 and not page.images:
+        if number > 1 and len(text.split()) < 4 and not page.images:
             wrong.append("nothing on it")
         found += [f"page {number}: {what}" for what in wrong]
     return found
@@ -216,7 +217,7 @@ def main(site, target):
         page = browser.new_page()
         page.set_default_timeout(1_800_000)
         small = lay_out(page, site, title, parts)
-        found = faults_of(page) + [f"too small to read: {one}" for one in small if one["share"] < 0.6]
+        found = faults_of(page) + [f"too small to read: {one}" for one in small if one["share"] < LEAST]
         chapters = page.evaluate("() => [...document.querySelectorAll('.chapter h2')].map(e => e.textContent.trim())")
         pdf = packed(printed(page))
         browser.close()
