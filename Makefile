@@ -28,7 +28,7 @@ else
 $(shell rmdir '$(PROBE)')
 endif
 
-.PHONY: help book pdf site executed test check portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean proofs audit fuzz mutants faults installs dist
+.PHONY: help book pdf site executed test check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean proofs audit fuzz mutants faults installs dist
 .DELETE_ON_ERROR:
 
 help:
@@ -41,6 +41,7 @@ help:
 	@echo 'make assignments    release.zip for students and instructor.zip, in _build/assignments'
 	@echo 'make assignments-check  grade every solution and wrong answer through nbgrader; minutes'
 	@echo 'make lab-check      what a reader does in JupyterLab, in a browser; the site as built for several hosts'
+	@echo 'make access         axe-core on every built page: barriers for keyboards and screen readers; minutes'
 	@echo 'make bench          measure speed against other libraries'
 	@echo 'make proofs         prove budgets at random parameters; audit, fuzz, mutants, faults, installs: other ways to try it;'
 	@echo '                    the page hardening of the book shows their counts'
@@ -110,6 +111,11 @@ types: .venv/ready
 
 lab: .venv/ready
 	@$(BIN)/jupyter lab --config=tools/lab_config.py $(if $(filter 0,$(shell id -u)),--allow-root)
+
+# Every page in both themes, on a desk and on a phone; `make test` tries one page of each kind.
+access: .venv/ready
+	@$(BIN)/python tests/browser.py
+	@$(PYTEST) tests/all_pages.py
 
 lab-check: .venv/ready
 	@$(BIN)/python tests/browser.py

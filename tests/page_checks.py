@@ -1,7 +1,12 @@
 """Checks of one page in a browser. Each takes a Playwright page that has loaded, and returns what is wrong with it."""
 
 import re
+from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
+
+import axe_playwright_python
+
+AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 
 PHONE = {"width": 375, "height": 800}
 DESKTOP = {"width": 1280, "height": 900}
@@ -221,39 +226,83 @@ def open_solutions(page):
     )
 
 
-def unreadable_in_the_dark(page):
-    """With the dark theme: figures without a light card, and text with too little contrast to its background."""
-    page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
-    found = page.evaluate(
-        """() => {
-            const rgba = value => value.match(/[\\d.]+/g).map(Number).concat(1).slice(0, 4);
-            const linear = x => (x /= 255) <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
-            const light = c => 0.2126 * linear(c[0]) + 0.7152 * linear(c[1]) + 0.0722 * linear(c[2]);
-            const ground = e => {
-                for (; e; e = e.parentElement) {
-                    const c = rgba(getComputedStyle(e).backgroundColor);
-                    if (c[3] > 0.5) return c;
-                }
-                return [255, 255, 255, 1];
-            };
-            const found = [];
-            if (light(ground(document.body)) > 0.2) found.push('the page is not dark');
-            for (const image of document.querySelectorAll('main img, article img')) {
-                if (light(ground(image)) < 0.7) found.push('figure on a dark ground: ' + image.src);
-            }
-            const main = document.querySelector('main') || document.body, seen = new Set();
-            const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
-            while (walker.nextNode()) {
-                const e = walker.currentNode.parentElement;
-                if (!walker.currentNode.textContent.trim() || seen.has(e)) continue;
-                if (!e.checkVisibility({visibilityProperty: true})) continue;
-                seen.add(e);
-                const [a, b] = [light(rgba(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
-                const ratio = (a + 0.05) / (b + 0.05);
-                if (ratio < 3) found.push(`contrast ${ratio.toFixed(1)}: ${e.textContent.trim().slice(0, 40)}`);
-            }
-            return found.slice(0, 10);
-        }"""
-    )
-    page.evaluate("() => { document.documentElement.dataset.theme = 'light' }")
+def low_contrast(page):
+    """In the light and in the dark theme: text with too little contrast to its ground; figures on a dark ground."""
+    found = []
+    page.add_style_tag(content="* { transition: none !important }")
+    for theme in ("dark", "light"):
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+        found += [f"{theme}: {problem}" for problem in page.evaluate(CONTRAST, theme)]
     return found
+
+
+# WCAG 2.2, 1.4.3: 4.5 to 1, and 3 to 1 for large text.
+CONTRAST = """theme => {
+    const rgba = value => value.match(/[\\d.]+/g).map(Number).concat(1).slice(0, 4);
+    const linear = x => (x /= 255) <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
+    const light = c => 0.2126 * linear(c[0]) + 0.7152 * linear(c[1]) + 0.0722 * linear(c[2]);
+    const over = (c, d) => [0, 1, 2].map(i => c[3] * c[i] + (1 - c[3]) * d[i]).concat(1);
+    const grounds = new Map();
+    const ground = e => {
+        if (!e) return [255, 255, 255, 1];
+        if (!grounds.has(e)) {
+            const c = rgba(getComputedStyle(e).backgroundColor);
+            grounds.set(e, c[3] === 1 ? c : over(c, ground(e.parentElement)));
+        }
+        return grounds.get(e);
+    };
+    const found = [];
+    if (theme === 'dark') {
+        if (light(ground(document.body)) > 0.2) found.push('the page is not dark');
+        for (const image of document.querySelectorAll('main img, article img')) {
+            if (light(ground(image)) < 0.7) found.push('figure on a dark ground: ' + image.src);
+        }
+    }
+    const seen = new Set();
+    const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+        const e = walker.currentNode.parentElement;
+        if (!walker.currentNode.textContent.trim() || seen.has(e) || e.closest('script, style, noscript')) continue;
+        seen.add(e);
+        if (!e.checkVisibility({visibilityProperty: true})) continue;
+        const style = getComputedStyle(e), behind = ground(e), size = parseFloat(style.fontSize);
+        const [a, b] = [light(over(rgba(style.color), behind)), light(behind)].sort((x, y) => y - x);
+        const ratio = (a + 0.05) / (b + 0.05), large = size >= (style.fontWeight >= 700 ? 18.66 : 24);
+        if (ratio < (large ? 3 : 4.5)) found.push(`contrast ${ratio.toFixed(2)}: ${e.textContent.trim().slice(0, 40)}`);
+    }
+    return found.slice(0, 10);
+}"""
+
+
+# What axe need not see: formulas, which speak for themselves, the colours of code, and rows like those before.
+THIN = """() => {
+    document.querySelectorAll('math').forEach(e => e.replaceChildren('x'));
+    document.querySelectorAll('pre, code').forEach(e => { if (!e.querySelector('a')) e.textContent = e.textContent; });
+    const again = ['tr:nth-child(n+5)', 'nav li:nth-child(n+4)', 'li:nth-child(n+10)', '.citation:nth-child(n+5)',
+        'dl.py:nth-of-type(n+4)', 'dl.py dd p'];
+    document.querySelectorAll(again.join()).forEach(e => e.remove());
+}"""
+
+
+def barriers(page, *, thin=False, allowed=()):
+    """What axe-core finds in the page as it stands, of any impact; `thin` first takes away what repeats."""
+    if thin:
+        page.evaluate(THIN)
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    # The contrast of every text is checked by `low_contrast`, in a tenth of the time.
+    options = {"resultTypes": ["violations"], "preload": False, "rules": {"color-contrast": {"enabled": not thin}}}
+    found = page.evaluate("async options => (await axe.run(document, options)).violations", options)
+    return [
+        f"{rule['id']} ({rule['impact']}), {len(rule['nodes'])} times: {rule['nodes'][0]['html'][:160]}"
+        for rule in found
+        if rule["id"] not in allowed
+    ]
+
+
+def tab_stops(page):
+    """The elements that the key Tab reaches in the article, in order."""
+    return page.evaluate(
+        """() => [...document.querySelector('article').querySelectorAll('*')]
+            .filter(e => e.tabIndex >= 0 && e.checkVisibility({visibilityProperty: true}))
+            .map(e => e.outerHTML.slice(0, 160))"""
+    )

@@ -1,5 +1,6 @@
 """The built site in a real browser: what a reader gets on every page. `make test` builds it first."""
 
+import gzip
 import shutil
 import sys
 from collections import Counter
@@ -95,8 +96,8 @@ def test_there_is_one_search_box(visitor):
     assert len(checks.searches(visitor.page)) == 1
 
 
-def test_the_dark_theme_is_readable(visitor):
-    assert checks.unreadable_in_the_dark(visitor.page) == []
+def test_text_has_contrast_in_the_light_and_in_the_dark(visitor):
+    assert checks.low_contrast(visitor.page) == []
 
 
 def test_solutions_open_on_a_click(visitor):
@@ -135,6 +136,24 @@ def test_every_stored_picture_gets_sliders_that_answer_to_the_keyboard(visitor):
         page.keyboard.press("ArrowLeft" if slider.evaluate("e => e.value === e.max") else "ArrowRight")
         assert words.inner_text() != before[0]
         assert slider.get_attribute("aria-valuetext") != before[1]
+
+
+# One page of each kind; `make access` tries all pages, in both themes, on a desk and on a phone.
+KINDS = [
+    "book/intro",
+    "book/planner",
+    "book/claims",
+    "book/benchmarks",
+    "book/bibliography",
+    "book/mechanisms",
+    "notebooks/counting",
+    "notebooks/audit_jrr_beyond",
+]
+
+
+@pytest.mark.parametrize("visitor", KINDS, indirect=True)
+def test_there_is_no_barrier_that_axe_finds(visitor):
+    assert checks.barriers(visitor.page, thin=True) == []
 
 
 # Last for each page: what went wrong while it loaded and while the checks above used it.
@@ -248,6 +267,83 @@ def test_without_a_script_the_planner_points_to_its_table(browser, base):
     assert page.get_by_role("cell", name="OneQuestion 4.33").is_visible()
 
 
+# A keyboard, paper, and no script.
+
+
+def test_a_keyboard_skips_to_the_text_and_sees_where_it_is(tab, base):
+    page = tab.load(f"{base}/notebooks/counting.html")
+    page.add_style_tag(content="* { transition: none !important }")
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").inner_text() == "Skip to main content"
+    assert page.locator(":focus").bounding_box()["y"] >= 0
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.locator("main :focus").count() == 1
+    stops = checks.tab_stops(page)
+    assert 20 < len(stops) < 150
+    assert [stop for stop in stops if stop.startswith(("<math", '<span class="math', "<table", "<img", "<p>"))] == []
+    for kind in ("p a.reference", "summary", ".solution button", ".copybtn", "input"):
+        place = page.locator(f"article {kind}").first
+        place.focus()
+        assert place.evaluate("e => getComputedStyle(e).outlineStyle") == "solid", kind
+
+
+def test_a_box_that_scrolls_has_a_tab_stop_and_a_name_while_it_scrolls(tab, base):
+    page = tab.load(f"{base}/notebooks/counting.html")
+    boxes = """() => [...document.querySelectorAll('article pre')].filter(e => e.checkVisibility()).map(
+        e => [e.scrollWidth > e.clientWidth, e.tabIndex === 0, ['Code', 'Output'].includes(e.ariaLabel)])"""
+    for size, wanted in ((checks.PHONE, {(True,) * 3, (False,) * 3}), (checks.DESKTOP, {(False,) * 3})):
+        page.set_viewport_size(size)
+        for _ in range(40):
+            if (found := set(map(tuple, page.evaluate(boxes)))) == wanted:
+                break
+            page.wait_for_timeout(50)
+        assert found == wanted
+
+
+def test_paper_shows_what_is_folded_on_the_screen(tab, base):
+    page = tab.load(f"{base}/notebooks/counting.html")
+    page.set_viewport_size({"width": 700, "height": 1000})
+    folded = page.locator("article details").count()
+    page.emulate_media(media="print")
+    page.evaluate("() => { window.dispatchEvent(new Event('beforeprint')) }")
+    assert page.locator("article details[open]").count() == folded > 0
+    for solution in page.locator(".solution").all():
+        assert solution.locator("section").first.evaluate(
+            "e => e.checkVisibility({visibilityProperty: true, opacityProperty: true})"
+        )
+    cut = (
+        "() => [...document.querySelectorAll('.bd-article pre')].filter(e => e.scrollWidth > e.clientWidth + 1).length"
+    )
+    assert page.evaluate(cut) == 0
+    page.evaluate("() => { window.dispatchEvent(new Event('afterprint')) }")
+    page.emulate_media(media="screen")
+    assert page.locator("article details[open]").count() == 0
+
+
+def test_without_a_script_a_chapter_hides_nothing(browser, base):
+    page = browser.new_context(java_script_enabled=False).new_page()
+    page.goto(f"{base}/notebooks/counting.html")
+    for part in (".solution section", "details summary", "article img"):
+        assert all(place.is_visible() for place in page.locator(part).all()), part
+    page.locator("article details summary").first.click()
+    assert page.locator("article details[open]").count() == 1
+
+
+# What one downloads: icons are a small font, and a first visit is light.
+
+
+def test_a_first_visit_to_a_chapter_is_under_a_megabyte_and_a_half(browser, base):
+    page = browser.new_context().new_page()
+    bodies = {}
+    page.on("response", lambda answer: bodies.update({answer.url: answer}))
+    page.goto(f"{base}/notebooks/audit_multidim_evaluation.html", wait_until="networkidle")
+    packed = {url: len(gzip.compress(answer.body(), 6)) for url, answer in list(bodies.items())}
+    assert sum(packed.values()) < 1.5e6, sorted(packed.items(), key=lambda item: -item[1])[:5]
+    assert any("icons-solid" in url for url in packed)
+    assert not [url for url in packed if "fontawesome" in url]
+
+
 # The figures with sliders: what they compute is checked in test_explore.py.
 
 
@@ -289,7 +385,7 @@ MATH = (
     '<annotation encoding="application/x-tex">x</annotation></semantics></math>'
 )
 GOOD = f"""<style>@font-face {{font-family:site; src:url(site.woff2)}} * {{font-family:site}}
-a {{color:#06f}} [data-theme=dark] body {{background:#111; color:#eee}}
+a {{color:#06f}} [data-theme=dark] body {{background:#111; color:#eee}} [data-theme=dark] a {{color:#8cf}}
 [data-theme=dark] img {{background:#fff}}
 .hidden p {{display:none}}</style></head>
 <body><main><input type="search"><p id="here">It costs $5, or $6 for two; <code>\\frac{{1}}{{2}}</code>.</p>
@@ -328,7 +424,7 @@ def faults(loaded):
         "fonts": checks.machine_fonts(page),
         "images": checks.bad_images(page),
         "links": checks.broken_links(page, folder, base),
-        "dark": checks.unreadable_in_the_dark(page),
+        "contrast": checks.low_contrast(page),
         "solutions": checks.open_solutions(page),
         "search": [] if len(checks.searches(page)) == 1 else ["not one search box"],
     }
@@ -370,9 +466,10 @@ BAD = [
     ("images", PIXEL, "data:image/png;base64,AAAA"),
     ("links", "#here", "#elsewhere"),
     ("links", "#here", "missing.html"),
-    ("dark", "[data-theme=dark] img {background:#fff}", ""),
-    ("dark", "color:#eee", "color:#333"),
-    ("dark", "background:#111", "background:#fff"),
+    ("contrast", "[data-theme=dark] img {background:#fff}", ""),
+    ("contrast", "color:#eee", "color:#333"),
+    ("contrast", "background:#111", "background:#fff"),
+    ("contrast", "{color:#06f}", "{color:#4af}"),
     ("solutions", "solution hidden", "solution"),
     ("solutions", "toggle('hidden')", "add('hidden')"),
     ("solutions", "<button", "<b"),

@@ -62,7 +62,7 @@ function plannerPage(place) {
   }
   const caption = make("caption", {}, "All mechanisms, the best first");
   const table = make("table", { className: "planner-table" }, caption, make("thead", {}, head), body);
-  place.replaceChildren(form, answer, table);
+  place.replaceChildren(form, answer, make("div", { className: "pst-scrollable-table-container" }, table));
 
   const digits = (x) => Number(x.toPrecision(3)).toString();
   const off = (x) => (x > 50 ? "over 50" : digits(x));
