@@ -19,7 +19,8 @@ FAMILIES = {
     "public domain": r"public domain",
     "Zlib": r"zlib",
 }
-ELSEWHERE = {"appnope": "BSD", "colorama": "BSD", "pywinpty": "MIT"}  # needed on macOS and Windows only
+# Needed on macOS and Windows only; and one that names its licence in its files alone, MPL that of the axe-core within.
+ELSEWHERE = {"appnope": "BSD", "colorama": "BSD", "pywinpty": "MIT", "axe-playwright-python": "MIT, MPL 2.0"}
 
 
 def locked():
@@ -30,6 +31,8 @@ def locked():
 
 def licence(name):
     """The licences that an installed package names."""
+    if name in ELSEWHERE:
+        return ELSEWHERE[name]
     found = metadata.metadata(name)
     texts = [found.get("License-Expression") or "", (found.get("License") or "").strip().partition("\n")[0]]
     texts += [line for line in found.get_all("Classifier") or [] if line.startswith("License ::")]
@@ -40,7 +43,7 @@ def table():
     """The table of licences, from what is installed."""
     packages = {}
     for name in sorted(locked()):
-        packages.setdefault(ELSEWHERE.get(name) or licence(name), []).append(name)
+        packages.setdefault(licence(name), []).append(name)
     return HEAD + "".join(f"| {found} | {', '.join(names)} |\n" for found, names in sorted(packages.items()))
 
 
