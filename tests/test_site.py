@@ -1,6 +1,7 @@
 """The built site in a real browser: what a reader gets on every page. `make test` builds it first."""
 
 import gzip
+import json
 import shutil
 import sys
 from collections import Counter
@@ -185,6 +186,37 @@ def test_a_chapter_prints_whole(browser):
     printed = pdf.packed(pdf.printed(page))
     page.close()
     assert pdf.faults(printed, ["1. Counting answers that may be false", "1.3. Check it exactly", "Answers"]) == []
+
+
+# Search.
+
+
+def test_search_finds_chapters_before_entries_of_the_library_and_shows_text(tab, base):
+    page = tab.load(f"{base}/search.html?q=GRR")
+    page.get_by_text("Search finished").wait_for()
+    page.wait_for_load_state("networkidle")
+    results = page.locator("ul.search li")
+    found = [
+        link.split("?")[0] for link in results.locator("> a").evaluate_all("a => a.map(x => x.getAttribute('href'))")
+    ]
+    entries = [i for i, link in enumerate(found) if link.startswith("book/api.html")]
+    assert found[0] in {f"{chapter}.html" for chapter in CHAPTERS}
+    assert entries == list(range(len(found) - len(entries), len(found)))
+    assert len(entries) > 5 < len(found) - len(entries)
+    text = " ".join(results.all_inner_texts())
+    assert not checks.RAW.search(text)
+    assert "import matplotlib" not in text
+    formula = '<div class="bd-article">a <span data-plain="1/n"><math>1n</math></span><p class="cell_input">x</p></div>'
+    assert page.evaluate("source => Search.htmlToText(source)", formula) == "a 1/n"
+    assert tab.errors == []
+
+
+def test_the_search_index_holds_no_tex():
+    source = (SITE / "searchindex.js").read_text(encoding="utf-8")
+    index = json.loads(source.removeprefix("Search.setIndex(").removesuffix(")"))
+    assert "Draw k records that differ everywhere" in index["alltitles"]
+    assert [title for title in index["alltitles"] if "\\" in title] == []
+    assert {"dfrac", "displaystyl", "operatornam", "qquad"} & set(index["terms"]) == set()
 
 
 # The planner: its numbers are the library's, and it can be used with a keyboard, a screen reader, and no script.

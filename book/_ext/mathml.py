@@ -85,10 +85,16 @@ def write(translator, node, tex, **kinds):
         translator.body.append(escape(tex))
 
 
+def start(translator, node, tag):
+    """Open the box of a formula; return the formula's TeX."""
+    text = {"data-plain": node["plain"]} if "plain" in node else {}  # what search shows, see search.py
+    translator.body.append(translator.starttag(node, tag, "", CLASS="math notranslate nohighlight", **text))
+    return node.get("tex", node.astext())
+
+
 def visit_math(translator, node):
     """Write a formula within a line."""
-    translator.body.append(translator.starttag(node, "span", "", CLASS="math notranslate nohighlight"))
-    parts = pieces(node.astext())
+    parts = pieces(start(translator, node, "span"))
     style = r"\displaystyle{}" if parts[0].startswith(r"\displaystyle") else "{}"
     for i, tex in enumerate(parts):
         translator.body.append("<wbr>" if i else "")
@@ -99,9 +105,8 @@ def visit_math(translator, node):
 
 def visit_math_block(translator, node):
     """Write a formula of its own, with its number."""
-    tex = node.astext()
+    tex = start(translator, node, "div")
     tag = TAG.search(tex)
-    translator.body.append(translator.starttag(node, "div", CLASS="math notranslate nohighlight"))
     if node["number"]:
         translator.body.append(f'<span class="eqno">({get_node_equation_number(translator, node)})')
         translator.add_permalink_ref(node, "Link to this equation")
