@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import numpy as np
@@ -10,11 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import ldp_lib as ldp
-from ldp_lib import limit, planner, reports
+from ldp_lib import limit, planner, reports, sampling
 from ldp_lib.aggregate import aggregate
+from ldp_lib.chunks import perturb_in_chunks
 from ldp_lib.datasets import load_adult
+from ldp_lib.limit.pairs import least_pair_error
 
-EPSILON, N, REPETITIONS = 1.0, 1_000_000, 9
+EPSILON, N, FEWER, REPETITIONS = 1.0, 1_000_000, 100_000, 5
 COUNT_FILE = """
 import resource
 from ldp_lib import *
@@ -34,21 +37,66 @@ def coin_rows(seconds):
     adult, rng = load_adult(), np.random.default_rng(1)
     x = rng.integers(10, size=N).astype(np.uint8)
     records = adult.records[rng.choice(len(adult.records), N, p=adult.counts / adult.n)].astype(np.uint8)
-    several = ("AskSome", "SPL", "RSFD", "RRIndependent", "RRJoint")
-    cases = [("GRR", ldp.GRR(k=10, epsilon=EPSILON), x, 100), ("RR", ldp.RR(epsilon=EPSILON), x % 2, 100)]
-    cases += [("JRR", ldp.JRR(k=2, epsilon=EPSILON), x % 2, 60)]
-    cases += [("OneQuestion", ldp.OneQuestion(k=adult.k, epsilon=EPSILON), records, 60)]
-    cases += [(name, getattr(ldp, name)(k=adult.k, epsilon=EPSILON), records, 0) for name in several]
-    for name, mechanism, data, target in cases:
+    cases = [(ldp.GRR(k=10, epsilon=EPSILON), x, 100), (ldp.RR(epsilon=EPSILON), x % 2, 100)]
+    cases += [(ldp.JRR(k=2, epsilon=EPSILON), x % 2, 60), (ldp.OneQuestion(k=adult.k, epsilon=EPSILON), records, 60)]
+    done = {type(mechanism) for mechanism, *_ in cases}
+    for family in ldp.MECHANISMS:
+        domains = ((10, x), (2, x % 2), (adult.k, records), ((4,) * 8, records % 2))
+        k, data = next((k, data[:FEWER]) for k, data in domains if family.serves(k))
+        if family not in done:
+            cases.append((family(k=k, epsilon=EPSILON), data, None))
+    cases += [(ldp.GRR(k=1_000, epsilon=EPSILON), rng.integers(1_000, size=FEWER), None)]
+    for family in (ldp.OLH, ldp.OUE, ldp.SubsetSelection):
+        cases.append((family(k=1_000, epsilon=EPSILON), cases[-1][1], None))
+    for mechanism, data, target in cases:
         shares = paired(seconds, lambda: rng.random(data.shape), lambda: mechanism.perturb(data, rng=rng))  # noqa: B023
-        size = " x ".join(f"{size:,}" for size in data.shape)
-        yield f"{name} perturb, {size} answers: share of the rate of `rng.random`", np.multiply(100, shares), target
-    x = rng.integers(1_000, size=100_000)
-    for name, target in (("GRR", 0), ("OLH", 0), ("OUE", 0), ("SubsetSelection", 0)):
-        mechanism = getattr(ldp, name)(k=1_000, epsilon=EPSILON)
-        shares = paired(seconds, lambda: rng.random(x.shape), lambda: mechanism.perturb(x, rng=rng))  # noqa: B023
-        what = f"{name} perturb, k = 1,000, n = 100,000: share of the rate of `rng.random`"
-        yield what, np.multiply(100, shares), target
+        answers = " x ".join(f"{size:,}" for size in data.shape)
+        domain = "" if isinstance(mechanism.k, tuple) else f", k = {mechanism.k:,}"
+        name = f"{type(mechanism).__name__}{domain}, {answers} answers"
+        yield f"{name}: share of the rate of `rng.random`", np.multiply(100, shares), target
+    one, bits = ldp.OUE(k=1_000, epsilon=EPSILON), FEWER * 1_000
+    x = cases[-1][1]
+    floor = [
+        seconds(lambda: [sampling.random_bits(np.uint8, sampling.BLOCK, rng) for _ in range(bits // sampling.BLOCK)], 3)
+        / seconds(lambda: one.perturb(x, rng=rng), 3)
+        for _ in range(3)
+    ]
+    name = f"OUE, k = 1,000, {FEWER:,} answers: share of the rate of one random byte a coin, its floor"
+    yield name, np.multiply(100, floor), None
+
+
+def thread_rows(n=20_000_000):
+    """Yield name, ratios, target: reports made by one thread and by two, against float64 draws on one core.
+
+    Times are the wall clock's, so nothing else may run meanwhile; the shortest of five counts.
+    """
+    rng, grr = np.random.default_rng(1), ldp.GRR(k=10, epsilon=EPSILON)
+    x = rng.integers(10, size=n).astype(np.uint8)
+    block = np.empty(N)
+
+    def draw():
+        for _ in range(n // N):
+            rng.random(out=block)
+
+    def clock(call):
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    found = {threads: [] for threads in (1, 2)}
+    for _ in range(3):
+        base = clock(draw)
+        for threads, shares in found.items():
+            made = clock(lambda: perturb_in_chunks(grr, x, rng=rng, threads=threads))  # noqa: B023
+            shares.append(100 * base / made)
+    for threads, shares in found.items():
+        name = f"GRR, {n:,} answers in chunks, {threads} thread{'s' * (threads > 1)}: share of the rate of one core"
+        yield f"{name}'s `rng.random`", shares, 90 * threads
+    gains = [two / one for one, two in zip(*found.values(), strict=True)]
+    yield "the same: two threads over one, in per cent", np.multiply(100, gains), 180
 
 
 def size_rows(seconds):
@@ -71,10 +119,14 @@ def decision_rows(seconds):
     adult = load_adult()
     calls = {
         "`recommend` for Adult's attributes": lambda: planner.recommend(k=adult.k, epsilon=EPSILON, n=10_000),
+        "`recommend` for all tables of two of Adult's attributes": lambda: planner.recommend(
+            k=adult.k, epsilon=EPSILON, n=10_000, wants="tables"
+        ),
         "`limit.least_error` for Adult's attributes": lambda: limit.least_error(adult.k, EPSILON),
+        "`limit.pairs.least_pair_error` for Adult's attributes": lambda: least_pair_error(adult.k, EPSILON),
     }
     for name, call in calls.items():
-        yield name, [1e3 * seconds(call) for _ in range(3)], 2_000, " ms"
+        yield name, [1e3 * seconds(call, 2) for _ in range(3)], 2_000, " ms"
 
 
 def file_rows(seconds, n=100_000_000, group=1_000_000):
