@@ -186,15 +186,23 @@ def _files(path, mechanism):
             if lacking:
                 raise ValueError(f"reports must have the columns {wanted}; {str(name)!r} lacks {lacking[0]!r}")
             for group in range(file.num_row_groups):
+                columns = {}
                 try:
                     table = file.read_row_group(group, columns=wanted)
                     columns = {column: table[column].to_numpy() for column in wanted}
                     if table.num_rows:
                         total = total + mechanism.count(tables.from_columns(columns, mechanism))
                 except (ArrowException, OSError, TypeError, ValueError) as error:
-                    raise type_of(error)(f"{error} (in row group {group} of {str(name)!r})") from error
+                    where = f"in row group {group} of {str(name)!r}{ranges(columns)}"
+                    raise type_of(error)(f"{error} ({where})") from error
         if total[0]:
             yield Counts(mechanism, total, (str(name.resolve()),))
+
+
+def ranges(columns, most=12):
+    """Return words about what columns hold, to tell which of them has a value that no report has."""
+    found = [f"{name} {c.min()} to {c.max()}" for name, c in columns.items() if len(c) and c.dtype.kind in "iu"]
+    return "; its columns hold " + ", ".join(found[:most]) + ", ..." * (len(found) > most) if found else ""
 
 
 def type_of(error):

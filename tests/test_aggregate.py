@@ -120,7 +120,9 @@ def test_a_bad_file_is_named_with_its_row_group_and_column(folder):
         aggregate.aggregate(path, ONE)
     frame.loc[70, "report_asked"] = 4
     frame.to_parquet(path / "a.parquet", row_group_size=50)
-    with pytest.raises(ValueError, match=r"from 0 to 3; got 4 \(in row group 1 of .*a\.parquet"):
+    with pytest.raises(
+        ValueError, match=r"0 to 3; got 4 \(in row group 1 of .*a\.parquet'; its columns hold report_asked 0 to 4, "
+    ):
         aggregate.aggregate(path, ONE)
     (path / "empty").mkdir()
     with pytest.raises(ValueError, match="there is none"):
