@@ -1,7 +1,7 @@
 """Print the built site as one PDF, and look at what came out: python tools/pdf.py SITE TARGET.
 
 A browser joins the articles of all pages in reading order (print.js), lays them out for paper (print.css) and prints
-twice, the second time with the numbers of pages where the book refers to them. What is printed is what the site shows,
+them, the last time with the numbers of pages where the book refers to them. What is printed is what the site shows,
 except that answers stand at the end and folded code is open.
 """
 
@@ -74,12 +74,14 @@ def faults_of(page):
 def printed(page):
     """Return the PDF of the document, with page numbers where it refers to pages."""
     options = {"prefer_css_page_size": True, "print_background": True, "tagged": True, "outline": True}
-    numbers = pages_of(page.pdf(**options))
-    page.evaluate("numbers => book.number(numbers)", numbers)
     pdf = page.pdf(**options)
-    if pages_of(pdf) != numbers:
-        raise RuntimeError("the numbers of pages moved what they number")
-    return pdf
+    for _ in range(3):  # a number that is longer than what stood in its place may move what follows
+        numbers = pages_of(pdf)
+        page.evaluate("numbers => book.number(numbers)", numbers)
+        pdf = page.pdf(**options)
+        if pages_of(pdf) == numbers:
+            return pdf
+    raise RuntimeError("the numbers of pages moved what they number")
 
 
 def pages_of(pdf):
@@ -176,18 +178,30 @@ def faults(pdf, chapters):
     outline = json.dumps(flat(reader.outline))
     found += [f"not in the outline: {name}" for name in chapters if json.dumps(name) not in outline]
     for number, page in enumerate(reader.pages, 1):
-        text = page.extract_text()
+        text, prose = read(page)
         wrong = missing_glyphs(page)
         if "\ufffd" in text:
             wrong.append("a character that could not be read")
-        if raw := re.search(r"\\(?:frac|begin|left|sum|mathrm|text|hat|varepsilon)\b", text):
-            wrong.append(f"raw TeX: {text[raw.start() : raw.start() + 30]!r}")
+        if raw := re.search(r"\\(?:frac|begin|left|sum|mathrm|text|hat|varepsilon)\b", prose):
+            wrong.append(f"raw TeX: {prose[raw.start() : raw.start() + 30]!r}")
         if number > 1 and not re.search(rf"^{number}$", text, re.MULTILINE):
             wrong.append("no page number")
         if number > 1 and len(text.split()) < 4 and not page.images:
             wrong.append("nothing on it")
         found += [f"page {number}: {what}" for what in wrong]
     return found
+
+
+def read(page):
+    """Return the text of a page, and what of it is not code, where TeX may be meant."""
+    prose: list[str] = []
+
+    def keep(text, _matrix, _position, font, _size):
+        inner = font or {}
+        name = inner.get("/BaseFont") or inner.get("/FontDescriptor", {}).get("/FontName") or ""
+        prose.append("" if "Code" in name or "Mono" in name else text)
+
+    return page.extract_text(visitor_text=keep), "".join(prose)
 
 
 def flat(outline):

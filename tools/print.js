@@ -67,7 +67,7 @@ window.book = {
       const box = Object.assign(document.createElement("div"), { className: "answer", id });
       const head = Object.assign(document.createElement("p"), { className: "answer-title" });
       const link = Object.assign(document.createElement("p"), { className: "to-answer", id: `${id}-from` });
-      link.innerHTML = `<a href="#${id}">${title.textContent.trim()}: page <span class="page-of" data-of="${id}"></span></a>`;
+      link.innerHTML = `<a href="#${id}">${title.textContent.trim()}: page <span class="page-of" data-of="${id}">000</span></a>`;
       head.innerHTML = `<a href="#${id}-from">${title.textContent.trim()}</a>`;
       box.append(head, ...answer.querySelector("section, .sd-summary-content").childNodes);
       while (answer.nextElementSibling?.matches(".cell[class*=tag_hide]")) box.append(answer.nextElementSibling);
@@ -103,7 +103,7 @@ window.book = {
   entry(text, id, kind) {
     const line = Object.assign(document.createElement("a"), { href: `#${id}`, className: `contents-${kind}` });
     line.append(Object.assign(document.createElement("span"), { textContent: text }));
-    line.append(Object.assign(document.createElement("span"), { className: "page-of" }));
+    line.append(Object.assign(document.createElement("span"), { className: "page-of", textContent: "000" }));
     line.lastChild.dataset.of = id;
     return line;
   },
