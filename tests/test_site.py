@@ -1,5 +1,6 @@
 """The built site in a real browser: what a reader gets on every page. `make test` builds it first."""
 
+import csv
 import gzip
 import json
 import shutil
@@ -14,6 +15,7 @@ import pytest
 import yaml
 
 from ldp_lib import planner
+from ldp_lib.book.claims import ledger
 from ldp_lib.limit import simple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
@@ -360,6 +362,45 @@ def test_without_a_script_a_chapter_hides_nothing(browser, base):
         assert all(place.is_visible() for place in page.locator(part).all()), part
     page.locator("article details summary").first.click()
     assert page.locator("article details[open]").count() == 1
+
+
+# The claims page: all claims at once, and yet light; a link arrives at its row; the filter; files for other tools.
+
+
+def test_the_claims_page_stands_at_once_and_a_link_arrives_at_its_row(browser, base):
+    page = browser.new_context().new_page()
+    client = page.context.new_cdp_session(page)
+    client.send("Performance.enable")
+    page.goto(f"{base}/book/claims.html#claim-obrr-eq-5")
+    metrics = {each["name"]: each["value"] for each in client.send("Performance.getMetrics")["metrics"]}
+    assert 0 < metrics["ProcessTime"] < 2
+    page.wait_for_timeout(300)
+    assert 0 <= page.locator("#claim-obrr-eq-5").bounding_box()["y"] < 300
+
+
+def test_the_claims_can_be_filtered_and_a_link_shows_its_row_whatever_the_filter(tab, base):
+    page = tab.load(f"{base}/book/claims.html?verdict=refuted")
+    shown = lambda: page.locator("li.claim:not([hidden])").count()  # noqa: E731
+    every = [claim for claim in ledger().values() if claim.verdict == "refuted"]
+    assert shown() == len(every)
+    page.get_by_label("Paper").select_option("jrr")
+    assert shown() == sum(claim.paper == "jrr" for claim in every) < len(every)
+    page.get_by_label("Text or id").fill("no such words")
+    assert page.get_by_role("status").inner_text() == f"0 of {len(ledger())} claims shown."
+    page.evaluate("() => { location.hash = 'claim-obrr-eq-5' }")
+    page.locator("#claim-obrr-eq-5").wait_for()
+    assert shown() == len(ledger())
+
+
+def test_the_claims_are_also_files(tab, base):
+    page = tab.load(f"{base}/book/claims.html")
+    rows = json.loads((SITE / "book" / "claims.json").read_text(encoding="utf-8"))
+    with (SITE / "book" / "claims.csv").open(encoding="utf-8", newline="") as file:
+        assert list(csv.DictReader(file)) == rows
+    assert {row["id"]: row["verdict"] for row in rows} == {c.id: c.verdict for c in ledger().values()}
+    links = checks.links(page)
+    assert {f"{base}/book/{row['page']}" for row in rows} <= set(links)
+    assert {f"{base}/book/claims.json", f"{base}/book/claims.csv"} <= set(links)
 
 
 # What one downloads: icons are a small font, and a first visit is light.

@@ -1,6 +1,12 @@
-"""Sphinx directives that render the claims ledger: ``ledger-totals``, and ``ledger`` with a paper's short name."""
+"""Sphinx directives that render the claims ledger: ``ledger-totals``, and ``ledger`` with a paper's short name.
 
+The same claims are written beside the page as JSON and CSV, for those who count or search them with tools of their own.
+"""
+
+import csv
+import json
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 
 from docutils import nodes
@@ -118,11 +124,26 @@ def resolve(app, doctree, docname):
             link.children = [nodes.Text(app.env.titles[page].astext())]
 
 
+def finish(app, exception):
+    """Write the claims as files that a reader may download."""
+    if exception is not None or app.builder.format != "html":
+        return
+    rows = [{"page": f"claims.html#{c.anchor}", "paper": c.paper} | asdict(c) for c in claims.ledger().values()]
+    folder = Path(app.outdir) / "book"
+    text = json.dumps(rows, ensure_ascii=False, indent=1) + "\n"
+    (folder / "claims.json").write_text(text, encoding="utf-8")
+    with (folder / "claims.csv").open("w", encoding="utf-8", newline="") as file:
+        table = csv.DictWriter(file, rows[0], lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+
+
 def setup(app):
     """Register the directives and the files that style and filter the list."""
     app.add_directive("ledger-totals", Totals)
     app.add_directive("ledger", Ledger)
     app.connect("doctree-resolved", resolve)
+    app.connect("build-finished", finish)
     app.add_css_file("ledger.css")
     app.add_js_file("ledger.js", loading_method="defer")
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
