@@ -22,7 +22,8 @@ STORED = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-ROLE = re.compile(r"\{(doc|cite:p|cite:t|prf:ref|numref|ref|term)\}`([^`]+)`")
+ROLE = re.compile(r"\{(doc|cite:p|cite:t|prf:ref|eq|numref|ref|term)\}`([^`]+)`")
+LABEL = re.compile(r"^(?::(?:label|name): |\(|.*\$\$ \()([\w-]+)(?:\)=?)?$", re.MULTILINE)
 TARGET = re.compile(r'\[([^\]\n"]*)\]\(([\w-]+)\)')
 # What is stored is the title of the link that is shown, so the way back is exact.
 SHOWN = re.compile(r'\[[^\]\n]*\]\([^)\s]+ "(\{[a-z:]+\}`[^`]+`|' + TARGET.pattern + r')"\)')
@@ -66,8 +67,10 @@ def labels():
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
             if cell["cell_type"] == "markdown":
-                named = re.findall(r"^(?::(?:label|name): (\S+)|\((\S+)\)=)$", "".join(cell["source"]), re.MULTILINE)
-                found |= dict.fromkeys((label or target for label, target in named), path)
+                named = re.findall(
+                    r"^(?::(?:label|name): |\(|.*\$\$ \()([\w-]+)(?:\)=?)?$", "".join(cell["source"]), re.MULTILINE
+                )
+                found |= dict.fromkeys(named, path)
     return found
 
 
@@ -119,7 +122,8 @@ class Dresser:
         place = self.labels.get(target)
         if place is None or place.name == name:
             return match[0]
-        said = f'a theorem in "{title(place)}"' if role == "prf:ref" else title(place)
+        kind = {"prf:ref": "a theorem in ", "eq": "a formula in "}.get(role)
+        said = f'{kind}"{title(place)}"' if kind else title(place)
         return f'[{words or said}]({place.name} "{match[0]}")'
 
     def named(self, match, name):
