@@ -65,3 +65,10 @@ def test_the_page_of_changes_is_the_file_of_changes():
     (text,) = shown
     assert re.match(r"## \d+\.\d+\.\d+\n", text)
     assert (ROOT / "CHANGES.md").read_text(encoding="utf-8").endswith(text)
+
+
+def test_the_licences_that_come_with_files_of_the_site_are_on_their_page():
+    page = (ROOT / "book" / "licences.md").read_text(encoding="utf-8")
+    files = [path.relative_to(ROOT).as_posix() for path in (ROOT / "book" / "_static").rglob("*LICENSE*")]
+    assert len(files) >= 3
+    assert [path for path in files if f"`{path}`" not in page] == []

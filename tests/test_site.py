@@ -221,6 +221,22 @@ def test_the_search_index_holds_no_tex():
     assert {"dfrac", "displaystyl", "operatornam", "qquad"} & set(index["terms"]) == set()
 
 
+@pytest.mark.parametrize("name", ["notebooks/counting", "book/mechanisms"])
+def test_a_page_of_the_site_prints_whole(name, browser, base):
+    page = browser.new_page(viewport=pdf.COLUMN)
+    page.emulate_media(media="print")
+    page.goto(f"{base}/{name}.html")
+    page.evaluate((ROOT / "tools" / "print.js").read_text(encoding="utf-8"))
+    found = [one for one in page.evaluate("() => book.faults()") if one.startswith(("beyond", "cut", "not loaded"))]
+    fading = (
+        "() => [...document.querySelectorAll('details *')].filter(e => getComputedStyle(e).animationName != 'none')"
+    )
+    assert (found, page.evaluate(f"({fading})().length")) == ([], 0)
+    page.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
+    assert page.evaluate("() => getComputedStyle(document.querySelector('article p')).color") == "rgb(34, 40, 50)"
+    page.close()
+
+
 # The planner: its numbers are the library's, and it can be used with a keyboard, a screen reader, and no script.
 
 

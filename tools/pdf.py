@@ -61,7 +61,7 @@ def lay_out(page, site, title, parts):
     page.goto(f"{HOST}/joined")
     page.evaluate((ROOT / "tools" / "print.js").read_text(encoding="utf-8"))
     page.evaluate("([title, parts]) => book.join(title, parts)", [title, parts])
-    page.add_style_tag(path=ROOT / "tools" / "print.css")
+    page.add_style_tag(path=ROOT / "book" / "_static" / "print.css")
     page.evaluate("() => book.settle()")
     return page.evaluate("() => book.fit()")
 

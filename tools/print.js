@@ -111,7 +111,8 @@ window.book = {
   /* Join all pages: parts is a list of {caption, pages}. */
   async join(title, parts) {
     const pages = new Set(parts.flatMap(part => part.pages));
-    const body = document.body, contents = document.createElement("nav"), heads = [];
+    const body = document.body, heads = [];
+    const contents = Object.assign(document.createElement("nav"), { className: "contents" });
     const styles = new Set();
     const front = Object.assign(document.createElement("section"), { className: "title-page" });
     front.append(...title.map(line => Object.assign(document.createElement("p"), { textContent: line })));
