@@ -284,13 +284,16 @@ THIN = """() => {
 }"""
 
 
-def barriers(page, *, thin=False, allowed=()):
+def barriers(page, *, thin=False, allowed=(), only=()):
     """What axe-core finds in the page as it stands, of any impact; `thin` first takes away what repeats."""
     if thin:
         page.evaluate(THIN)
+    page.add_style_tag(content="* { transition: none !important }")
     page.evaluate(AXE.read_text(encoding="utf-8"))
     # The contrast of every text is checked by `low_contrast`, in a tenth of the time.
     options = {"resultTypes": ["violations"], "preload": False, "rules": {"color-contrast": {"enabled": not thin}}}
+    if only:
+        options["runOnly"] = list(only)
     found = page.evaluate("async options => (await axe.run(document, options)).violations", options)
     return [
         f"{rule['id']} ({rule['impact']}), {len(rule['nodes'])} times: {rule['nodes'][0]['html'][:160]}"
