@@ -24,7 +24,9 @@ def tab(browser, serve):
 def test_there_is_no_barrier(page, tab):
     base, visitor = tab
     tried = visitor.load(f"{base}/{page}")
-    assert checks.barriers(tried, allowed=UPSTREAM) == []
+    # The two longest pages, the library's and the ledger's, say the same kind of thing hundreds of times.
+    long = tried.evaluate("() => document.querySelectorAll('*').length") > 20_000
+    assert checks.barriers(tried, allowed=UPSTREAM, thin=long) == []
     tried.evaluate("() => { document.documentElement.dataset.theme = 'dark' }")
     assert checks.barriers(tried, allowed=UPSTREAM, only=["color-contrast", "link-in-text-block"]) == []
     tried.set_viewport_size(checks.PHONE)

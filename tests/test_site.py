@@ -378,6 +378,10 @@ def test_without_a_script_a_chapter_hides_nothing(browser, base):
         assert all(place.is_visible() for place in page.locator(part).all()), part
     page.locator("article details summary").first.click()
     assert page.locator("article details[open]").count() == 1
+    page.set_viewport_size(checks.PHONE)
+    assert page.get_by_role("link", name="Randomization as a matrix").first.is_visible()
+    assert 0 <= page.locator(".bd-links").bounding_box()["x"] < checks.PHONE["width"] / 2
+    assert not any(button.is_visible() for button in page.get_by_role("button").all())
 
 
 # The claims page: all claims at once, and yet light; a link arrives at its row; the filter; files for other tools.

@@ -12,6 +12,8 @@ REPAIRS = [
     # Half a megabyte that draws a dozen icons; a font of 3 KB does, see access.css.
     (r'<script src="[^"]*/fontawesome\.js[^"]*"></script>\s*', ""),
     (r'<(i|span) class="((?:theme-switch )?fa[srb ]?[ -])', r'<\1 aria-hidden="true" class="\2'),
+    # Without a script nobody settles what "auto" is, and links and code have no colours.
+    (r'(<html[^>]*) data-theme="auto"', r'\1 data-theme="light"'),
     # The title and the search stand outside of any landmark.
     (r'<div (id="pst-primary-sidebar")', r'<div role="complementary" aria-label="Book" \1'),
     # Deprecated; the list of citations is a list.
