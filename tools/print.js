@@ -112,7 +112,7 @@ window.book = {
   async join(title, parts) {
     const pages = new Set(parts.flatMap(part => part.pages));
     const body = document.body, heads = [];
-    const contents = Object.assign(document.createElement("nav"), { className: "contents" });
+    const contents = Object.assign(document.createElement("nav"), { className: "book-contents" });
     const styles = new Set();
     const front = Object.assign(document.createElement("section"), { className: "title-page" });
     front.append(...title.map(line => Object.assign(document.createElement("p"), { textContent: line })));
@@ -184,7 +184,7 @@ window.book = {
   },
 
   /* Boxes with a frame or a ground of their own: one that is split may leave an empty part. */
-  frames: "pre, figure, table, .admonition, .answer, .cell_input, .cell_output, .sd-card",
+  frames: "pre, figure, table, .admonition, .answer, .cell_input, .cell_output, .claim, .sd-card",
 
   /* What a printed page would cut: whatever reaches beyond the column, or is hidden in a box that would scroll; boxes that
      may split though a page can hold them; images that did not arrive. */
