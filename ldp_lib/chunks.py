@@ -6,7 +6,7 @@ import numpy as np
 
 from ldp_lib import inputs
 
-CHUNK = 2**18  # users; each chunk has a generator of its own
+CHUNK = 2**19  # users; each chunk has a generator of its own
 
 
 def perturb_in_chunks(mechanism, x, *, rng: np.random.Generator, threads=1):

@@ -16,6 +16,7 @@ from ldp_lib import inputs
 
 BITS = 136  # a byte, which nearly always decides, and two words of 64 bits
 BLOCK = 2**17  # users at a time: what is drawn for them stays in the cache
+WIDE = 2**19  # where little is drawn for each, so that threads seldom wait for each other
 ENTRIES = 2**20  # of working memory in `draw_sampled`
 
 
@@ -256,8 +257,8 @@ def _mixed(x, k, keep, size, rng):
     bits, sure, width, rest = _cells(keep, k)
     number, y, left = np.dtype(f"u{bits // 8}").type, np.empty(size, inputs.small_dtype(k)), []
     limit = sure + k * width
-    for start in range(0, size, BLOCK):
-        block = y[start : start + BLOCK]
+    for start in range(0, size, WIDE):
+        block = y[start : start + WIDE]
         drawn = random_bits(number, block.size, rng)
         if limit < 2**bits:
             left.append(np.flatnonzero(drawn >= number(limit)) + start)
@@ -268,7 +269,7 @@ def _mixed(x, k, keep, size, rng):
         drawn -= number(sure % 2**bits)  # unsigned: wraps around where the truth is told
         drawn //= number(max(width, 1))
         block[:] = drawn
-        truth = x[start : start + BLOCK].astype(y.dtype)
+        truth = x[start : start + WIDE].astype(y.dtype)
         truth -= block
         truth *= true
         block += truth
