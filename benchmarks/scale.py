@@ -80,11 +80,15 @@ def thread_rows(n=4_000_000):
         for _ in range(n // 2 // block.size):
             stream.random(out=block)
 
-    def both(threads):
-        with ThreadPoolExecutor(threads) as pool:
-            list(pool.map(draw, streams, blocks))
+    def draw_anew(stream, block):
+        for _ in range(n // 2 // block.size):
+            stream.random(block.size)
 
-    calls = [lambda: both(1), lambda: both(2)]
+    def both(work, threads):
+        with ThreadPoolExecutor(threads) as pool:
+            list(pool.map(work, streams, blocks))
+
+    calls = [lambda work=work, t=t: both(work, t) for work in (draw, draw_anew) for t in (1, 2)]
     calls += [lambda t=t: perturb_in_chunks(grr, x, rng=rng, threads=t) for t in (1, 2)]
     times = np.full((3, 40, len(calls)), np.inf)
     for repetition, again, number in np.ndindex(times.shape):
@@ -92,12 +96,13 @@ def thread_rows(n=4_000_000):
         start = time.perf_counter()
         calls[number]()
         times[repetition, again, number] = time.perf_counter() - start
-    draws, twice, one, two = times.min(axis=1).T
+    draws, twice, anew, anew_twice, one, two = times.min(axis=1).T
     name = f"GRR, {n:,} answers in chunks"
     yield f"{name}, 1 thread: share of the rate of one thread's `rng.random`", 100 * draws / one, 100
     yield f"{name}, 2 threads: share of the rate of one thread's `rng.random`", 100 * draws / two, 180
     yield "the same: rate of two threads over that of one", 100 * one / two, 180
-    yield "`rng.random` itself: rate of two threads over that of one", 100 * draws / twice, None
+    yield "`rng.random` into memory that is there: rate of two threads over that of one", 100 * draws / twice, None
+    yield "`rng.random` into new memory: rate of two threads over that of one", 100 * anew / anew_twice, None
 
 
 def size_rows(seconds):
