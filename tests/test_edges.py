@@ -12,11 +12,13 @@ from ldp_lib import (
     KJRR,
     OUE,
     SUE,
+    JointUnary,
     OneQuestion,
     Population,
     aggregate,
     check,
     check_mechanism,
+    consistency,
     reports,
     shrinkage,
     uncertainty,
@@ -125,3 +127,34 @@ def test_a_tree_s_parents_come_first(parents):
     with pytest.raises(ValueError, match="parents must come before their children"):
         synthetic.tree_law([0.5, 0.5], 0.5, parents)
     assert synthetic.tree_law([0.5, 0.5], 0.5, [0, 1, 1]).shape == (2,) * 4
+
+
+@pytest.mark.parametrize("k", [(2, 3), (3, 3, 3), (6,) * 4, (3,) * 6])
+def test_the_shares_of_the_best_sets_sum_to_one(k):
+    found = least_error(k, 1.0)
+    assert len(found.sets) == len(found.weights)
+    assert min(found.weights) > 0
+    assert sum(found.weights) == pytest.approx(1)
+    assert found.error <= found.attained < 1.05 * found.error
+
+
+@pytest.mark.parametrize("noise", [-1.0, math.inf, math.nan, True, "1"])
+def test_noise_is_finite_and_no_truth_value(noise):
+    with pytest.raises(ValueError, match="noise must be a finite number"):
+        consistency.shrink_dependence(np.full((2, 2), 0.25), noise)
+
+
+@pytest.mark.parametrize(("lean", "sign"), [("report", 1), ("truth", -1)])
+def test_a_common_sign_moves_a_user_s_own_bit_and_the_others(lean, sign):
+    moves = JointUnary(k=3, epsilon=1.0, lean=lean).moves
+    assert moves[0] > 0
+    assert sign * moves[1] > 0
+
+
+@pytest.mark.parametrize(
+    ("k", "weights", "share", "want"),
+    [((2, 5), (6, 4), 3, 4), ((5, 2), (6, 4), 3, 12), ((2, 2), (12, 12), 3, 27), ((2, 2), (2, 1), 3, 0)],
+)
+def test_draws_of_unequal_domains_cost_what_exceeds_their_share(k, weights, share, want):
+    weights, share = [Fraction(w, 12) for w in weights], Fraction(share, 12)
+    assert draws.row(k, weights, share) == (share, Fraction(want, 12))

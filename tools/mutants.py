@@ -326,7 +326,10 @@ def prepared(known, kinds, path, name, occurrence, line, most):
     tests, total = tests_of(known, path, line, most)
     try:
         compile(changed, path, "exec")
+        same = changed.replace("strict=False", "strict=True") == source.replace("strict=False", "strict=True")
     except SyntaxError:
+        same = True
+    if same:  # no program, or zip without its guard
         return "invalid", difference, None
     return None if tests else "untested", difference, (path, source, changed, tests, round(10 + 2 * total))
 
