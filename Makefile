@@ -58,7 +58,7 @@ help:
 	@echo 'Setting up .venv (some minutes the first time).'
 	@$(PYTHON) -m venv --clear .venv || { \
 	    echo 'Python could not make a virtual environment; on Debian and Ubuntu, install python3-venv.'; exit 1; }
-	@$(BIN)/python -m pip install --quiet -r requirements.lock || { \
+	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock || { \
 	    echo 'The packages could not be installed. With a network, call make again: it begins anew.'; exit 1; }
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@

@@ -242,10 +242,11 @@ def test_a_build_without_a_network(target, project):
 
 def test_no_network_where_packages_are_missing(project):
     shutil.rmtree(project / ".venv")
-    (project / "requirements.lock").write_text("numpy==2.0.99\n")
+    (project / "requirements.lock").write_text(f"numpy==2.1.0 --hash=sha256:{'0' * 64}\n")
     run = Make(project, "book", before=OFFLINE, PIP_RETRIES="0", PYTHON=sys.executable)
     assert not run.done()
     assert "make again" in run.said()
+    assert "hash" not in run.said().lower(), run.said()
     assert not (project / ".venv" / "ready").exists()
 
 

@@ -17,7 +17,10 @@ from ldp_lib.sampled.pairs import ask_pairs, pair_variances
 def test_rows_and_their_order_on_adult():
     """Asking pairs has far less error than splitting, and at a budget of 4 most of it is gone in the likelihood."""
     adult, rng = load_adult().select(4, 5, 6), np.random.default_rng(1)
-    table = pair_table_errors(adult, 4.0, rng=rng, runs=6).set_index(["mechanism", "estimator"])
+    table = pair_table_errors(adult, 4.0, rng=rng, runs=6)
+    assert list(table.index) == list(range(len(table)))
+    assert table["error"].is_monotonic_increasing
+    table = table.set_index(["mechanism", "estimator"])
     error = table["error"]
     assert set(table.index.get_level_values(0)) == {type(m).__name__ for m in collectors(adult.k, 4.0)}
     assert set(table.loc["AskSome"].index) == set(ESTIMATORS)

@@ -3,9 +3,11 @@
 import dataclasses
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import sympy as sp
 
 from ldp_lib import (
     GRR,
@@ -14,11 +16,14 @@ from ldp_lib import (
     SUE,
     JointUnary,
     OneQuestion,
+    Plurality,
     Population,
     aggregate,
     check,
     check_mechanism,
     consistency,
+    plurality,
+    raking,
     reports,
     shrinkage,
     uncertainty,
@@ -158,3 +163,35 @@ def test_a_common_sign_moves_a_user_s_own_bit_and_the_others(lean, sign):
 def test_draws_of_unequal_domains_cost_what_exceeds_their_share(k, weights, share, want):
     weights, share = [Fraction(w, 12) for w in weights], Fraction(share, 12)
     assert draws.row(k, weights, share) == (share, Fraction(want, 12))
+
+
+def test_lists_of_expressions_are_compared_entry_by_entry():
+    x = sp.Symbol("x")
+    check.same([x * (x + 1), x], [x**2 + x, x])
+    with pytest.raises(AssertionError, match="the difference is"):
+        check.same([x, x], [x, x + 1])
+    with pytest.raises(AssertionError, match="the shapes differ"):
+        check.same([x, x], [x])
+
+
+def test_the_noise_that_plurality_shrinks_by_is_that_of_its_answers(monkeypatch):
+    told = []
+
+    def together(estimates, noise, centre):
+        told.append((estimates, noise))
+        return shrinkage.together(estimates, noise, centre)
+
+    mechanism = Plurality(k=(3, 3), epsilon=1.0)
+    people = Population.from_counts(np.full((3, 3), 200))
+    monkeypatch.setattr(plurality, "shrinkage", SimpleNamespace(together=together))
+    mechanism.simulate(people, rng=np.random.default_rng(1), runs=4_000)
+    ((estimates, noise),) = told
+    for found, total in zip(estimates, noise, strict=True):
+        assert ((found - 1 / 3) ** 2).sum(axis=1).mean() == pytest.approx(total, rel=0.1)
+
+
+def test_what_is_impossible_is_proved_soon_though_a_value_is_unwanted():
+    records = np.array([[0, 0], [1, 1], [2, 0]])  # without the value 2 the columns are the same
+    found = raking.rake(records, [[0.2, 0.8, 0.0], [0.5, 0.5]], max_passes=64)
+    assert found.message.startswith("infeasible")
+    assert found.passes <= 16

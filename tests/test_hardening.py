@@ -2,15 +2,30 @@
 
 import json
 import re
+import sys
 from pathlib import Path
+
+import pytest
+from scipy.stats import binom
 
 ROOT = Path(__file__).resolve().parents[1]
 COUNTS = json.loads((ROOT / "book" / "hardening.json").read_text(encoding="utf-8"))
 PAGE = (ROOT / "book" / "hardening.md").read_text(encoding="utf-8")
+sys.path.insert(0, str(ROOT / "tools"))
+import mutants  # noqa: E402
+
 ROWS = {
+    "classes of mechanisms whose budget is proved": "classes",
+    "parameters drawn for these proofs": "parameters_proved",
+    "channels enumerated": "channels_enumerated",
     "mechanisms audited, all passed": "mechanisms_audited",
     "faults planted, all caught": "faults_caught",
     "of other libraries audited": "peers_audited",
+    "inputs tried": "inputs_tried",
+    "changes of one place in the code tried": "mutants_tried",
+    "noticed by a test": "mutants_killed",
+    "interruptions and damages survived": "faults_survived",
+    "environments installed into": "environments_installed",
 }
 
 
@@ -28,9 +43,24 @@ def test_the_page_shows_the_counts():
 def test_every_count_has_a_command():
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     commands = set(re.findall(r"`make (\w+)`", PAGE))
-    assert {"proofs", "audit", "fuzz", "mutants", "faults"} <= commands
+    assert {"proofs", "audit", "fuzz", "mutants", "faults", "installs"} <= commands
     assert all(re.search(rf"^(?:\w+ )*{command}(?: \w+)*:", makefile, re.MULTILINE) for command in commands)
 
 
 def test_all_faults_are_caught_and_the_goals_are_met():
     assert COUNTS["faults_caught"] == COUNTS["faults_planted"]
+    assert COUNTS["inputs_tried"] >= 100_000
+    assert COUNTS["environments_installed"] >= 4
+
+
+def test_the_page_of_changes_is_made_from_what_was_found():
+    found = json.loads(mutants.FOUND.read_text(encoding="utf-8"))
+    assert mutants.PAGE.read_text(encoding="utf-8") == mutants.written(found)
+    assert found["tried"] - found["killed"] == len(found["survivors"])
+    assert [each for each in found["survivors"] if len(each["reason"]) < 10] == []
+    assert {key: COUNTS[f"mutants_{key}"] for key in ("tried", "killed")} == {
+        key: found[key] for key in ("tried", "killed")
+    }
+    # The bound by its definition: were the share as small, so many killed would have a chance of 5 %.
+    share = mutants.at_least(found["killed"], found["tried"])
+    assert binom.sf(found["killed"] - 1, found["tried"], share) == pytest.approx(0.05)

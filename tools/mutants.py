@@ -6,11 +6,10 @@
     python tools/mutants.py page                   write what was found to book/mutants.json and book/mutants.md
 
 Operators and source trees are those of Cosmic Ray. A mutant is tried by the tests that run the changed line, quickest
-first: in a fork of a process that has collected all tests, where the changed functions get new code. If none notices,
-or more than functions change, the tests are tried again in a fork that has imported everything but the library. What
-is known is kept in _build/mutants, so an interrupted run goes on where it stopped; a changed file is tried anew. A
-sample takes the same share of every file's mutants. Why a survivor is none to mend is written by hand into
-book/mutants.json, and kept.
+first: in a fork of a process that has collected all tests, where the changed functions get new code; or, where more
+than functions change, in a fork that imports the library anew. What is known is kept in _build/mutants, so an
+interrupted run goes on where it stopped; a changed file is tried anew. A sample takes the same share of every file's
+mutants. Why a survivor is none to mend is written by hand into book/mutants.json, and kept.
 """
 
 import argparse
@@ -244,8 +243,8 @@ class Quick:
                 functions.setdefault(each.__code__.co_filename, []).append(each)
         for label, (path, source, changed, tests, timeout) in self.todo.items():
             swaps = self.swaps(functions.get(str(ROOT / path), []), path, source, changed)
-            if swaps and (outcome := self.outcome(swaps, tests, timeout)) != "survived":
-                self.keep(label, outcome)
+            if swaps:
+                self.keep(label, self.outcome(swaps, tests, timeout))
         return True
 
     def swaps(self, functions, path, source, changed):
