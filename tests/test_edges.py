@@ -13,11 +13,14 @@ from ldp_lib import (
     GRR,
     KJRR,
     OUE,
+    SPL,
     SUE,
+    CorrRR,
     JointUnary,
     OneQuestion,
     Plurality,
     Population,
+    SecondPhase,
     aggregate,
     check,
     check_mechanism,
@@ -195,3 +198,28 @@ def test_what_is_impossible_is_proved_soon_though_a_value_is_unwanted():
     found = raking.rake(records, [[0.2, 0.8, 0.0], [0.5, 0.5]], max_passes=64)
     assert found.message.startswith("infeasible")
     assert found.passes <= 16
+
+
+def test_corr_rr_s_channel_is_that_of_its_phases():
+    mechanism = CorrRR(k=(2, 2), epsilon=1.0, n1=0.3, reuse=0.7)
+    first, second = np.split(mechanism.channel(), [4], axis=1)
+    assert first == pytest.approx(0.3 * SPL(k=(2, 2), epsilon=1.0).channel())
+    assert second == pytest.approx(0.7 * SecondPhase(k=(2, 2), epsilon=1.0, reuse=0.7).channel())
+
+
+def test_reports_of_plurality_fit_their_type():
+    mechanism = Plurality(k=(50,) * 4, epsilon=20.0, shares=(0.1, 0.1, 0.8))  # 258 reports: one byte is too little
+    y = mechanism.perturb(np.full((4_000, 4), 49), rng=np.random.default_rng(1))
+    assert y.max() == 50 + 2 * 4 + 4 * 50 - 1
+
+
+@pytest.mark.parametrize("counts", [[], [0, 0, 0, 0], [[3, 1, 1, 1]], [3, -1, 2, 2], [3.0, 1.0, 1.0, 1.0]])
+def test_counts_that_are_none_are_refused(counts):
+    with pytest.raises((TypeError, ValueError), match="count"):
+        aggregate.Counts(GRR(k=3, epsilon=1.0), np.array(counts, dtype=None if len(counts) else int))
+
+
+def test_product_sets_name_a_size_for_each_attribute():
+    found = least_error((9,) * 5, 3.0)
+    assert {len(sizes) for sizes in found.sets} == {5}
+    assert len(set(found.sets)) == len(found.sets)

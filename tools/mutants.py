@@ -37,9 +37,21 @@ PACKAGES = STORE / "packages"
 FOUND, PAGE = ROOT / "book" / "mutants.json", ROOT / "book" / "mutants.md"
 SKIPPED = ("book/", "printed.py", "__init__.py", "catalogue.py", "datasets.py", "fixtures")
 NOT_OF_THE_LIBRARY = {  # these check the site, the notebooks and the project, and say nothing about a line
-    *("assignments", "choose", "claims", "course", "datasets", "diagrams", "digits", "faults", "figures", "glossary"),
+    *(
+        "assignments",
+        "builds",
+        "choose",
+        "claims",
+        "course",
+        "datasets",
+        "diagrams",
+        "digits",
+        "faults",
+        "figures",
+        "glossary",
+    ),
     *("hardening", "head_to_head", "installs", "intro", "lab", "learn", "mechanism_cards", "mutants", "notebooks"),
-    *("project", "site", "supply", "sweeps", "teaching", "wheel", "where"),
+    *("pages", "pdf", "project", "site", "supply", "sweeps", "teaching", "wheel", "where"),
 }
 OPTIONS = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=no")
 ALIVE = ("survived", "untested")
