@@ -57,10 +57,10 @@ def test_what_draws_lack_is_made_up_for():
         assert draws.row((2,) * d, None, quarter, often) == (want, sum(often))
 
 
-def test_a_certificate_of_no_error_is_none():
+def test_a_certificate_of_no_error_or_of_more_is_none():
     certificate = least_error((4,) * 4, 1.0, Population.from_records([[0, 1, 2, 3]], k=(4,) * 4)).certificate
     assert certificate.check()
-    for error in (Fraction(0), -certificate.error):
+    for error in (Fraction(0), -certificate.error, certificate.error * Fraction(1_000_001, 1_000_000)):
         assert not dataclasses.replace(certificate, error=error).check()
 
 
