@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from fractions import Fraction
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ import sympy as sp
 from ldp_lib import (
     GRR,
     KJRR,
+    MECHANISMS,
     OUE,
     SPL,
     SUE,
@@ -25,8 +27,10 @@ from ldp_lib import (
     check,
     check_mechanism,
     consistency,
+    joint,
     plurality,
     raking,
+    recommend,
     reports,
     shrinkage,
     uncertainty,
@@ -223,3 +227,31 @@ def test_product_sets_name_a_size_for_each_attribute():
     found = least_error((9,) * 5, 3.0)
     assert {len(sizes) for sizes in found.sets} == {5}
     assert len(set(found.sets)) == len(found.sets)
+
+
+def test_the_error_of_a_variance_from_few_runs_is_that_of_the_textbook():
+    runs = np.array([0.0, 0.0, 0.0, 1.0, 2.0, 3.0])
+    second, fourth = ((runs - 1) ** 2).mean(), ((runs - 1) ** 4).mean()
+    error = math.sqrt((fourth - second**2 * 3 / 5) / 6)  # n = 6: n - 3 over n - 1, over n
+    assert check.variance_z(runs, 5.0) == pytest.approx((5 - second * 6 / 5) / error)
+
+
+def test_a_recommendation_names_the_next_best_and_how_far_behind_it_is():
+    why = recommend(k=(2, 3), epsilon=1.0, n=1_000).why
+    name, times = re.search(r"; (\w+), the next, has ([\d.]+) times its error", why).groups()
+    assert name in {cls.__name__ for cls in MECHANISMS}
+    assert 1 < float(times) < 10
+
+
+def test_a_start_need_not_sum_to_one():
+    counts, channel = np.array([[30.0, 12.0], [9.0, 49.0]]), GRR(k=2, epsilon=1.0).channel()
+    plain = joint.fit(counts, [channel] * 2)
+    scaled = joint.fit(counts, [channel] * 2, start=np.full((2, 2), 7.0))
+    assert scaled.table == pytest.approx(plain.table, abs=1e-6)
+    assert scaled.table.sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize("tolerance", [math.inf, math.nan, 0.0, -1.0, True, "1"])
+def test_a_tolerance_is_finite_and_above_zero(tolerance):
+    with pytest.raises((TypeError, ValueError), match="tolerance must"):
+        consistency.project_marginals(np.full((2, 2), 0.25), [[0.5, 0.5]] * 2, tolerance=tolerance)
