@@ -37,6 +37,7 @@ from ldp_lib import (
 )
 from ldp_lib.corr_rr import synthetic
 from ldp_lib.limit import draws, least_error
+from ldp_lib.limit.law import never_negative
 
 
 @pytest.mark.parametrize("n", [True, "3", None, 0, 0.5, math.inf, math.nan])
@@ -255,3 +256,27 @@ def test_a_start_need_not_sum_to_one():
 def test_a_tolerance_is_finite_and_above_zero(tolerance):
     with pytest.raises((TypeError, ValueError), match="tolerance must"):
         consistency.project_marginals(np.full((2, 2), 0.25), [[0.5, 0.5]] * 2, tolerance=tolerance)
+
+
+def test_a_bound_that_is_too_low_by_a_thousandth_does_not_hold():
+    for k, weights in (((2, 2), (1, 1)), ((2, 3), (1, 2))):
+        weights, t = [Fraction(w, 100) for w in weights], Fraction(2)
+        rows = [draws.row(k, weights, max(weights) * Fraction(i, 40)) for i in range(1, 41)]
+        top = Fraction(draws.largest(k, 2.0, rows))
+        assert draws.holds(k, t, rows, top * (1 + Fraction(1, 10**9)))
+        assert not draws.holds(k, t, rows, top * Fraction(999, 1000))
+
+
+@pytest.mark.parametrize(
+    ("c", "fits"),
+    [
+        ((1, -1.5, 0.25), False),
+        ((-0.1, 1, 1), False),
+        ((1, -3, 2.2), False),
+        ((1, -2, 1), True),
+        ((1, -2.5, 2), True),
+        ((0, 1, 1), True),
+    ],
+)
+def test_a_parabola_is_negative_at_an_end_or_between(c, fits):
+    assert never_negative(*map(Fraction, c)) == fits
