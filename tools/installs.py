@@ -17,11 +17,12 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-FAST = ("inputs", "postprocess", "check", "edges")
+FAST = ("postprocess", "check", "raking")
 BACKEND = "import sys; from setuptools import build_meta; build_meta.build_{}(sys.argv[1])"
 CONTRACT = """
 import importlib, pkgutil
@@ -105,7 +106,8 @@ def attempt(uv, python, versions, archive, folder):
     own, how = folder / "bin" / "python", {"cwd": folder.parent, "env": env}
     called(uv, "venv", "--quiet", "--python", python, folder, **how)
     limits = ["--resolution", "lowest-direct" if versions == "lowest" else "highest"]
-    called(uv, "pip", "install", "--quiet", "--only-binary", "numpy,scipy,pandas", *limits, archive, **how)
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    called(uv, "pip", "install", "--quiet", "--only-binary", "numpy,scipy,pandas", *limits, archive, *declared, **how)
     listed = {each["name"]: each["version"] for each in json.loads(called(uv, "pip", "list", "--format=json", **how))}
     called(uv, "pip", "check", **how)
     place = called(own, "-P", "-c", CONTRACT, **how)

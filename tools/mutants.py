@@ -474,7 +474,8 @@ drawn at random, the same share of each of {files} files (seed {seed}), and trie
 {killed:,} of them, {share:.1%}. So tests notice at least {bound} % of all, with a confidence of 95 % (Clopper and
 Pearson). Left out are formulas as papers print them, data sets, and what draws the book.
 
-Here are the others, with the reason why no test is asked to notice.
+Here are the others: why nothing tells them apart, or which gap they show. What was closed since does not count above;
+another sample would be needed.
 
 """
 
