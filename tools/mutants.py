@@ -312,9 +312,9 @@ def quick(todo, keep):
 def tests_of(known, path, line, most):
     """The tests that run a line, quickest first, together of at most so many seconds."""
     names, seconds = known["lines"].get(path, {}).get(str(line), []), known["seconds"]
-    if not names:  # run on import only: what looks at definitions, and the tests of the module's own file
-        names = [name for name in seconds if "test_signatures" in name or f"test_{Path(path).stem}" in name]
-        names = names or [name for name in seconds if "test_exact" in name or "test_parameters" in name]
+    if not names:  # run on import only: what looks at definitions, and all that run some line of the file
+        names = {name for tests in known["lines"].get(path, {}).values() for name in tests}
+        names |= {name for name in seconds if "test_signatures" in name}
     chosen, total = [], 0.0
     for name in sorted(names, key=lambda name: (seconds.get(name, 1.0), name)):
         if total > most:
