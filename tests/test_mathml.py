@@ -66,6 +66,13 @@ def test_a_long_formula_breaks_outside_of_brackets(tex, count):
         mathml.convert(part, before="{}")
 
 
+def test_a_formula_of_its_own_breaks_at_wide_gaps_only():
+    first = r"p = \frac{a + b + c}{d},\ r = s + t + u,"
+    second = r"\qquad q = 1 - v - w - x"
+    assert mathml.pieces(first + second, [mathml.WIDE]) == [first, second]
+    assert mathml.GAPS.sub("", r"\qquad q") == " q"
+
+
 @pytest.mark.parametrize(
     ("tex", "text"),
     [

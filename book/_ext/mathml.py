@@ -2,7 +2,7 @@ r"""Formulas as MathML, made when the site is built: pages need no script to sho
 
 math-core converts TeX; a formula that it does not understand is a warning, so the build fails. What is mended before:
 lines outside of an environment are aligned, `\tag` becomes a number at the margin, brackets take sizes that browsers
-set well, and a long formula within a line is cut into several, between which the line may break.
+set well, and a long formula is cut into several, between which a line may break: one of its own only at wide gaps.
 """
 
 import re
@@ -24,7 +24,9 @@ RAISED = re.compile(r"\\([bB]ig+)l?([(\[|]|\\[{|])((?:(?!\\[bB]ig).)*)\\\1r?([)\
 TOKEN = re.compile(r"\\(?:[a-zA-Z]+|.)|\S", re.DOTALL)
 OPENING = {"{", "(", "[", r"\{", r"\left", r"\begin", r"\lVert", r"\lvert"}
 CLOSING = {"}", ")", "]", r"\}", r"\right", r"\end", r"\rVert", r"\rvert"}
-GAP = {r"\ ", r"\quad", r"\qquad"}
+WIDE = {r"\quad", r"\qquad"}
+GAP = WIDE | {r"\ "}
+GAPS = re.compile(r"^(\s*\\(\s|q?quad\b))+")
 RELATION = {"=", "<", ">", r"\le", r"\ge", r"\ne", r"\in", r"\approx", r"\propto", r"\to"}
 SUM = {"+", "-"}
 UNSEEN = {"{", "}", "^", "_", r"\,", r"\ ", r"\frac", r"\tfrac", r"\dfrac", r"\big", r"\Big", r"\left", r"\right"}
@@ -59,7 +61,7 @@ def pieces(tex, places=(GAP, RELATION, SUM)):
     depth, cuts, before = 0, [], "="
     for token in tokens:
         depth += (token[0] in OPENING) - (token[0] in CLOSING)
-        if depth == 0 and token[0] in places[0] and (places[0] is GAP or before not in {"^", "_", "="}):
+        if depth == 0 and token[0] in places[0] and (places[0] <= GAP or before not in {"^", "_", "="}):
             cuts.append(token.start())
         before = token[0] if token[0] not in RELATION | {","} else "="
     parts = [tex[i:j] for i, j in zip([0, *cuts], [*cuts, len(tex)], strict=True)]
@@ -113,7 +115,15 @@ def visit_math_block(translator, node):
         translator.body.append("</span>")
     elif tag:
         translator.body.append(f'<span class="eqno">({escape(tag[1])})</span>')
-    write(translator, node, TAG.sub("", tex), block=True)
+    parts = [part for piece in pieces(TAG.sub("", tex), [WIDE]) if (part := GAPS.sub("", piece))]
+    if len(parts) == 1:
+        write(translator, node, TAG.sub("", tex), block=True)
+    else:
+        translator.body.append('<span class="parts">')
+        for part in parts:
+            write(translator, node, part, before=r"\displaystyle ")
+            translator.body.append(" ")
+        translator.body.append("</span>")
     translator.body.append("</div>\n")
     raise nodes.SkipNode
 
