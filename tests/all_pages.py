@@ -20,6 +20,10 @@ def tab(browser, serve):
     return base, checks.Visitor(browser.new_context(color_scheme="light"), urlsplit(base).netloc)
 
 
+def test_there_is_a_built_site():
+    assert len(PAGES) > 40, "run make book first"
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_there_is_no_barrier(page, tab):
     base, visitor = tab
