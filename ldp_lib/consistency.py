@@ -6,6 +6,7 @@ All take raw estimates, which may be negative. What comes out is not unbiased, e
 import math
 import numbers
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 
@@ -47,7 +48,8 @@ def project_marginals(table, marginals, *, tolerance=1e-9, max_passes=10_000):
     -----
     The nearest table is max(table + a_1 + ... + a_d, 0) with one number in a_j for each value of axis j, by the
     conditions of Karush, Kuhn and Tucker. One axis after the other is matched, as in raking, but by adding: each step
-    maximizes the concave dual over one a_j, so the passes converge.
+    maximizes the concave dual over one a_j, so the passes converge. Where a target is 0 the cells are 0, and not what
+    the last pass leaves: Cramer's V would take two such values for alike.
     """
     table = _check_table(table)
     if len(marginals) != table.ndim:
@@ -56,6 +58,7 @@ def project_marginals(table, marginals, *, tolerance=1e-9, max_passes=10_000):
     for name, value in (("tolerance", tolerance), ("max_passes", max_passes)):
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < math.inf:
             raise ValueError(f"{name} must be a number above 0; got {value!r}")
+    held = reduce(np.multiply.outer, [target > 0 for target in targets])
     shifts = [np.zeros(size) for size in table.shape]
     done, gap = 0, math.inf
     while gap > tolerance and done < max_passes:
@@ -63,7 +66,7 @@ def project_marginals(table, marginals, *, tolerance=1e-9, max_passes=10_000):
         for axis, target in enumerate(targets):
             moved = table + sum(_along(s, j, table.ndim) for j, s in enumerate(shifts) if j != axis)
             shifts[axis] = _levels(np.moveaxis(moved, axis, 0).reshape(len(target), -1), target)
-        nearest = np.maximum(table + sum(_along(s, j, table.ndim) for j, s in enumerate(shifts)), 0)
+        nearest = held * np.maximum(table + sum(_along(s, j, table.ndim) for j, s in enumerate(shifts)), 0)
         gap = max(np.abs(_marginal(nearest, j) - target).max() for j, target in enumerate(targets))
     return Projected(table=nearest, converged=bool(gap <= tolerance), passes=done, gap=float(gap))
 

@@ -1,10 +1,13 @@
 """Repairs of joint tables: nearest in truth, agreeing, and shrunk by the right factor."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from ldp_lib import check
+from ldp_lib.clustering import cramers_v
 from ldp_lib.consistency import agree, interaction, project_marginals, repair_pairs, shrink_dependence
 
 
@@ -145,3 +148,13 @@ def test_two_by_two_tables_are_not_shrunk():
 def test_bad_input(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+def test_a_value_that_nobody_holds_has_no_dust():
+    """Were a crumb left in the cell of two values without people, their dependence would be that of a whole table."""
+    table = np.array([[0.5, 0.1, -0.05], [0.1, 0.2, 0.02], [-0.04, 0.03, 0.14]])
+    ends = [np.array([0.6, 0.4, 0.0]), np.array([0.7, 0.3, 0.0])]
+    found = project_marginals(table, ends, tolerance=1e-3).table
+    assert not found[2].any()
+    assert not found[:, 2].any()
+    assert cramers_v(found) == pytest.approx(cramers_v(found[:2, :2]) / math.sqrt(2), abs=1e-12)

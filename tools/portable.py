@@ -91,7 +91,7 @@ def pythons():
         path = shutil.which(f"python{version}")
         if path and version != f"{sys.version_info.major}.{sys.version_info.minor}":
             found[f"python-{version}"] = (["-r", "requirements.lock"], path, EVERYTHING)
-    extras = [word for extra in ("book", "test", "teach") for word in ("--extra", extra)]
+    extras = [word for extra in ("book", "test", "scale", "teach", "secure", "data") for word in ("--extra", extra)]
     lowest = ["--resolution", "lowest-direct", "-r", "pyproject.toml", *extras]
     lax = [argument if argument != "--nbval" else "--nbval-lax" for argument in EVERYTHING]
     return found | {"lowest-versions": (lowest, sys.executable, lax)}
@@ -104,7 +104,7 @@ def installed(name, requirements, python):
         print(f"{name}: not run, there is no uv (pip install uv)")
         return None
     env = os.environ | {"VIRTUAL_ENV": str(folder), "PYTHONPATH": ""}
-    venv = ["venv", "--quiet", "--allow-existing", "--python", python, folder]
+    venv = ["venv", "--quiet", "--allow-existing", "--seed", "--python", python, folder]  # tests of the wheel need pip
     for command in (venv, ["pip", "install", "--quiet", *requirements]):
         done = subprocess.run([uv, *command], cwd=ROOT, env=env, capture_output=True, text=True)
         if done.returncode:
