@@ -337,17 +337,21 @@ def test_a_keyboard_skips_to_the_text_and_sees_where_it_is(tab, base):
         assert place.evaluate("e => getComputedStyle(e).outlineStyle") == "solid", kind
 
 
-def test_a_box_that_scrolls_has_a_tab_stop_and_a_name_while_it_scrolls(tab, base):
-    page = tab.load(f"{base}/notebooks/counting.html")
+def test_a_box_that_scrolls_has_a_tab_stop_and_a_name_while_it_scrolls(browser, base):
+    page = browser.new_context().new_page()
+    page.goto(f"{base}/notebooks/counting.html", wait_until="load")
     boxes = """() => [...document.querySelectorAll('article pre')].filter(e => e.checkVisibility()).map(
         e => [e.scrollWidth > e.clientWidth, e.tabIndex === 0, ['Code', 'Output'].includes(e.ariaLabel)])"""
+    wide = """() => [...document.querySelectorAll('article pre')].filter(e => e.scrollWidth > e.clientWidth).map(
+        e => [e.scrollWidth, e.clientWidth, getComputedStyle(e).font, e.textContent.slice(0, 200)])"""
     for size, wanted in ((checks.PHONE, {(True,) * 3, (False,) * 3}), (checks.DESKTOP, {(False,) * 3})):
         page.set_viewport_size(size)
         for _ in range(200):  # a busy machine lays a page out anew in some seconds
             if (found := set(map(tuple, page.evaluate(boxes)))) == wanted:
                 break
             page.wait_for_timeout(50)
-        assert found == wanted, [size, page.evaluate("innerWidth"), page.evaluate(boxes)]
+        assert found == wanted, [size, page.evaluate("innerWidth"), page.evaluate(wide)]
+    page.close()
 
 
 def test_paper_shows_what_is_folded_on_the_screen(tab, base):
