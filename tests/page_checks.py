@@ -9,6 +9,7 @@ import axe_playwright_python
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 
 PHONE = {"width": 375, "height": 800}
+DIAGRAMS = 'figure > img[src$=".svg"]:not(.explore)'
 DESKTOP = {"width": 1280, "height": 900}
 
 # What a reader would see as text: not code, not formulas, nothing hidden.
@@ -112,6 +113,20 @@ def sideways_scroll(page):
             }
             return wide.slice(0, 3).concat(wide.length ? [] : [`${root.scrollWidth} px wide`]);
         }"""
+    )
+    page.set_viewport_size(DESKTOP)
+    return found
+
+
+def small_diagrams(page):
+    """Diagrams whose letters, 12 units high, are less than 10 pixels high on a phone."""
+    if page.locator(DIAGRAMS).count() == 0:
+        return []
+    page.set_viewport_size(PHONE)
+    found = page.evaluate(
+        """kind => [...document.querySelectorAll(kind)].filter(
+            e => 12 * e.getBoundingClientRect().width / e.naturalWidth < 10).map(e => e.src)""",
+        DIAGRAMS,
     )
     page.set_viewport_size(DESKTOP)
     return found

@@ -82,6 +82,10 @@ def test_no_sideways_scroll_on_a_phone(visitor):
     assert checks.sideways_scroll(visitor.page) == []
 
 
+def test_diagrams_can_be_read_on_a_phone(visitor):
+    assert checks.small_diagrams(visitor.page) == []
+
+
 def test_text_is_in_the_fonts_that_the_site_ships(visitor):
     assert checks.machine_fonts(visitor.page) == []
 

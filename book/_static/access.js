@@ -3,8 +3,10 @@
 
 // A box that scrolls has a tab stop and a name, while it scrolls. Nothing else in the text needs a tab stop.
 const watchBoxes = (() => {
-  const boxes = ".bd-article :is(pre, div.math, .output, .pst-scrollable-table-container, li.claim > p)";
-  const names = [[".math", "Formula"], [":has(> table)", "Table"], [".cell_output *", "Output"], ["pre", "Code"]];
+  const boxes = ".bd-article :is(pre, div.math, .output, .pst-scrollable-table-container, li.claim > p, figure)";
+  const names = [
+    [".math", "Formula"], [":has(> table)", "Table"], [".cell_output *", "Output"], ["pre", "Code"], ["figure", "Diagram"],
+  ];
   const nameOf = (box) => (names.find(([kind]) => box.matches(kind)) || ["", "Wide text"])[1];
 
   const observer = new ResizeObserver((entries) => {
