@@ -6,7 +6,7 @@ import numpy as np
 
 from ldp_lib import inputs
 
-CHUNK = 2**19  # users; each chunk has a generator of its own
+CHUNK = 2**20  # users; each chunk has a generator of its own
 
 
 def perturb_in_chunks(mechanism, x, *, rng: np.random.Generator, threads=1):
@@ -37,10 +37,9 @@ def perturb_in_chunks(mechanism, x, *, rng: np.random.Generator, threads=1):
         raise ValueError(f"{allowed}; got {mechanism!r}")
     x = inputs.unmasked(x, "x")
     starts = range(0, max(len(x), 1), CHUNK)
-    streams = rng.spawn(len(starts))
-    first = mechanism.perturb(x[:CHUNK], rng=streams[0])
-    y = np.empty((len(x), *first.shape[1:]), first.dtype)
-    y[:CHUNK] = first
+    *streams, spare = rng.spawn(len(starts) + 1)
+    one = mechanism.perturb(x[:1], rng=spare)  # what a report looks like
+    y = np.empty((len(x), *one.shape[1:]), one.dtype)
 
     def fill(start, stream):
         try:
@@ -49,5 +48,5 @@ def perturb_in_chunks(mechanism, x, *, rng: np.random.Generator, threads=1):
             raise type(error)(f"{error}, counted from user {start}") from error
 
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(fill, starts[1:], streams[1:]))
+        list(pool.map(fill, starts, streams))
     return y

@@ -16,7 +16,7 @@ from ldp_lib import inputs
 
 BITS = 136  # a byte, which nearly always decides, and two words of 64 bits
 BLOCK = 2**17  # users at a time: what is drawn for them stays in the cache
-WIDE = 2**19  # where little is drawn for each, so that threads seldom wait for each other
+WIDE = 2**20  # where little is drawn for each, so that threads seldom wait for each other
 ENTRIES = 2**20  # of working memory in `draw_sampled`
 
 
