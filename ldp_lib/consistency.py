@@ -161,8 +161,9 @@ def shrink_dependence(table, noise):
     Notes
     -----
     With p = (k_1 - 1) (k_2 - 1) directions and a rest of squared length S in `interaction`, the factor is
-    max(0, 1 - a / S) with a = noise (p - 2) / p (James and Stein, 1961); for p of at most 2 it is 1. Noise is taken as
-    normal, alike in all directions, and much larger than that of the product of the marginals.
+    max(0, 1 - a / S) with a = noise min(1, 2 (p - 2) / p), for which the error never exceeds the raw one (James and
+    Stein, 1961); for p of at most 2 it is 1. Noise is taken as normal, alike in all directions, and much larger than
+    that of the product of the marginals.
     """
     table = _check_table(table, axes=2)
     if isinstance(noise, bool) or not isinstance(noise, numbers.Real) or not 0 <= noise < math.inf:

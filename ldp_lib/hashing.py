@@ -44,7 +44,7 @@ def optimal_g(e):
 
     The variance is proportional to h + e^2 / h + 2 e at h = g - 1, so h and h + 1 tie at e^2 = h (h + 1).
     """
-    h = max(int(e), 1)
+    h = int(e)
     return h + 2 if e * e > h * (h + 1) else h + 1
 
 

@@ -119,7 +119,7 @@ def maximize(product, counts, *, start=None, gap=None, max_steps=10_000):
         jump = np.log(np.maximum(table, 1e-300)) + np.clip(2 * far * r + far**2 * v, -600, 600)
         jump = np.maximum(np.exp(jump - jump.max()), 1e-300)
         jump /= jump.sum()
-        there = _score(product, jump, share, held) if far > 1 else None
+        there = _score(product, jump, share, held)
         steps += 2
         if there is not None and there[1] >= likelihood:
             table, here, reach = jump, there, reach * 4 if far == reach else reach

@@ -85,8 +85,9 @@ def rake(records, marginals, *, weights=None, tolerance=1e-9, max_passes=1000):
     w = np.ones(len(records)) if weights is None else np.array(weights, dtype=float)
     if w.shape != (len(records),) or not np.isfinite(w).all() or w.min() < 0 or not w.any():
         raise ValueError(f"weights must be {len(records)} finite numbers of at least 0, not all 0; got {weights!r}")
+    held = w > 0
     w = np.ldexp(w, 900 - np.frexp(w.max())[1])  # so that the smallest floats keep their digits
-    held, total = w > 0, w.sum()
+    total = w.sum()
     columns = [np.ascontiguousarray(column).astype(np.intp) for column in records.T]
     state = lambda w: {"weights": w, "gap": _gap(w, columns, marginals)}  # noqa: E731
     for done in range(1, max_passes + 1):

@@ -62,7 +62,7 @@ def optimal_size(e, k):
     below = int(k / (e + 1))
     if below < 1:
         return 1
-    return below if below == k - 1 or error(e, k, below) <= error(e, k, below + 1) else below + 1
+    return below if error(e, k, below) <= error(e, k, below + 1) else below + 1
 
 
 def channel(e, k, size):

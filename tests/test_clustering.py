@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import contingency
 
 from ldp_lib import check, clustering, secure
+from ldp_lib.clustering import RRClusters
 from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
 
@@ -195,6 +196,9 @@ def test_bad_thresholds_and_matrices_are_refused():
         ({"dependence": [[1, 0.2], [0.3, 1]]}, ValueError, "symmetric"),
         ({"dependence": [[1, 1.2], [1.2, 1]]}, ValueError, "from 0 to 1; got 1.2"),
         ({"dependence": [[1, np.nan], [np.nan, 1]]}, ValueError, "from 0 to 1; got nan"),
+        ({"dependence": [[1, -0.2], [-0.2, 1]]}, ValueError, "from 0 to 1; got -0.2"),
+        ({"dependence": [[9, 1, 0], [1, 9, 1.2], [0, 1.2, 9]], "k": (3, 4, 2)}, ValueError, "from 0 to 1; got 1.2"),
+        ({"max_cells": np.bool_(True)}, TypeError, "max_cells must be an integer"),
     ):
         with pytest.raises(error, match=message):
             clustering.cluster_attributes(**{**good, **change})
@@ -207,3 +211,92 @@ def test_bad_input_to_secure_sums_is_refused():
         secure.secure_sum([0, 1], rng=1)
     with pytest.raises(ValueError, match="epsilon must be"):
         secure.masked_table([[0, 1]], (2, 2), 0, rng=np.random.default_rng(1))
+
+
+def test_measures_by_hand():
+    table = np.array([[Fraction(n) for n in row] for row in ([1, 2, 3], [6, 4, 4])])
+    a, b, both = Fraction(14, 20), Fraction(6 + 2 * 7, 20), Fraction(4 + 2 * 4, 20)  # E[A], E[B], E[A B]
+    assert clustering.covariance(table) == both - a * b
+    spread = (a - a**2) * (Fraction(6 + 4 * 7, 20) - b**2)
+    assert clustering.pearson(table) == pytest.approx(abs(both - a * b) / math.sqrt(spread))
+    squares = sum(table[i, j] ** 2 / (table[i].sum() * table[:, j].sum()) for i in range(2) for j in range(3))
+    assert clustering.phi_squared(table) == squares - 1
+    assert clustering.phi_squared(table / 20) == squares - 1
+    assert clustering.pearson([[1, 0, 0], [2, 0, 0]]) == 0
+    corner = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1]]
+    assert clustering.cramers_v(corner) == pytest.approx(1)
+    assert clustering.cramers_v(np.transpose(corner)) == pytest.approx(1)
+
+
+def test_rounding_does_not_lift_a_measure_above_one():
+    for a, b, c in np.ndindex(7, 7, 7):
+        table = np.diag([a + 1, b + 1, c + 1])
+        for measure in (clustering.pearson, clustering.cramers_v):
+            assert 1 - 1e-12 < measure(table) <= 1
+
+
+@pytest.mark.parametrize(
+    ("table", "error", "says"),
+    [
+        (np.ones((2, 1)), ValueError, r"two axes of at least 2 values; got shape \(2, 1\)"),
+        (np.ones((2, 2, 2)), ValueError, r"two axes of at least 2 values; got shape \(2, 2, 2\)"),
+        ([["a", "b"], ["c", "d"]], TypeError, "table must hold numbers; got type"),
+        ([[True, False], [False, True]], TypeError, "table must hold numbers; got type bool"),
+        ([[1.0, 2.0], [3.0, -0.5]], ValueError, r"table must have no negative entry .*; got least -0.5"),
+        ([[Fraction(1), Fraction(-1, 2)], [1, 1]], ValueError, "table must have no negative entry"),
+        ([[Fraction(0)] * 2] * 2, ValueError, "table must have no negative entry and a positive sum; got least 0"),
+        ([[-1, -1], [-1, -1]], ValueError, "table must have no negative entry"),
+    ],
+)
+def test_tables_that_are_none_are_refused(table, error, says):
+    for measure in (clustering.covariance, clustering.pearson, clustering.cramers_v, clustering.phi_squared):
+        with pytest.raises(error, match=says):
+            measure(table)
+
+
+def test_twelve_decimals_of_a_dependence_count():
+    def clusters(first, second):
+        matrix = np.array([[1, first, 0], [first, 1, second], [0, second, 1]])
+        return clustering.cluster_attributes(matrix, (2, 2, 2), max_cells=4, min_dependence=0)
+
+    assert clusters(0.5, 0.5 + 2e-12) == ((0,), (1, 2))
+    assert clusters(0.5, 0.5 + 4e-13) == ((0, 1), (2,))
+    matrix = np.array([[1, 0.5 - 4e-13], [0.5 - 4e-13, 1]])
+    for least, found in ((0.5, ((0, 1),)), (0.5 + 2e-12, ((0,), (1,)))):
+        assert clustering.cluster_attributes(matrix, (2, 2), max_cells=4, min_dependence=least) == found
+
+
+def test_neighbours_may_have_fifty_cells():
+    assert clustering.neighbours((5, 10)) == ((0, 1),)
+    assert clustering.neighbours((3, 17)) == ((0,), (1,))
+    assert RRClusters(k=(2, 5, 5, 3), epsilon=1.0).clusters == ((0, 1, 2), (3,))
+
+
+def test_what_is_given_to_clusters_is_kept():
+    mechanism = RRClusters(k=(2, 3, 4), clusters=((2, 0), (1,)), epsilons=[1, np.float64(0.25), 2])
+    assert mechanism.channels == (3.0, 0.25)
+    assert mechanism.epsilon == 3.25
+    assert mechanism.epsilons == (1.0, 0.25, 2.0)
+    for wrong in (1.0, "123", None):
+        with pytest.raises(TypeError, match="epsilon"):
+            RRClusters(k=(2, 3, 4), epsilons=wrong)
+
+
+def test_tables_of_clusters_of_unequal_length_multiply():
+    rng = np.random.default_rng(2)
+    one, two = rng.random((7, 2, 3, 4)), rng.random((7, 5))
+    found = clustering.independent_table((one, two), ((2, 0, 1), (3,)), 3, 0, 2)
+    assert np.allclose(found, np.einsum("rcab,rd->rdac", one, two), rtol=1e-12, atol=0)
+    found = clustering.independent_table((two, one), ((3,), (2, 0, 1)), 1, 3)
+    assert np.allclose(found, np.einsum("rcab,rd->rbd", one, two), rtol=1e-12, atol=0)
+
+
+def test_dependences_are_cramer_s_unless_another_measure_is_asked_for():
+    people = Population.from_counts(np.arange(24).reshape(2, 3, 4) ** 2)
+    for measure, found in (
+        (clustering.cramers_v, clustering.dependences(people)),
+        (clustering.pearson, clustering.dependences(people, clustering.pearson)),
+    ):
+        assert np.diag(found).tolist() == [1, 1, 1]
+        for i, j in ((0, 1), (0, 2), (1, 2)):
+            assert found[i, j] == found[j, i] == measure(people.select(i, j).histogram) > 0

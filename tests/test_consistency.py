@@ -158,3 +158,120 @@ def test_a_value_that_nobody_holds_has_no_dust():
     assert not found[2].any()
     assert not found[:, 2].any()
     assert cramers_v(found) == pytest.approx(cramers_v(found[:2, :2]) / math.sqrt(2), abs=1e-12)
+
+
+def test_agreement_of_two_tables_by_hand():
+    tables = {(0, 1): np.array([[0.3, 0.1, 0.2], [0.1, 0.2, 0.1]]), (2, 0): np.array([[0.1, 0.5], [0.3, 0.1]])}
+    corrected, marginals = agree(tables)  # the rows' sums are 0.6 and 0.4, the columns' 0.4 and 0.6
+    assert list(marginals) == [0, 1, 2]
+    assert marginals[0] == pytest.approx([0.48, 0.52])  # two fifths of the one, three of the other
+    assert marginals[1] == pytest.approx([0.4, 0.3, 0.3])
+    assert marginals[2] == pytest.approx([0.6, 0.4])
+    assert corrected[0, 1] == pytest.approx(tables[0, 1] + np.array([[-0.04], [0.04]]))
+    assert corrected[2, 0] == pytest.approx(tables[2, 0] + np.array([0.04, -0.04]))
+    corrected, marginals = agree(tables, {(0, 1): 3, (0, 2): 1.0, (1, 0): 7, (2, 0): 9})
+    assert marginals[0] == pytest.approx([0.55, 0.45])
+    assert corrected[0, 1] == pytest.approx(tables[0, 1] + np.array([[-0.05 / 3], [0.05 / 3]]))
+
+
+@pytest.mark.parametrize("weight", [0, -1.0, math.inf, math.nan, True, "1", None])
+def test_a_weight_is_a_number_above_zero(weight):
+    with pytest.raises(ValueError, match=r"weights must hold a number above 0 for \(1, 0\); got"):
+        agree({(0, 1): np.full((2, 2), 0.25)}, {(0, 1): 1, (1, 0): weight})
+
+
+@pytest.mark.parametrize("tables", [{}, [], [((0, 1), np.full((2, 2), 0.25))], None])
+def test_tables_of_pairs_come_by_name(tables):
+    with pytest.raises(TypeError, match="tables must be a dict from pairs of attributes to tables; got"):
+        agree(tables)
+
+
+@pytest.mark.parametrize("pairs", [[(0, 1, 2)], [(0,)], [(1, 1)], [(0, 1), (1, 0)]])
+def test_pairs_are_of_two_attributes_and_come_once(pairs):
+    with pytest.raises(ValueError, match="tables must be of two different attributes, each pair once; got"):
+        agree({pair: np.full((2, 2), 0.25) for pair in pairs})
+
+
+def test_tables_sum_to_one_within_a_millionth():
+    for change in (9e-7, -9e-7):
+        agree({(0, 1): np.array([[0.25, 0.25], [0.25, 0.25 + change]])})
+    for change in (1.1e-6, -1.1e-6):
+        with pytest.raises(ValueError, match=r"that of \(0, 1\) sums to"):
+            agree({(0, 1): np.array([[0.25, 0.25], [0.25, 0.25 + change]])})
+
+
+def test_interaction_is_what_marginals_do_not_say():
+    table = np.array([[0.3, 0.1, 0.2], [0.1, 0.2, 0.1]])  # less rows' and columns' means, plus the mean of all
+    wanted = table - np.array([[0.2], [0.4 / 3]]) - np.array([0.2, 0.15, 0.15]) + 1 / 6
+    assert interaction(table) == pytest.approx(wanted)
+
+
+APART = 0.05 * np.outer([1, -1], [1, -1, 1, -1])  # of square 0.02
+
+
+@pytest.mark.parametrize(
+    ("rest", "noise", "factor", "risk"),
+    [
+        (APART, 0.015, 0.5, 0.015),  # three directions: a = noise 2/3
+        (np.pad(APART, ((0, 1), (0, 0))), 0.005, 0.75, 0.005 + 0.25 * 0.005 * (1 - 8 / 6)),  # six: a = noise
+        (np.pad(APART, ((0, 1), (0, 0))), 0.03, 0.0, -0.01),
+        (APART[:, :2], 0.03, 1.0, 0.03),
+        (np.pad(APART[:, :2], ((0, 0), (0, 1))), 0.03, 1.0, 0.03),  # two
+        (np.zeros((2, 2)), 0.03, 0.0, 0.03),
+        (APART, 0, 1.0, 0),
+    ],
+)
+def test_the_factor_of_dependence_by_hand(rest, noise, factor, risk):
+    independent = np.full(rest.shape, 1 / rest.size)
+    found = shrink_dependence(independent + rest, noise)
+    assert found.factor == pytest.approx(factor, abs=1e-12)
+    assert found.risk == pytest.approx(risk, abs=1e-12)
+    assert found.table == pytest.approx(independent + factor * rest)
+
+
+def test_one_pass_leaves_the_gap_that_is_told():
+    raw, wanted = np.array([[0.5, -0.2, 0.3], [0.1, 0.2, 0.1]]), [[0.4, 0.6], [0.3, 0.3, 0.4]]
+    for passes in (1, 2):
+        found = project_marginals(raw, wanted, max_passes=passes)
+        assert (found.passes, found.converged) == (passes, False)
+        off = [np.abs(found.table.sum(axis=1 - j) - target).max() for j, target in enumerate(wanted)]
+        assert found.gap == pytest.approx(max(off))
+        assert off[1] < 1e-15 < off[0]
+        assert project_marginals(raw, wanted, tolerance=found.gap).passes == passes
+    assert project_marginals(np.outer(*wanted), wanted).passes == 1
+
+
+def test_marginals_are_scaled_to_sum_to_one():
+    found = project_marginals(np.full((2, 3), 1 / 6), [[0.4, 0.6 + 9e-10], [0.3, 0.3, 0.4]])
+    assert abs(found.table.sum() - 1) < 1e-12
+    for target in ([0.4, 0.6 + 2e-9], [0.4, 0.6 - 2e-9], [-0.1, 1.1], [math.nan, 1.0], [math.inf, 0.0]):
+        with pytest.raises(ValueError, match=r"marginals must be 2 numbers .* for axis 0; got least"):
+            project_marginals(np.full((2, 3), 1 / 6), [target, [0.3, 0.3, 0.4]])
+    with pytest.raises(ValueError, match=r"marginals must be 3 numbers .* for axis 1; got shape \(2,\)"):
+        project_marginals(np.full((2, 3), 1 / 6), [[0.4, 0.6], [0.4, 0.6]])
+
+
+@pytest.mark.parametrize("name", ["tolerance", "max_passes"])
+@pytest.mark.parametrize("value", [0, -1, math.inf, math.nan, True, "1"])
+def test_bounds_of_the_search_are_numbers_above_zero(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a number above 0; got {value!r}"):
+        project_marginals(np.full((2, 2), 0.25), [[0.5, 0.5]] * 2, **{name: value})
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ([0.5, 0.5], r"table must be numbers with 2 axes; got float64, \(2,\)"),
+        (np.full((2, 2, 2), 0.125), r"table must be numbers with 2 axes; got float64, \(2, 2, 2\)"),
+        ([[True, False], [False, True]], "table must be numbers with 2 axes; got bool"),
+        ([[0.5, 0.5]], r"table must be finite, with at least 2 values an axis; got shape \(1, 2\)"),
+        ([[0.5], [0.5]], r"table must be finite, with at least 2 values an axis; got shape \(2, 1\)"),
+        ([[0.5, np.inf], [0, 0]], "table must be finite"),
+    ],
+)
+def test_tables_that_are_none_are_refused(table, says):
+    for call in (interaction, lambda table: shrink_dependence(table, 1.0), lambda table: agree({(0, 1): table})):
+        with pytest.raises(ValueError, match=says):
+            call(table)
+    with pytest.raises(ValueError, match="table must be numbers with at least 2 axes"):
+        project_marginals([0.5, 0.5], [[0.5, 0.5]])

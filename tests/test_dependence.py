@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import chi2, multinomial
+from scipy.stats import chi2, multinomial, norm
 
 from ldp_lib import check, clustering, dependence, uncertainty
 from ldp_lib.datasets import load_adult
@@ -190,3 +190,106 @@ def test_bootstrap_intervals_cover():
 def test_bad_input(call, says):
     with pytest.raises(ValueError, match=says):
         call()
+
+
+def test_intervals_by_hand():
+    found = dependence.Measured(value=1.0, bias=0.25, standard_error=2.0)
+    assert found.corrected == 0.75
+    assert found.interval() == pytest.approx((0.75 - 2 * 1.959963985, 0.75 + 2 * 1.959963985))
+    assert found.interval(0.5) == pytest.approx((0.75 - 2 * 0.6744897502, 0.75 + 2 * 0.6744897502))
+    assert dependence.cramers_interval(found) == (0, 1)
+    square = dependence.Measured(value=0.26, bias=0.01, standard_error=0.05)
+    low, high = dependence.cramers_interval(square)
+    assert (low**2, high**2) == pytest.approx((0.25 - 0.05 * 1.959963985, 0.25 + 0.05 * 1.959963985))
+    draws = np.arange(101.0)  # the quantiles are 2.5 and 97.5, and a quarter and three
+    assert dependence.bootstrap_interval(7.0, 10.0, draws) == pytest.approx((7 - 87.5, 7 + 7.5))
+    assert dependence.bootstrap_interval(7.0, 10.0, draws, 0.5) == pytest.approx((7 - 65, 7 - 15))
+
+
+def test_cramers_v_divides_by_the_smaller_side_less_one():
+    table = np.array([[0.2, 0.05, 0.05, 0.1], [0.05, 0.1, 0.05, 0.05], [0.05, 0.05, 0.2, 0.05]])
+    spread = 1e-6 * (np.eye(12) - 1 / 12)
+    value, square = dependence.cramers_v(table, spread)
+    whole = dependence.phi_squared(table, spread)
+    assert (square.value, square.bias, square.standard_error) == pytest.approx(
+        (whole.value / 2, whole.bias / 2, whole.standard_error / 2)
+    )
+    assert value**2 == pytest.approx(square.corrected)
+    assert dependence.cramers_v(np.outer(A, B), np.eye(6))[0] == 0  # less noise than its bias
+
+
+def test_a_covariance_that_is_negative_by_rounding_has_no_error():
+    table = np.array([[0.4, 0.1], [0.2, 0.3]])
+    assert dependence.log_odds_ratio(table, -1e-9 * np.eye(4)).standard_error == 0
+
+
+@pytest.mark.parametrize("k", [(2, 4), (4, 3), (3, 3)])
+def test_the_corrected_test_of_any_shape_is_pearsons(k):
+    mechanism, rng, n = RRIndependent(k=k, channels=(1.0, 2.0)), np.random.default_rng(7), 900
+    parts = np.kron(*[np.eye(size) * c + (1 - c) / size for size, c in zip(k, mechanism.keeps, strict=True)])
+    counts = rng.multinomial(n, np.full(math.prod(k), 1 / math.prod(k))).reshape(k)
+    raw = (counts.ravel() / n @ np.linalg.inv(parts)).reshape(k)
+    expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / n
+    pearson = ((counts - expected) ** 2 / expected).sum()
+    product = np.outer(raw.sum(axis=1), raw.sum(axis=0))
+    found = dependence.independence_test(raw, uncertainty.table_covariance(mechanism, product, 0, 1, n=n))
+    freedom = (k[0] - 1) * (k[1] - 1)
+    assert (found.statistic, found.freedom) == (pytest.approx(pearson), freedom)
+    assert found.p_value == pytest.approx(chi2.sf(pearson, freedom))
+
+
+TWO = RRIndependent(k=(2, 2), channels=(1.0, 2.0))
+
+
+def seen(n, level):
+    """The power for two bits, from the law of the reports: they are independent of each other as the data are."""
+    table = np.array([[0.4, 0.1], [0.2, 0.3]])
+    ends = [np.eye(2) * keep + (1 - keep) / 2 for keep in TWO.keeps]
+    reports = ends[0].T @ table @ ends[1]
+    shift = math.sqrt(n * clustering.phi_squared(reports))
+    return norm.sf(norm.isf(level / 2) - shift) + norm.cdf(-norm.isf(level / 2) - shift)
+
+
+def test_the_power_is_that_of_a_shifted_normal_variable():
+    table = [[0.4, 0.1], [0.2, 0.3]]
+    for n in (50, 500, 2_000):
+        assert dependence.power(TWO, table, 0, 1, n=n) == pytest.approx(seen(n, 0.05))
+        assert dependence.power(TWO, table, 0, 1, n=n, level=0.01) == pytest.approx(seen(n, 0.01))
+    for chance, level in ((0.8, 0.05), (0.06, 0.05), (0.9999, 0.01)):
+        n = dependence.users_to_see(TWO, table, 0, 1, chance=chance, level=level)
+        assert seen(n, level) >= chance > seen(n - 1, level)
+    assert seen(dependence.users_to_see(TWO, table, 0, 1), 0.05) == pytest.approx(0.8, abs=0.001)
+    for chance in (0.05, 0.04):
+        with pytest.raises(ValueError, match=f"chance must be above the level 0.05; got {chance}"):
+            dependence.users_to_see(TWO, table, 0, 1, chance=chance)
+
+
+NO_TABLES = [
+    (np.full((2, 2, 2), 0.125), np.eye(8), r"table must be finite, with two axes .*; got shape \(2, 2, 2\)"),
+    ([[0.5, 0.5]], np.eye(2), r"table must be finite, with two axes of at least 2 values; got shape \(1, 2\)"),
+    ([[0.5], [0.5]], np.eye(2), r"table must be finite, with two axes of at least 2 values; got shape \(2, 1\)"),
+    ([[0.5, np.nan], [0.2, 0.3]], np.eye(4), "table must be finite"),
+    ([[0.4, 0.1], [0.2, 0.3]], np.diag([1, 1, 1, np.nan]), "covariance must be finite"),
+    ([[0.4, 0.1], [0.2, 0.3]], np.eye(4)[:3], r"covariance must be finite, of shape \(4, 4\); got \(3, 4\)"),
+]
+
+
+@pytest.mark.parametrize(("table", "covariance", "says"), NO_TABLES)
+def test_tables_and_covariances_that_do_not_fit_are_refused(table, covariance, says):
+    for call in (dependence.phi_squared, dependence.log_odds_ratio, dependence.independence_test):
+        with pytest.raises(ValueError, match=says):
+            call(table, covariance)
+
+
+def test_measures_say_which_tables_they_take():
+    for table in ([[0.5, 0.0], [0.2, 0.3]], [[0.6, -0.1], [0.2, 0.3]]):
+        with pytest.raises(ValueError, match=r"two by two; got shape \(2, 2\), least"):
+            dependence.log_odds_ratio(table, np.eye(4))
+        with pytest.raises(ValueError, match="table must be positive for a logarithm; got least"):
+            dependence.mutual_information(table, np.eye(4))
+    for table in ([[0.5, 0.0], [0.5, 0.0]], [[0.5, -0.1], [0.5, 0.1]]):
+        with pytest.raises(ValueError, match=r"table must have positive marginals; got least .*: repair it first"):
+            dependence.phi_squared(table, np.eye(4))
+    for confidence in (0.0, 1.0):
+        with pytest.raises(ValueError, match="confidence must be a number above 0 and below 1"):
+            dependence.Measured(value=1.0, bias=0.0, standard_error=1.0).interval(confidence)

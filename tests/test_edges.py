@@ -69,8 +69,9 @@ def test_a_certificate_of_no_error_or_of_more_is_none():
         assert not dataclasses.replace(certificate, error=error).check()
 
 
-def test_the_estimated_risk_of_pooling_is_stein_s():
-    rng, d, k, noise = np.random.default_rng(5), 3, 4, 0.01
+@pytest.mark.parametrize(("d", "k"), [(3, 4), (2, 5), (4, 3)])
+def test_the_estimated_risk_of_pooling_is_stein_s(d, k):
+    rng, noise = np.random.default_rng(5), 0.01
     table = 1 / k + rng.normal(size=(d, k)) * 0.15
     table += (1 - table.sum(axis=1, keepdims=True)) / k
     basis = np.linalg.svd(np.ones((1, k)))[2][1:]  # moves that keep the sum of a row

@@ -85,3 +85,79 @@ def test_users_and_simulate_agree_at_many_values_at_once():
     totals = [mechanism.estimate(mechanism.perturb(x, rng=rng))[:16].sum() for _ in range(1_500)]
     variance = mechanism.variance(population)[:16].sum()
     assert check.variance_z(totals, variance) < 5 < check.variance_z(totals, 1.3 * variance)
+
+
+def test_hashes_are_polynomials_modulo_the_prime():
+    p, rng = hashing.PRIME, np.random.default_rng(8)
+    seeds = [[0, 0, 0, p - 1], [p - 1] * 4, [5, 0, 0, 0], *rng.integers(p, size=(20, 4)).tolist()]
+    for x in (0, 1, 2, 70_000, p - 2, p - 1):
+        t = pow(x + 1, 5, p)
+        assert hashing.points(x) == t
+        for g in (2, 21, 2**20):
+            wanted = [(c0 + c1 * t + c2 * t**2 + c3 * t**3) % p * g // p for c0, c1, c2, c3 in seeds]
+            assert hashing.hash_values(seeds, x, g).tolist() == wanted
+
+
+class Script(np.random.Generator):
+    """A generator that gives words first, and then the largest numbers that are asked for, and smaller ones."""
+
+    def __init__(self, words):
+        super().__init__(np.random.PCG64(0))
+        self.words, self.less = np.array(words, np.uint64), 0
+
+    def integers(self, high, size=None, dtype=np.int64):
+        if high == 2**64:
+            assert np.prod(size) == self.words.size
+            return self.words.reshape(size)
+        self.less += 1
+        return np.full(size, high - self.less, dtype)
+
+
+def test_a_seed_of_the_prime_is_drawn_again():
+    most = 2**32 - 1  # half of that is the prime
+    script = Script([most + (7 << 32), 2**33 + 3, (most << 32) + 5, 12 + (13 << 32)])
+    found = hashing.draw_seeds(2, script)
+    assert found.tolist() == [[hashing.PRIME - 1, 3, 1, 1], [2, hashing.PRIME - 1, 6, 6]]
+
+
+@pytest.mark.parametrize(("e", "g"), [(1.0000001, 2), (1.41, 2), (1.42, 3), (2.4, 3), (2.5, 4), (3.4, 4), (3.5, 5)])
+def test_the_best_number_of_buckets_changes_at_the_roots_of_products(e, g):
+    assert hashing.optimal_g(e) == g  # the roots of 1 * 2, 2 * 3 and 3 * 4 are 1.414, 2.449 and 3.464
+
+
+def test_a_large_budget_has_a_million_buckets():
+    assert OLH(k=3, epsilon=13.8).g == hashing.optimal_g(np.exp(13.8)) < 2**20
+    assert OLH(k=3, epsilon=13.9).g == OLH(k=3, epsilon=700.0).g == 2**20
+
+
+def test_the_domain_is_below_the_prime():
+    assert OLH.serves(2**31 - 1)
+    assert OLH(k=2**31 - 1, epsilon=1.0).k == 2**31 - 1
+    for k in (2**31, 1, (3,)):
+        assert not OLH.serves(k)
+    with pytest.raises(ValueError, match="it would have 12 rows and 67108864 columns"):
+        OLH(k=12, epsilon=1.0, g=4).channel()
+
+
+def test_the_channel_s_columns_go_by_function_then_bucket():
+    mechanism = OLH(k=2, epsilon=1.0, g=3)
+    p, q = (float(share) for share in mechanism.bucket_probabilities)
+    columns = [
+        [(p if f[x] == b else q) / 9 for x in range(2)] for f in itertools.product(range(3), repeat=2) for b in range(3)
+    ]
+    assert np.allclose(mechanism.channel().T, columns, rtol=1e-12, atol=0)
+    assert mechanism.probabilities == pytest.approx((p, 1 / 3))
+
+
+def test_reports_of_another_type_are_refused():
+    mechanism = OLH(k=3, epsilon=1.0, g=4)
+    y = mechanism.perturb([0, 1, 2], rng=np.random.default_rng(6))
+    assert mechanism.count(y)[0] == 3
+    for wrong in (y["y"], y[["y", "seed"]], OLH(k=3, epsilon=1.0, g=300).perturb([0], rng=np.random.default_rng(1))):
+        with pytest.raises(TypeError, match="y must be reports of type"):
+            mechanism.count(wrong)
+    y["y"][1] = 4
+    with pytest.raises(ValueError, match=r"y\['y'\] must be .* from 0 to 3; got 4 at position 1"):
+        mechanism.count(y)
+    y["y"][1], y["seed"][2, 3] = 3, hashing.PRIME - 1
+    assert mechanism.count(y)[0] == 3

@@ -17,7 +17,7 @@ from ldp_lib.population import Population
 from ldp_lib.product import ProductRR, RRIndependent, RRJoint
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, SPL
-from ldp_lib.tensor import Tensor
+from ldp_lib.tensor import Tensor, check_channels, check_counts
 
 
 def symmetric(keep, k):
@@ -192,3 +192,153 @@ def test_bad_input_of_the_inverse_and_of_attributes():
     for wrong in itertools.chain([(0, 0), (2,), (-1,)]):
         with pytest.raises(ValueError, match="attributes must be distinct numbers from 0 to 1"):
             joint.estimate(mechanism, np.zeros((2, 2), int), *wrong)
+
+
+def even(cells, keep, gap):
+    """Six hundred reports of one question whose uniform table is as far from the likeliest as the gap says."""
+    tilt = np.zeros(cells)
+    tilt[:2] = np.array([1, -1]) * math.expm1(gap / 600) / keep
+    return 600 * (1 + tilt) / cells
+
+
+@pytest.mark.parametrize("cells", [2, 3, 6])
+def test_the_gap_suffices_if_it_is_a_two_hundredth_of_the_cells_less_one(cells):
+    limit = (cells - 1) / 200
+    for gap in (0.99 * limit, 1.01 * limit):
+        found = joint.fit(even(cells, 0.5, gap), [0.5], max_steps=1)
+        assert (found.converged, found.steps) == (gap < limit, 1)
+        assert found.gap == pytest.approx(gap)
+        assert found.table == pytest.approx(1 / cells)
+        assert found.log_likelihood == pytest.approx(-600 * math.log(cells))
+        told = "converged" if gap < limit else f"not converged in 1 steps: the log-likelihood may be {gap:.3g} less"
+        assert found.message == told
+
+
+def test_one_row_is_a_table_already():
+    found = joint.fit([3, 4], [[[0.5, 0.5]]])
+    assert found.converged
+    assert found.table.tolist() == [1]
+    nobody = joint.fit([[5, 0], [1, 0]], [0.5, [[1.0, 0.0]]])  # a report that no record gives, and that nobody gave
+    assert nobody.table.shape == (2, 1)
+    assert nobody.table.ravel() == pytest.approx([1, 0], abs=0.02)
+    with pytest.raises(ValueError, match=r"no record can give; got some for \(1, 1\)"):
+        joint.fit([[5, 0], [1, 3]], [0.5, [[1.0, 0.0]]])
+
+
+class Counted(Tensor):
+    """A product that counts how often it is applied."""
+
+    times = 0
+
+    def forward(self, table):
+        """Count."""
+        self.times += 1
+        return super().forward(table)
+
+
+def test_steps_are_evaluations_of_the_likelihood():
+    rng, used = np.random.default_rng(8), []
+    for keep in (0.05, 0.2, 0.6):
+        counts = rng.multinomial(40, [0.3, 0.05, 0.05, 0.1, 0.4, 0.1]).reshape(2, 3).astype(float)
+        product = Counted([keep, 0.3], (2, 3))
+        used.append(joint.maximize(product, counts, gap=1e-6).steps)
+        assert used[-1] == product.times
+    assert max(used) > 10
+
+
+@pytest.mark.parametrize("name", ["gap", "max_steps"])
+@pytest.mark.parametrize("value", [0, -1, math.inf, math.nan, True, "1"])
+def test_bounds_of_the_search_are_numbers_above_zero(name, value):
+    with pytest.raises(ValueError, match=f"{name} must be a number above 0; got {value!r}"):
+        joint.fit(**GOOD, **{name: value})
+
+
+def test_a_start_is_positive_and_of_the_table_s_shape():
+    for start in (
+        [[1, 1]],
+        [1, 1, 1, 1],
+        [[1, 0], [1, 1]],
+        [[1, -1], [1, 1]],
+        [[1, np.nan], [1, 1]],
+        [[1, np.inf], [1, 1]],
+    ):
+        with pytest.raises(ValueError, match=r"start must be positive numbers of shape \(2, 2\); got shape"):
+            joint.fit(**GOOD, start=start)
+    found = joint.fit(**GOOD, start=[[0.1, 0.3], [0.2, 0.4]], max_steps=1)
+    assert found.table == pytest.approx(np.array([[0.1, 0.3], [0.2, 0.4]]))
+
+
+def test_the_inverse_along_any_axis_is_that_of_the_whole():
+    rng, keeps = np.random.default_rng(9), {2: 0.5, 3: 0.6, 4: 0.7}
+    counts = rng.integers(1, 50, size=(2, 3, 4))
+    for numbers in itertools.product([False, True], repeat=3):
+        entries = [
+            keep if plain else 0.9 * symmetric(keep, k) + 0.1 * rng.dirichlet(np.ones(k), k)
+            for plain, (k, keep) in zip(numbers, keeps.items(), strict=True)
+        ]
+        written = [symmetric(e, k) if isinstance(e, float) else e for e, k in zip(entries, keeps, strict=True)]
+        wanted = counts.ravel() / counts.sum() @ np.linalg.inv(reduce(np.kron, written))
+        assert joint.invert(counts, entries).ravel() == pytest.approx(wanted, abs=1e-9)
+
+
+def test_what_an_inverse_or_an_estimate_cannot_take_is_said():
+    with pytest.raises(ValueError, match=r"square to be inverted; entry 1 has shape \(2, 3\)"):
+        joint.invert([[3, 4, 5], [1, 2, 3]], [0.5, np.array([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]])])
+    for attributes in ((1,), (-1,), (0, 0)):
+        with pytest.raises(ValueError, match=r"attributes must be distinct numbers from 0 to 0; got \("):
+            joint.estimate(GRR(k=3, epsilon=1.0), [0, 1], *attributes)
+    with pytest.raises(ValueError, match="it would have 1 rows and 9000000 columns"):
+        joint.estimate(RRIndependent(k=(3_000, 3_000), epsilon=1.0), [[0, 1]])
+    with pytest.raises(ValueError, match=r"y must be reports of shape \(n, \(2,\)\); got int64, shape \(1, 3\)"):
+        joint._columns(np.array([[0, 1], [1, 0]], np.uint8), np.array([[0, 1, 1]]))
+
+
+@pytest.mark.parametrize(
+    ("counts", "error", "says"),
+    [
+        ([[True, False], [True, True]], TypeError, r"counts must be an array of numbers, .*; got bool, \(2, 2\)"),
+        (3, TypeError, r"counts must be an array of numbers, one axis a channel; got int64, \(\)"),
+        ([], ValueError, "counts must be finite, at least 0, and not all 0"),
+        ([[1, np.nan], [1, 1]], ValueError, "counts must be finite"),
+        ([[1, np.inf], [1, 1]], ValueError, "counts must be finite"),
+        ([[0.5, -0.1], [0, 0]], ValueError, "counts must be finite, at least 0"),
+    ],
+)
+def test_counts_are_finite_numbers_of_at_least_zero(counts, error, says):
+    with pytest.raises(error, match=says):
+        check_counts(counts)
+    assert check_counts([[0, 0.25]]).tolist() == [[0, 0.25]]
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        (True, "channels must be matrices, or numbers above 0 up to 1; entry 1 is True"),
+        ("1", "entry 1 is '1'"),
+        (0, "entry 1 is 0"),
+        (-0.5, "entry 1 is -0.5"),
+        (1.001, "entry 1 is 1.001"),
+        (np.nan, "entry 1 is nan"),
+        ([0.5, 0.5], r"channels must have 2 columns in entry 1; got shape \(2,\)"),
+        ([[0.5], [0.5]], r"channels must have 2 columns in entry 1; got shape \(2, 1\)"),
+        ([[[0.5, 0.5]]], r"channels must have 2 columns in entry 1; got shape \(1, 1, 2\)"),
+        ([[np.inf, 0.5], [0.5, 0.5]], "channels must hold probabilities; entry 1 has least 0.5"),
+        ([[0.5, 0.5], [-0.1, 1.1]], "channels must hold probabilities; entry 1 has least -0.1"),
+        ([[0.5, 0.5], [0.2, 0.8], [0.1, 0.9]], "channels must be nonsingular; entry 1 has rank 2 of 3 rows"),
+    ],
+)
+def test_a_channel_is_a_chance_or_a_matrix_of_chances(entry, says):
+    with pytest.raises(ValueError, match=says):
+        check_channels([0.5, entry], (2, 2))
+
+
+def test_channels_that_fit_are_kept_as_they_are():
+    wide = np.eye(2, 9) * 0.5 + np.eye(2, 9, 1) * 0.5
+    found = check_channels([1, 0.25, wide.tolist(), np.eye(2)], (4, 2, 9, 2))
+    assert found[:2] == [1, 0.25]
+    assert (found[2] == wide).all()
+    with pytest.raises(ValueError, match="entry 0 has rank 1 of 2 rows"):
+        check_channels([np.full((2, 9), 1 / 9)], (9,))
+    with pytest.raises(ValueError, match="channels must be one for each axis of counts, 1; got 2"):
+        check_channels([1, 1], (9,))
+    assert joint.fit([[1, 3]], [np.eye(1), 1]).table == pytest.approx(np.array([[0.25, 0.75]]), abs=0.05)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_lib import channel, check, grr, product
+from ldp_lib import channel, check, grr, product, sampling
 from ldp_lib.clustering import RRClusters
 from ldp_lib.population import Population
 from ldp_lib.product import ProductRR, RRIndependent, RRJoint
@@ -348,3 +348,102 @@ def test_bad_attributes_subsets_and_populations_are_refused():
             simulate(people, rng=None, runs=1)
         with pytest.raises(ValueError, match="runs must be"):
             simulate(people, rng=rng, runs=0)
+
+
+@pytest.mark.parametrize(("epsilon", "k"), [(1e-9, 3), (1e-6, 10**6), (0.0099, 7), (0.011, 2), (3.0, 50), (700.0, 4)])
+def test_small_budgets_keep_their_digits(epsilon, k):
+    e = sampling.exp_below(epsilon)
+    assert product.keep_probability(epsilon, k) == pytest.approx(float((e - 1) / (e - 1 + k)), rel=1e-12)
+
+
+def test_what_a_cluster_spends_is_told():
+    mechanism = ProductRR(k=(2, 3, 2), clusters=((2, 1), (0,)), channels=(1.0, FLIP))
+    assert mechanism.probabilities[0] == pytest.approx((math.e / (math.e + 5), 1 / (math.e + 5)))
+    assert mechanism.probabilities[1].tolist() == FLIP.tolist()
+    assert mechanism.keeps == [pytest.approx((math.e - 1) / (math.e + 5)), None]
+    assert mechanism.reports().dtype == np.uint8
+    assert mechanism.reports().tolist() == [list(record) for record in itertools.product(range(2), range(3), range(2))]
+    with pytest.raises(ValueError, match="it would have 1 rows and 8388608 columns"):
+        RRJoint(k=(2,) * 23, epsilon=1.0).reports()
+    with pytest.raises(ValueError, match="it would have 4096 rows and 4096 columns"):
+        RRJoint(k=(2,) * 12, epsilon=1.0).channel()
+
+
+@pytest.mark.parametrize("attributes", [(), (0, 0), (2,), (-1, 0), 2])
+def test_attributes_are_distinct_and_exist(attributes):
+    mechanism = RRIndependent(k=(2, 3), channels=(1.0, 1.0))
+    with pytest.raises(ValueError, match="attributes must be distinct numbers from 0 to 1; got"):
+        mechanism.frequency([[0, 1]], attributes, np.ones((2, 3), bool))
+
+
+def test_one_attribute_may_be_named_by_its_number():
+    mechanism, y = RRJoint(k=(2, 3), epsilon=1.0), [[0, 1], [1, 1], [1, 2]]
+    assert mechanism.frequency(y, 1, [[1]]) == pytest.approx(mechanism.estimate(y)[1][1])
+
+
+def test_many_cells_of_a_large_table_are_added_up_block_by_block():
+    mechanism, rng = RRIndependent(k=(2_100, 2_000), channels=(5.0, 3.0)), np.random.default_rng(1)
+    y = np.column_stack([rng.integers(size, size=1_600) for size in mechanism.k])
+    y[1_500:] = y[0]
+    cells = np.unique(np.vstack([y[:400], rng.integers(2_000, size=(400, 2))]), axis=0)
+    scores = 1.0
+    for j, (size, keep) in enumerate(zip(mechanism.k, mechanism.keeps, strict=True)):
+        scores = scores * ((y[:, [j]] == cells[:, j]) - (1 - keep) / size) / keep
+    assert mechanism.frequency(y, (0, 1), cells) == pytest.approx(scores.sum() / 1_600, rel=1e-9)
+
+
+def test_a_table_of_two_to_the_thirty_first_cells_is_refused():
+    with pytest.raises(ValueError, match=r"attributes must have at most 2\*\*30 cells together; got 2147483648"):
+        RRJoint(k=(2,) * 31, epsilon=1.0).estimate_table(np.zeros((1, 31), int))
+
+
+def test_the_largest_cluster_has_two_to_the_four_hundred_ninety_ninth_cells():
+    assert RRJoint(k=(2,) * 499, epsilon=1.0).epsilon == 1.0  # kept with probability 1.05e-150
+    for d, epsilon in ((499, 0.9), (500, 700.0)):
+        with pytest.raises(ValueError, match=rf"budget of {epsilon} .* 1e-150; got 2\*\*{d}.0"):
+            RRJoint(k=(2,) * d, epsilon=epsilon)
+
+
+def test_channels_may_spend_seven_hundred_or_everything():
+    assert RRIndependent(k=(2, 2), channels=(350.0, 350.0)).epsilon == 700
+    assert RRIndependent(k=(2, 2), channels=(1.0, np.eye(2))).epsilon == math.inf
+    assert RRIndependent(k=(2, 2), epsilon=math.inf, channels=(1.0, 2.0)).epsilon == math.inf
+    with pytest.raises(ValueError, match="channels must spend at most 700 together; got 700"):
+        RRIndependent(k=(2, 2), channels=(350.0, 350.5))
+    with pytest.raises(ValueError, match=r"channels must spend at most epsilon = 3\.0 together; got 3\.000000"):
+        RRIndependent(k=(2, 2), epsilon=3.0, channels=(1.0, 2.0 + 1e-14))
+    assert RRIndependent(k=(2, 2), epsilon=np.float64(3), channels=(1, 2)).epsilon == 3
+
+
+@pytest.mark.parametrize("matrix", [FLIP, TURN, TURN.T / TURN.T.sum(axis=1, keepdims=True)], ids=["flip", "turn", "t"])
+def test_a_matrix_s_budget_is_rounded_up(matrix):
+    columns = zip(*matrix.tolist(), strict=True)
+    ratio = max(Fraction(max(column)) / Fraction(min(column)) for column in columns)
+    for mechanism in (RRJoint(k=(len(matrix),), matrix=matrix), ProductRR(k=(len(matrix),), channels=(matrix,))):
+        assert ratio <= sampling.exp_below(mechanism.epsilon) <= ratio * (1 + Fraction(1, 10**14))
+
+
+def test_the_last_digits_of_a_matrix_are_no_reason_to_refuse_it():
+    for one, two, ratio in ((0.9, 0.25, 7.5), (0.9, 0.4, 6.0), (0.8, 0.25, 3.75), (0.55, 0.25, 2.2)):
+        mechanism = RRJoint(k=(2,), epsilon=math.log(ratio), matrix=[[one, 1 - one], [two, 1 - two]])
+        assert mechanism.epsilon == math.log(ratio)
+    with pytest.raises(ValueError, match="channels must spend at most epsilon"):
+        RRJoint(k=(2,), epsilon=math.log(7.5) * (1 - 1e-14), matrix=[[0.9, 1 - 0.9], [0.25, 0.75]])
+
+
+def test_formulas_of_lengths_and_ratios_by_hand():
+    assert product.squared_length(Fraction(3), 4) == Fraction(25 + 3, 4)
+    assert product.total_variance([Fraction(7), Fraction(3, 2)], 5) == Fraction(19, 10)
+    assert product.mixing_ratio(Fraction(1, 3), 4) == 3
+
+
+@pytest.mark.parametrize(("given", "missing"), [(ProductRR, "channels"), (RRIndependent, "channels"), (RRClusters, "epsilons")])  # fmt: skip  # noqa: E501
+def test_what_is_missing_is_named(given, missing):
+    with pytest.raises(TypeError, match=f"epsilon must be a number from 1e-9 to 700 if there are no {missing}; got"):
+        given(k=(2, 3))
+
+
+@pytest.mark.parametrize("channels", [1.0, "12", None])
+def test_channels_come_as_a_sequence(channels):
+    with pytest.raises(TypeError, match="channels must be a sequence with one entry a cluster, 2; got"):
+        product.check_channels(channels, [2, 3])

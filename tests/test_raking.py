@@ -223,3 +223,63 @@ BAD = [
 def test_bad_input_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
         rake(**{"records": EXAMPLE, "marginals": [HALF, HALF], **change})
+
+
+SQUARE = [[0, 0], [0, 1], [1, 0], [1, 1]]
+
+
+def test_the_first_pass_by_hand():
+    raked = rake(SQUARE, [[0.2, 0.8], [0.3, 0.7]], weights=[7, 7, 7, 7], max_passes=1)
+    assert raked.weights == pytest.approx([0.06, 0.14, 0.24, 0.56])
+    assert raked.message == "not converged in 1 passes: the last changed a weight by a factor 0.6 away from 1"
+    assert rake(SQUARE, [[0.2, 0.8], [0.3, 0.7]]).passes == 2
+    assert rake(SQUARE, [[0.2, 0.8], [0.3, 0.7]], weights=raked.weights, max_passes=1).converged
+    half = rake(SQUARE, [[0.2, 0.8], [0.3, 0.7]], tolerance=0.61)
+    assert (half.converged, half.passes) == (True, 1)
+
+
+def test_the_gap_is_the_largest_distance_of_any_value():
+    records, wanted = [[0, 0], [0, 1], [1, 0], [1, 1], [2, 1]], [[0.2, 0.3, 0.5], [0.4, 0.6]]
+    for weights in ([1, 2, 3, 4, 5], [5, 1, 1, 1, 1]):
+        raked = rake(records, wanted, weights=weights, max_passes=1)
+        table = raked.table(records, (3, 2))
+        off = [np.abs(table.sum(axis=1 - j) - target).max() for j, target in enumerate(wanted)]
+        assert raked.gap == pytest.approx(max(off))
+        assert off[0] > 0.01 > 1e-12 > off[1]
+
+
+def test_a_value_without_weight_is_named_with_what_it_should_have():
+    raked = rake([[0, 0], [0, 1], [2, 2]], [[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]])
+    assert raked.message == "infeasible: no weight on value 1 of column 0, whose marginal is 0.5"
+    assert raked.passes == 1
+    raked = rake([[0, 0], [1, 1], [2, 0]], [[0.25, 0.5, 0.25], [0.5, 0.125, 0.375]])
+    assert raked.message == "infeasible: no weight on value 2 of column 1, whose marginal is 0.375"
+
+
+def test_a_weight_that_is_too_small_for_a_float_proves_nothing():
+    for weights in ([5e-324, 1e300], [5e-324, 1e308]):
+        raked = rake([[0], [1]], [HALF], weights=weights)
+        why = "not converged: too small for a float, no weight on value 0 of column 0, whose marginal is 0.5"
+        assert (raked.converged, raked.message) == (False, why)
+    raked = rake([[0], [1]], [HALF], weights=[0, 1e300])
+    assert raked.message == "infeasible: no weight on value 0 of column 0, whose marginal is 0.5"
+    # The record that is too small would take up a value that has none, but another column does not want it.
+    raked = rake([[0, 2], [1, 0], [1, 1]], [HALF, [*HALF, 0]], weights=[5e-324, 1e300, 1e300])
+    assert raked.message.startswith("infeasible: no weight on value 0 of column 0")
+
+
+def test_marginals_are_scaled_to_sum_to_one():
+    raked = rake(SQUARE, [[0.2, 0.8 + 9e-10], [0.3, 0.7]], max_passes=2)
+    assert abs(raked.table(SQUARE, (2, 2)).sum() - 1) < 1e-12
+    one = rake([[0], [1]], [[0.2, 0.8 - 9e-10]])
+    assert abs(one.weights.sum() - 1) < 1e-12
+    for off in (-2e-9, 2e-9):
+        with pytest.raises(ValueError, match="entry 1 sums to"):
+            rake(SQUARE, [HALF, [0.2, 0.8 + off]])
+    assert rake([[1, 0], [1, 1]], [[0, 1], HALF]).converged
+
+
+@pytest.mark.parametrize("weights", [[[1.0] * 4], [1.0] * 5, [1, 1, 1, np.nan], [1, 1, 1, -0.5], [0, 0, 0, 0]])
+def test_weights_are_one_finite_number_a_record(weights):
+    with pytest.raises(ValueError, match="weights must be 4 finite numbers of at least 0, not all 0; got"):
+        rake(SQUARE, [HALF, HALF], weights=weights)

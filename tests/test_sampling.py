@@ -9,7 +9,7 @@ import sympy as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_lib import GRR, OLH, OUE, RR, SUE, UnaryEncoding, channel, check, grr, inputs, sampling
+from ldp_lib import GRR, OLH, OUE, RR, SUE, Population, UnaryEncoding, channel, check, grr, inputs, sampling
 
 TOP = 2**64 - 1
 epsilons = st.floats(-20.7, 6.5).map(math.exp)  # from 1e-9 to 665
@@ -210,3 +210,85 @@ def test_draws_are_uncorrelated_with_their_neighbours():
 def test_the_smallest_integer_type_holds_the_largest_value():
     wanted = [np.uint8, np.uint8, np.uint16, np.uint16, np.uint32]
     assert [inputs.small_dtype(k) for k in (2, 256, 257, 2**16, 2**16 + 1)] == wanted
+
+
+def test_a_ratio_of_one_spends_nothing_and_less_proves_nothing():
+    assert sampling.proved_epsilon(Fraction(1), 1.0) == 0
+    assert sampling.proved_epsilon(sampling.exp_below(1.0), 1.0) == 1.0
+    assert sampling.proved_epsilon(Fraction(3, 2), 1.0) == pytest.approx(math.log(1.5), rel=1e-14)
+    assert sampling.proved_epsilon(Fraction(3, 2), 1.0) > math.log(1.5)
+    for ratio in (Fraction(999, 1000), sampling.exp_below(1.0) + Fraction(1, 2**300)):
+        with pytest.raises(ArithmeticError, match=r"ratio must be from 1 to exp\(epsilon\), epsilon = 1\.0; got"):
+            sampling.proved_epsilon(ratio, 1.0)
+    for p in (-1e-300, 1 + 2**-52, Fraction(-1, 9)):
+        with pytest.raises(ValueError, match="p must be a probability; got"):
+            sampling.bernoulli(p, 3, np.random.default_rng(1))
+
+
+def test_tosses_compare_words_with_the_chance():
+    assert sampling.toss(np.array([1.0] * 100), np.random.default_rng(1)).all()
+    assert not sampling.toss(np.array([0.0] * 100), np.random.default_rng(1)).any()
+    half, quarter = 2**63, 2**62
+    script = Scripted([half - 1, half, quarter - 1, quarter, TOP])
+    assert sampling.toss(np.array([0.5, 0.5, 0.25, 0.25, 1.0]), script).tolist() == [True, False, True, False, True]
+    script = Scripted([6, 7, 0])
+    assert sampling.coins(np.array([7, 7, 0], np.uint64), script).tolist() == [True, False, False]
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64])
+def test_random_bits_are_those_of_as_many_words_as_are_needed(dtype):
+    lanes = 8 // np.dtype(dtype).itemsize
+    for size in (0, 1, lanes, lanes + 1, 2 * lanes):
+        numbers = np.arange(size, dtype=dtype) + 3
+        words = packed(numbers, dtype) if size else []
+        found = sampling.random_bits(dtype, size, Scripted(words))
+        assert (found.dtype, found.tolist()) == (dtype, numbers.tolist())
+
+
+@pytest.mark.parametrize("k", [2**16, 2**16 + 1])
+def test_beyond_two_bytes_a_coin_and_a_uniform_value_are_drawn(k):
+    keep = Fraction(1, 3)
+    realised = sampling.realised_keep(keep, k)
+    assert 0 <= keep - realised <= Fraction(1, 2**136)
+    if k > 2**16:
+        assert realised == sampling.realised(keep)
+        bytes_ = packed([84, 86, 84], np.uint8)  # a third of 256 is 85 and a third
+        script = Scripted(bytes_, [9, 9, k - 1])
+        found = sampling.grr_reports(np.array([4, 5, k - 1]), k, keep, script)
+        assert (found.dtype, found.tolist()) == (np.uint32, [4, 9, k - 1])
+    assert sampling.uniform(k, 3, np.random.default_rng(1)).dtype == (np.uint16 if k == 2**16 else np.uint32)
+    assert sampling.uniform(1, 3, np.random.default_rng(1)).tolist() == [0, 0, 0]
+
+
+def test_counts_of_reports_keep_their_total():
+    rng = np.random.default_rng(4)
+    found = sampling.grr_counts(np.array([[5, 0, 9], [0, 0, 0]]), 0.5, rng=rng)
+    assert found.shape == (2, 3)
+    assert found.sum(axis=1).tolist() == [14, 0]
+    found = sampling.grr_counts(np.array([5, 0, 9]), 1.0, rng=rng, runs=4)
+    assert found.tolist() == [[5, 0, 9]] * 4
+    found = sampling.support_counts(np.array([5, 0, 9]), 1.0, 0.0, rng=rng, runs=2)
+    assert found.tolist() == [[5, 0, 9]] * 2
+    assert sampling.support_counts(np.array([5, 0, 9]), 0.0, 1.0, rng=rng, runs=1).tolist() == [[9, 14, 5]]
+
+
+def test_users_who_sample_an_attribute_have_the_exact_moments():
+    counts = np.array([[[30, 2, 0, 0], [17, 16, 0, 1], [40, 0, 3, 0]], [[0, 1, 20, 0], [0, 0, 0, 25], [1, 1, 1, 18]]])
+    people, d = Population.from_counts(counts), 3  # common records, and rare ones
+    drawn = np.hstack(sampling.draw_sampled(people, rng=np.random.default_rng(5), runs=3_000))
+    member = np.hstack([people.records[:, [j]] == np.arange(size) for j, size in enumerate(people.k)]).astype(int)
+    both = member.T @ (people.counts[:, None] * member)
+    assert (drawn.sum(axis=1) == people.n).all()
+    assert check.mean_z(drawn, np.diag(both) / d) < 5
+    covariance = np.diag(np.diag(both)) / d - both / d**2
+    assert check.covariance_z(drawn, covariance) < 5 < check.covariance_z(drawn, 1.3 * covariance)
+    alone = Population.from_counts([20, 3, 0, 16, 17])
+    assert (sampling.draw_sampled(alone, rng=np.random.default_rng(5), runs=2)[0] == alone.histogram).all()
+
+
+def test_many_common_records_are_drawn_run_by_run(monkeypatch):
+    people = Population.from_counts(np.full((4, 5), 100))
+    monkeypatch.setattr(sampling, "ENTRIES", 45)  # two runs at a time
+    drawn = np.hstack(sampling.draw_sampled(people, rng=np.random.default_rng(6), runs=5))
+    assert (drawn.sum(axis=1) == 2_000).all()
+    assert len(np.unique(drawn, axis=0)) == 5

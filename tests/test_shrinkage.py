@@ -145,3 +145,91 @@ def test_the_noise_of_one_question_is_its_variance_at_uniform_frequencies():
 
 def moments(mechanism, population):
     return zip(mechanism.variance(population), mechanism.mean(population), strict=True)
+
+
+# Factors and risks by hand: 1 - a/N, and S + a/N (a - 2 S + 4 (sum of v N_j) / N), or N - S where the factor is 0.
+
+
+def test_one_factor_for_all_by_hand():
+    parts = [np.array([0.6, 0.4]), 0.25 + np.array([0.1, -0.1, 0.2, -0.2])]  # N = 0.02 + 0.1
+    found = together(parts, [0.02, 0.03])  # v = 0.02 and 0.01, so a = 2 (0.05 - 2 * 0.02) = 0.02
+    assert found.estimates[0] == pytest.approx(0.5 + 5 / 6 * np.array([0.1, -0.1]))
+    assert found.estimates[1] == pytest.approx(0.25 + 5 / 6 * np.array([0.1, -0.1, 0.2, -0.2]))
+    assert found.risk == pytest.approx(0.05 + (0.02 - 0.1 + 4 * 0.0014 / 0.12) / 6)
+    many = together([1 / 7 + 0.1 * np.array([1, -1, 1, -1, 1, -1, 0])], [0.03])  # a = 2 (0.03 - 0.01) is above S
+    assert many.estimates[0] == pytest.approx(1 / 7 + 0.05 * np.array([1, -1, 1, -1, 1, -1, 0]))
+    assert many.risk == pytest.approx(0.03 + (0.03 - 0.06 + 4 * 0.005) / 2)
+    none = together([1 / 7 + 0.1 * np.array([1, -1, 1, -1, 1, -1, 0])], [0.07])  # a = S = 0.07 is above N = 0.06
+    assert none.estimates[0] == pytest.approx(1 / 7)
+    assert none.risk == pytest.approx(0.06 - 0.07)
+
+
+def test_a_given_centre_is_what_estimates_move_to():
+    centre = [np.array([0.2, 0.3, 0.5]), np.array([0.4, 0.2, 0.2, 0.2])]
+    parts = [np.array([[0.4, 0.1, 0.5]]), np.array([[0.2, 0.2, 0.2, 0.4]])]  # 0.08 from the centre, each
+    alone = separately(parts, [0.03, 0.06], centre)  # a = 0 for three values, 2 (0.06 - 2 * 0.02) = 0.04 for four
+    assert alone.estimates[0] == pytest.approx(parts[0])
+    assert alone.estimates[1] == pytest.approx(np.array([[0.3, 0.2, 0.2, 0.3]]))
+    assert alone.risk == pytest.approx(0.03 + 0.06 + (0.04 - 0.12 + 0.08) / 2)
+    both = together(parts, [0.03, 0.06], centre)  # a = min(S, 2 (0.09 - 2 * 0.02)) = 0.09, N = 0.16
+    assert both.estimates[0] == pytest.approx(centre[0] + 7 / 16 * (parts[0] - centre[0]))
+    assert both.estimates[1] == pytest.approx(centre[1] + 7 / 16 * (parts[1] - centre[1]))
+
+
+def test_two_factors_for_the_average_and_around_it_by_hand():
+    mean, apart = np.array([0.1, -0.1, 0.1, -0.1]), np.array([0.2, -0.2, 0, 0])
+    parts = [0.25 + mean + apart, 0.25 + mean - apart, 0.25 + mean]
+    found = common(parts, [0.03, 0.06, 0.09])  # v = 0.02; three directions and six: a = 2 v and 6 v
+    assert found.estimates[0] == pytest.approx(0.25 + (1 - 0.04 / 0.12) * mean + (1 - 0.12 / 0.16) * apart)
+    assert found.estimates[2] == pytest.approx(0.25 + (1 - 0.04 / 0.12) * mean)
+    first, second = 0.06 + (0.04 - 0.04) / 3, 0.12 + 0.75 * (0.12 - 2 * 0.02 * 4)
+    assert found.risk == pytest.approx(first + second)
+    few = common([0.5 + np.array([0.1, -0.1]), 0.5 + np.array([0.3, -0.3])], [0.1, 0.1])
+    assert np.concatenate(few.estimates) == pytest.approx([0.6, 0.4, 0.8, 0.2])  # one direction each: left alone
+    assert few.risk == pytest.approx(0.2)
+
+
+def test_singular_values_shrink_by_what_is_said():
+    """Rows that are orthogonal: their lengths are the singular values."""
+    one, two = 0.4 * np.array([1, -1, 0, 0, 0]) / np.sqrt(2), 0.25 * np.array([0, 0, 1, -1, 0]) / np.sqrt(2)
+    found = pooled([0.2 + one, 0.2 + two], [0.02, 0.06])  # v = 0.01 and a = v max(2, 4)
+    assert found.estimates[0] == pytest.approx(0.2 + one * (0.4 - 0.04 / 0.4) / 0.4)
+    assert found.estimates[1] == pytest.approx(0.2 + two * (0.25 - 0.04 / 0.25) / 0.25)
+
+
+@pytest.mark.parametrize("way", WAYS[1:], ids=lambda way: way.__name__)
+@pytest.mark.parametrize("k", [2, 4])
+def test_estimates_at_the_centre_stay_there(way, k):
+    found = way([np.full((5, k), 1 / k)] * 3, [0.01] * 3)
+    assert all(np.allclose(g, 1 / k, rtol=0, atol=1e-15) for g in found.estimates)
+    assert found.risk.shape == (5,)
+    if k == 4:
+        assert found.risk == pytest.approx(-0.03)
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_without_noise_nothing_moves_or_costs(way):
+    parts = [np.array([0.5, 0.2, 0.3]), np.array([0.1, 0.2, 0.7])]
+    found = way(parts, [0.0, 0.0])
+    assert np.allclose(found.estimates, parts, rtol=0, atol=1e-15)
+    assert found.risk == pytest.approx(0, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: together([0.5], [1]), r"estimates must be arrays .*; got shapes \[\(\)\]"),
+        (lambda: together([np.ones((2, 1))], [1]), r"estimates must be arrays .*; got shapes \[\(2, 1\)\]"),
+        (lambda: together([np.ones(3)], [np.inf]), r"noise must be one number .* each of 1 attributes; got \[inf\]"),
+        (lambda: together([np.ones(3)] * 2, [1, 1], [np.ones(3)]), "centre must have the shapes of the estimates"),
+        (lambda: common([np.ones(3)], [1]), "estimates must be two attributes or more of equal size k"),
+        (lambda: choose([np.ones(3)], [1], ways=(pooled, common)), r"ways must hold .*; got \['pooled', 'common'\]"),
+    ],
+)
+def test_what_does_not_fit_is_said(call, says):
+    with pytest.raises(ValueError, match=says):
+        call()
+
+
+def test_one_attribute_alone_is_chosen_for():
+    assert choose([np.array([0.5, 0.2, 0.2, 0.1])], [0.01]).risk <= 0.01

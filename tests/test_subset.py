@@ -193,3 +193,70 @@ def test_too_many_users_to_simulate_is_a_clear_error():
         SubsetSelection(k=4, epsilon=0.3).simulate(
             Population.from_counts([10**9, 1, 1, 1]), rng=np.random.default_rng(1), runs=1
         )
+
+
+def test_sets_of_three_ascend_all_the_way():
+    mechanism = SubsetSelection(k=6, epsilon=1.0, size=3)
+    assert mechanism.count([[0, 1, 5], [0, 2, 3]]).tolist() == [2, 2, 1, 1, 1, 0, 1]
+    for row in ([0, 2, 1], [1, 0, 2], [0, 1, 1], [1, 1, 2], [0, 1, 6], [-1, 0, 1]):
+        with pytest.raises(ValueError, match=rf"3 ascending integers from 0 to 5; got \[{str(row)[1:-1]}\] in row 1"):
+            mechanism.estimate([[0, 1, 5], row])
+    for y in ([0, 1, 2], [[[0, 1, 2]]], [[0, 1]], [[0, 1, 2, 3]]):
+        with pytest.raises(
+            ValueError, match="y must have at least one row of 3 ascending integers from 0 to 5; got shape"
+        ):
+            mechanism.estimate(y)
+
+
+def test_a_thousand_million_users_can_be_simulated():
+    mechanism, rng = SubsetSelection(k=4, epsilon=0.3), np.random.default_rng(1)
+    assert mechanism.simulate(Population.from_counts([10**9, 0, 0, 0]), rng=rng, runs=1).shape == (1, 4)
+    with pytest.raises(ValueError, match=r"at most 10\*\*9 users to simulate; got n = 1000000001"):
+        mechanism.simulate(Population.from_counts([10**9, 1, 0, 0]), rng=rng, runs=1)
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_large_domains_are_drawn_block_by_block(size):
+    k, n = 1_500, 2_000  # more sets than are listed, and more users than one block holds
+    x = np.arange(n) % k
+    sets = subset.draw_sets(x, np.arange(n) % 2 == 0, k, size, np.random.default_rng(2))
+    assert (sets.shape, sets.dtype) == ((n, size), np.uint16)
+    assert (np.diff(sets.astype(int), axis=1) > 0).all()
+    assert sets.max() < k
+    holds = (sets == x[:, None]).any(axis=1)
+    assert holds[::2].all()
+    assert holds[1::2].mean() < 0.02
+    assert abs(sets[1::2].mean() - (k - 1) / 2) < 5 * k / math.sqrt(12 * n * size / 2)
+
+
+def test_the_best_sizes_of_small_domains():
+    assert [subset.optimal_size(e, 2) for e in (1.001, 5.0)] == [1, 1]
+    assert [subset.optimal_size(1.001, k) for k in (3, 4, 5, 6)] == [1, 2, 2, 3]
+    assert SubsetSelection(k=9, epsilon=0.001).size == 4
+    assert SubsetSelection(k=9, epsilon=0.001, size=8).size == 8
+    assert SubsetSelection(k=9, epsilon=0.001, size=np.int64(1)).size == 1
+    with pytest.raises(TypeError, match="size must be an integer from 1 to k-1 = 8; got"):
+        SubsetSelection(k=9, epsilon=0.001, size=np.bool_(True))
+
+
+def test_sets_are_listed_in_order_and_not_too_many():
+    mechanism = SubsetSelection(k=4, epsilon=1.0, size=2)
+    assert mechanism.reports().tolist() == [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]
+    total = 3 * math.e + 3
+    wanted = [[(math.e if x in names else 1) / total for names in mechanism.reports().tolist()] for x in range(4)]
+    assert mechanism.channel() == pytest.approx(np.array(wanted))
+    for build in (
+        SubsetSelection(k=30, epsilon=1.0, size=5).reports,
+        SubsetSelection(k=30, epsilon=1.0, size=5).channel,
+    ):
+        with pytest.raises(ValueError, match="it would have 30 rows and 142506 columns"):
+            build()
+
+
+def test_the_proved_budget_is_that_of_the_ratio():
+    mechanism = SubsetSelection(k=5, epsilon=0.4, size=2)
+    p, q = (Fraction(share) for share in mechanism.probabilities)
+    keep = (p - q) * Fraction(4, 3)  # p - q is keep (k - size) / (k - 1)
+    assert mechanism.realised_epsilon() == pytest.approx(
+        math.log1p(float(keep / (1 - keep) * Fraction(5, 2))), rel=1e-9
+    )
