@@ -31,9 +31,8 @@ def covariance_z(runs, covariance):
     centred = runs - runs.mean(axis=0)
     products = centred[:, :, None] * centred[:, None, :]
     size = len(runs)
-    return _largest(
-        products.sum(axis=0) / (size - 1) - covariance, products.std(axis=0, ddof=1) / np.sqrt(size), products
-    )
+    off, error = products.sum(axis=0) / (size - 1) - covariance, products.std(axis=0, ddof=1) / np.sqrt(size)
+    return _largest(off, error, runs[:, :, None] * runs[:, None, :])
 
 
 def law_z(runs, law):
@@ -63,7 +62,7 @@ def law_z(runs, law):
     # Pool the rarest values, until the pool is expected five times: a rare cell would drown all others.
     # Equal ones in their own order: a processor's fast sort has another, and rounding is no reason to come first.
     order, size = np.argsort(np.round(probabilities, 12), kind="stable"), len(runs)
-    pooled = max(1, int(np.searchsorted(np.round(size * np.cumsum(probabilities[order]), 9), 5)) + 1)
+    pooled = int(np.searchsorted(np.round(size * np.cumsum(probabilities[order]), 9), 5)) + 1
     cell = np.empty(len(values), dtype=int)
     cell[order] = np.maximum(np.arange(len(values)) - pooled + 1, 0)
     chance = np.bincount(cell, weights=probabilities)

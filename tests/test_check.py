@@ -1,5 +1,7 @@
 """The distances have the size they claim: small for the right theory, large for a wrong one, at a known rate."""
 
+import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -112,3 +114,145 @@ def test_a_simulation_check_needs_a_foil_that_fails():
         check.close(runs, mean=2, foil=2.01)
     with pytest.raises(TypeError, match="exactly one of mean and variance"):
         check.close(runs, foil=1)
+
+
+def test_distances_of_four_runs_by_hand():
+    runs = [0.0, 0.0, 0.0, 4.0]  # mean 1, variance 4, standard error of the mean 1
+    assert check.mean_z(runs, 4) == check.mean_z(runs, -2) == pytest.approx(3)
+    assert check.mean_z(np.transpose([runs, np.multiply(runs, 3)]), [2, 0]) == pytest.approx(1)
+    assert check.mean_z(np.transpose([runs, np.multiply(runs, 3)]), [1, 9]) == pytest.approx(2)
+    assert check.mean_z([0.0, 2.0], 1) == 0
+    assert check.mean_z([0.0, 2.0], 3) == pytest.approx(2)
+
+
+def test_the_distance_of_a_covariance_by_hand():
+    runs = np.array([[0, 0], [0, 3], [1, 0], [3, 1]], dtype=float)  # means 1 and 1
+    # Products of what is centred: 1, -2, 0, 0, of mean -1/4 and variance (25 + 49 + 1 + 1) / 16 / 3.
+    covariance, error = Fraction(-1, 3), math.sqrt(Fraction(76, 48) / 4)
+    own = np.cov(runs.T)
+    assert own[0, 1] == pytest.approx(float(covariance))
+    wrong = own + np.array([[0, 2], [0, 0]])
+    assert check.covariance_z(runs, wrong) == check.covariance_z(runs, wrong.T) == pytest.approx(2 / error)
+    assert check.covariance_z(runs, own) < 1e-9
+    # Squares of the first: 1, 1, 0, 4, of mean 3/2 and variance 9/3.
+    assert check.covariance_z(runs, own - np.diag([3, 0])) == pytest.approx(3 / math.sqrt(Fraction(9, 3) / 4))
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        {(0,): 0.25, (1,): 0.25, (2,): 0.5},
+        {(2,): 0.5, (0,): 0.25, (7,): 0.0, (1,): 0.25},
+        {(3,): 0.125, (2,): 0.5, (0,): 0.25, (1,): 0.125},  # 1 and 3 are pooled: expected 5 times, no less
+    ],
+    ids=["three", "one without a chance", "two of them rare"],
+)
+def test_the_distance_from_a_law_by_enumeration(law):
+    """All counts of three values among twenty runs, with their chances: X^2 less its mean, over its deviation."""
+    found, chances, squares = [], [], []
+    for zeros, ones in itertools.product(range(21), repeat=2):
+        twos = 20 - zeros - ones
+        if twos < 0:
+            continue
+        chances.append(math.comb(20, zeros) * math.comb(20 - zeros, ones) * Fraction(1, 4) ** (zeros + ones) / 2**twos)
+        squares.append(Fraction((zeros - 5) ** 2 + (ones - 5) ** 2, 5) + Fraction((twos - 10) ** 2, 10))
+        found.append(check.law_z(np.repeat([0.0, 1.0, 2.0], [zeros, ones, twos]), law))
+    mean = sum(c * s for c, s in zip(chances, squares, strict=True))
+    variance = sum(c * (s - mean) ** 2 for c, s in zip(chances, squares, strict=True))
+    assert (sum(chances), mean) == (1, 2)
+    wanted = [float(s - mean) / math.sqrt(variance) for s in squares]
+    assert found == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
+def from_counts(counts, chances):
+    """X^2 less its mean, over its deviation (Haldane)."""
+    size, cells = sum(counts), len(counts)
+    square = sum((count - size * c) ** 2 / (size * c) for count, c in zip(counts, chances, strict=True))
+    variance = 2 * (cells - 1) * (size - 1) / size + (sum(1 / c for c in chances) - cells**2) / size
+    return (square - cells + 1) / math.sqrt(variance)
+
+
+def test_rare_values_are_pooled_until_they_are_expected_five_times():
+    runs = np.repeat([0.0, 1.0, 2.0, 3.0], [2, 6, 30, 62])
+    for rare in ((0.014, 0.03), (0.02, 0.025), (0.02, 0.03)):
+        both = sum(rare)
+        law = {(0,): rare[0], (1,): rare[1], (2,): 0.3, (3,): 0.7 - both}
+        if both < 0.05:  # too few together: the next one is pooled with them
+            wanted = from_counts([38, 62], [0.3 + both, 0.7 - both])
+        else:
+            wanted = from_counts([8, 30, 62], [both, 0.3, 0.7 - both])
+        assert check.law_z(runs, law) == pytest.approx(wanted)
+
+
+def test_a_value_may_be_off_by_rounding_and_no_more():
+    for scale in (0.001, 1.0, 100.0):
+        law, allowed = {(0,): 0.5, (scale,): 0.5}, 1e-9 * max(1, scale)
+        runs = np.repeat([0.0, scale], 10)
+        assert check.law_z(runs + 0.9 * allowed, law) == check.law_z(runs, law)
+        assert check.law_z(runs + 1.1 * allowed, law) == math.inf
+        runs[0] -= 1.1 * allowed
+        assert check.law_z(runs, law) == math.inf
+    runs[0] = 1e-9 * scale
+    assert check.law_z(runs, law) < 5
+
+
+def test_vectors_are_compared_in_all_their_components():
+    law = {(0, 1): 0.25, (1, 0): 0.25, (1, 1): 0.5}
+    runs = np.repeat([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [5, 5, 10], axis=0)
+    assert check.law_z(runs, law) == pytest.approx(from_counts([5, 5, 10], [0.25, 0.25, 0.5]))
+    runs[0] = [0, 0]
+    assert check.law_z(runs, law) == math.inf
+    assert check.law_z(np.full((20, 2), [0.0, 1.0]), law) > 5  # values that are never seen count too
+
+
+def test_rounding_of_large_and_small_numbers_is_no_distance():
+    for value in (1e20 / 3, 1e-20 / 3, 7e4 / 3):
+        runs = np.full(10, value)
+        assert check.mean_z(runs, value) == 0
+        assert check.variance_z(runs, 0) == 0
+        assert check.covariance_z(runs[:, None], [[0]]) == 0
+        assert check.variance_z(runs, value**2 * 1e-10) > 1e6
+        assert check.mean_z(runs, value * (1 + 1e-10)) > 1e6
+
+
+@pytest.mark.parametrize("runs", [3.0, [1.0], [[1.0, 2.0]], [[[1.0]], [[2.0]]], [1.0, -math.inf]], ids=repr)
+def test_runs_are_two_numbers_or_more(runs):
+    with pytest.raises(ValueError, match="runs must"):
+        check.mean_z(runs, 0)
+
+
+def test_numbers_arrays_and_dicts_are_compared_exactly():
+    for found, wanted in [(1, 1), ([], []), ({"a": 1}, {"a": 1}), (np.eye(2), [[1, 0], [0, 1]])]:
+        assert repr(check.equal(found, wanted)) == "✓ 1 check"
+    for found, wanted, message in [
+        (1, 2, "^1, not 2: off by -1$"),
+        ([[1, 2], [5, 6]], [[1, 2], [3, 7]], r"^at \(1, 0\): 5, not 3: off by 2$"),
+        ({"a": 1, "b": 2, "c": 3}, {"a": 1, "b": 3, "c": 4}, "^at 'b': 2, not 3$"),
+        ({"a": 1}, {"a": 1, "b": 2}, "^at 'b': None, not 2$"),
+    ]:
+        with pytest.raises(AssertionError, match=message):
+            check.equal(found, wanted)
+    x = sp.Symbol("x")
+    assert repr(check.passed(check.same(2, 2), check.same(x, x), check.same(Fraction(1, 2), Fraction(1, 2)))) == (
+        "✓ 3 checks"
+    )
+    with pytest.raises(AssertionError, match=r"^the difference is -1$"):
+        check.same(2, 3)
+    with pytest.raises(AssertionError, match=r"^the difference is 1/6$"):
+        check.same(Fraction(1, 2), Fraction(1, 3))
+    two = check.passed(True, True)
+    assert repr(check.passed(two, two, True)) == "✓ 5 checks"
+    assert repr(check.Passed()) == "✓ 1 check"
+    with pytest.raises(AssertionError, match="check 3 of 3 is false"):
+        check.passed(two, True, np.False_)
+
+
+def test_five_standard_errors_are_too_far_for_a_theory_and_too_near_for_a_foil():
+    runs = [0.0, 2.0]  # mean 1, standard error 1
+    assert check.mean_z(runs, 6) == 5
+    with pytest.raises(AssertionError, match=r"the theory is 5\.0 standard errors off"):
+        check.close(runs, mean=6, foil=100)
+    with pytest.raises(AssertionError, match=r"the foil is only 5\.0 standard errors off"):
+        check.close(runs, mean=1, foil=6)
+    with pytest.raises(TypeError, match="exactly one of mean and variance"):
+        check.close(runs, mean=1, variance=2, foil=6)
