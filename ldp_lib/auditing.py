@@ -1,6 +1,5 @@
 """Privacy audit: what a mechanism is seen to spend, as a lower confidence bound from samples of its reports."""
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -87,34 +86,31 @@ def audit(
     confidence = float(confidence)
     if runs < 2:
         raise ValueError(f"runs must be at least 2, one to choose the event and one to test it; got {runs}")
-    sides, depth = [np.asarray(x), np.asarray(x2)], int(isinstance(mechanism.k, tuple))
-    if sides[0].shape != sides[1].shape or sides[0].ndim not in (depth, depth + 1):
+    one, other, depth = np.asarray(x), np.asarray(x2), int(isinstance(mechanism.k, tuple))
+    if one.shape != other.shape or one.ndim not in (depth, depth + 1):
         raise ValueError(f"x and x2 must be two values or records, or two surveys; got {x!r} and {x2!r}")
-    if np.array_equal(sides[0], sides[1]):
+    if np.array_equal(one, other):
         raise ValueError(f"x2 must differ from x; got {x!r} twice")
-    if sides[0].ndim == depth + 1 and (sides[0] != sides[1]).reshape(len(sides[0]), -1).any(axis=1).sum() > 1:
+    survey = one.ndim > depth
+    if survey and (one != other).reshape(len(one), -1).any(axis=1).sum() > 1:
         raise ValueError("x2 must differ from x in one user's data only")
     if view is None:
-        view = _bucket_view(mechanism, sides) if isinstance(mechanism, (hashing.OLH, jrr.JointHashing)) else _all
-    draw = _survey_rows if sides[0].ndim > depth else _report_rows
-    rows = [draw(mechanism, side, runs, rng, view) for side in sides]
+        view = _bucket_view(mechanism, one, other) if isinstance(mechanism, (hashing.OLH, jrr.JointHashing)) else _all
+    draw = _survey_rows if survey else _report_rows
+    rows = [draw(mechanism, side, runs, rng, view) for side in (one, other)]
     _, codes = np.unique(np.concatenate(rows), return_inverse=True)
     reports, half = codes.max() + 1, runs // 2
     chosen, tested = (
         [np.bincount(part[cut], minlength=reports) for part in (codes[:runs], codes[runs:])]
         for cut in (slice(half), slice(half, None))
     )
-    most, hits = -math.inf, (0, 0)
-    for one, other in ((0, 1), (1, 0)):
-        order = np.argsort(-(chosen[one] + 0.5) / (chosen[other] + 0.5), kind="stable")
-        counts = [np.cumsum(chosen[side][order]) for side in (one, other)]
-        bounds = log_ratio_bound(counts[0], counts[1], half, confidence)
-        size = int(np.argmax(bounds)) + 1
-        if bounds[size - 1] > most:
-            most, hits = (
-                bounds[size - 1],
-                (int(tested[one][order[:size]].sum()), int(tested[other][order[:size]].sum())),
-            )
+    events = []
+    for (likely, rare), seen in ((chosen, tested), (chosen[::-1], tested[::-1])):
+        order = np.argsort(-(likely + 0.5) / (rare + 0.5), kind="stable")
+        bounds = log_ratio_bound(np.cumsum(likely[order]), np.cumsum(rare[order]), half, confidence)
+        event = order[: np.argmax(bounds) + 1]
+        events.append((bounds.max(), tuple(int(counts[event].sum()) for counts in seen)))
+    _, hits = max(events, key=lambda event: event[0])
     promise = float(mechanism.epsilon if epsilon is None else epsilon)
     bound = max(0.0, float(log_ratio_bound(*hits, runs - half, confidence)))
     return Audit(epsilon=promise, bound=bound, hits=hits, runs=runs - half, confidence=confidence)
@@ -132,10 +128,10 @@ def _all(y):
     return y
 
 
-def _bucket_view(mechanism, sides):
+def _bucket_view(mechanism, *values):
     def view(y):
-        values = [int(side) for side in sides]
-        return np.column_stack([y["y"], *(hashing.hash_values(y["seed"], v, mechanism.g) for v in values)])
+        buckets = [hashing.hash_values(y["seed"], int(value), mechanism.g) for value in values]
+        return np.column_stack([y["y"], *buckets])
 
     return view
 

@@ -2,7 +2,9 @@
 
 import math
 import os
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -26,7 +28,7 @@ from ldp_lib import (
     hashing,
     sampling,
 )
-from ldp_lib.auditing import log_ratio_bound
+from ldp_lib.auditing import Audit, log_ratio_bound
 from ldp_lib.jrr import colluder_ratio, transcript_ratio
 
 RUNS = int(os.environ.get("RUNS", "20000"))  # more by `make audit`
@@ -200,3 +202,79 @@ def test_the_bound_knows_its_ends():
 def test_bad_arguments_are_named(x, x2, more, message):
     with pytest.raises(ValueError, match=message):
         audit(GRR(k=3, epsilon=1.0), x, x2, rng=np.random.default_rng(1), **more)
+
+
+class Scripted:
+    """A mechanism of two values whose reports are written down: the first half is to choose by, the second to test."""
+
+    k, epsilon = 2, 1.0
+
+    def __init__(self, *reports):
+        self.reports = np.array(reports, np.uint8)
+
+    def perturb(self, x, *, rng):
+        return self.reports[x[0], : len(x)]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_event_is_what_tells_best_in_one_half_and_its_bound_is_of_the_other(seed):
+    rng, runs = np.random.default_rng(seed), 61
+    mechanism = Scripted(*(rng.choice(9, p=rng.dirichlet(np.full(9, 0.5)), size=runs) for _ in range(2)))
+    events = []
+    for likely, rare in (mechanism.reports, mechanism.reports[::-1]):
+        first = [[Counter(side[:30].tolist())[v] for v in range(9)] for side in (likely, rare)]
+        values = sorted(range(9), key=lambda v: Fraction(-1 - 2 * first[0][v], 1 + 2 * first[1][v]))
+        for size in range(1, 10):
+            chosen = [sum(side[v] for v in values[:size]) for side in first]
+            hits = tuple(int(np.isin(side[30:], values[:size]).sum()) for side in (likely, rare))
+            events.append((log_ratio_bound(*chosen, 30, 0.9), -size, hits))
+    most = max(bound for bound, *_ in events)
+    found = audit(mechanism, 0, 1, rng=rng, runs=runs, confidence=0.9)
+    assert found.hits in {hits for bound, _, hits in events if bound == most}
+    assert found.bound == pytest.approx(max(0, log_ratio_bound(*found.hits, 31, 0.9)))
+    assert (found.runs, found.epsilon, found.confidence) == (31, 1.0, 0.9)
+
+
+def test_two_reports_are_enough_and_alike_ones_show_nothing():
+    found = audit(Scripted([0, 0], [0, 0]), 0, 1, rng=np.random.default_rng(1), runs=2, confidence=0.5)
+    assert (found.bound, found.hits, found.runs, found.passed) == (0, (1, 1), 1, True)
+    found = audit(Scripted([0, 0], [1, 1]), 1, 0, rng=np.random.default_rng(1), runs=2, confidence=0.2, epsilon=0.1)
+    # One hit of one, and none of one: shares of at least 0.4 and at most 0.6 hold with probability 0.2.
+    assert found.hits == (1, 0)
+    assert found.bound == pytest.approx(max(0, math.log(0.4 / 0.6)))
+
+
+def test_what_is_spent_may_be_all_that_was_promised():
+    found = Audit(epsilon=1.0, bound=1.0, hits=(3, 1), runs=9, confidence=0.9)
+    assert found.passed
+    assert not replace(found, bound=1.0 + 1e-9).passed
+
+
+def test_the_bound_is_that_of_clopper_and_pearson_by_hand():
+    # Of three tosses two or more hit with chance 5/32 at 1/4; one or none with chance 5/32 at 3/4.
+    assert log_ratio_bound(2, 1, 3, 1 - 2 * 5 / 32) == pytest.approx(math.log(1 / 3))
+    for n, error in ((1, 0.1), (10, 0.05)):
+        some, all_hit = 1 - (1 - error) ** (1 / n), error ** (1 / n)  # least shares for one hit, and for n
+        confidence = 1 - 2 * error
+        assert log_ratio_bound(1, n - 1, n, confidence) == pytest.approx(
+            math.log((some if n > 1 else all_hit) / (1 - some))
+        )
+        assert log_ratio_bound(n, 0, n, confidence) == pytest.approx(math.log(all_hit / (1 - all_hit)))
+        assert log_ratio_bound(n, n, n, confidence) == pytest.approx(math.log(all_hit))
+        assert math.isfinite(log_ratio_bound(0, n, n, confidence))
+        assert log_ratio_bound(0, n, n, confidence) < -600
+
+
+def test_surveys_differ_in_one_user_s_row_whatever_of_it_differs():
+    mechanism, rng = SPL(k=(2, 3), epsilon=1.0), np.random.default_rng(1)
+    survey = np.array([[0, 0], [1, 2], [1, 1]])
+    for row in range(3):
+        other = survey.copy()
+        other[row] = [1 - other[row, 0], (other[row, 1] + 1) % 3]
+        assert audit(mechanism, survey, other, rng=rng, runs=20).runs == 10
+    other[0] = [1, 0]
+    with pytest.raises(ValueError, match="x2 must differ from x in one user's data only"):
+        audit(mechanism, survey, other, rng=rng, runs=20)
+    for x, x2 in ((0, 1), ([[0, 0]], [0, 1]), ([[[0, 0]]], [[[0, 1]]])):
+        with pytest.raises(ValueError, match="x and x2 must be two values or records, or two surveys"):
+            audit(mechanism, x, x2, rng=rng, runs=20)

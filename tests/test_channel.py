@@ -82,3 +82,60 @@ def test_what_is_not_a_channel_is_refused(matrix, message):
 def test_composition_needs_the_same_inputs():
     with pytest.raises(ValueError, match="same inputs; got 2 and 3"):
         channel.compose(grr.channel(3.0, 2), grr.channel(3.0, 3))
+
+
+def test_a_ratio_leaves_out_what_nobody_reports_and_tells_what_some_cannot():
+    assert channel.privacy_ratio([[HALF, HALF, 0], [HALF, HALF, 0]]) == 1
+    assert channel.privacy_ratio([[0, 1], [0, 1]]) == 1
+    assert channel.privacy_ratio([[HALF, HALF, 0], [THIRD, THIRD, THIRD]]) == math.inf
+    assert channel.privacy_ratio([[HALF, HALF], [THIRD, 1 - THIRD], [Fraction(2, 5), Fraction(3, 5)]]) == Fraction(3, 2)
+    assert isinstance(channel.privacy_ratio([[HALF, HALF], [THIRD, 1 - THIRD]]), Fraction)
+
+
+def test_rows_sum_to_one_exactly_or_to_rounding():
+    eps = 2.0**-52
+    channel.check_channel([[0.5, 0.5 + 2 * eps]])
+    channel.check_channel(np.array([[0.5, Fraction(1, 2), 0.0]], object))
+    channel.check_channel([[1, 0], [0, 1]])
+    tiny = Fraction(1, 10**20)
+    for row in ([0.5, 0.5 + 3 * eps], [HALF, HALF + tiny], [1 + tiny, -tiny], [1, 1], [0, 0], [1.0, math.inf]):
+        with pytest.raises(ValueError, match="channel must have rows of probabilities that sum to 1; got"):
+            channel.check_channel([row])
+    for wrong in ([HALF, HALF], [[]], [[[1]]]):
+        with pytest.raises(ValueError, match="channel must be a matrix, one row an input; got shape"):
+            channel.check_channel(wrong)
+    with pytest.raises(TypeError, match="channel must hold numbers; got type timedelta64"):
+        channel.check_channel(np.ones((1, 1), "m8[s]"))
+    x = sp.Symbol("x")
+    assert channel.check_channel([[x, x]]).tolist() == [[x, x]]
+
+
+def test_products_of_three_channels_by_hand():
+    a = [[HALF, HALF], [THIRD, 1 - THIRD]]
+    b = [[Fraction(1, 5), Fraction(1, 5), Fraction(3, 5)], [Fraction(1, 4), HALF, Fraction(1, 4)]]
+    c = [[Fraction(1, 7), Fraction(6, 7)], [Fraction(1, 9), Fraction(8, 9)]]
+    together, apart = channel.compose(a, b, c), channel.tensor(a, b, c)
+    assert together.shape == (2, 12)
+    assert apart.shape == (8, 12)
+    for (y, z, w), place in zip(np.ndindex(2, 3, 2), range(12), strict=True):
+        for x in range(2):
+            assert together[x, place] == a[x][y] * b[x][z] * c[x][w]
+        for row, (u, v, t) in enumerate(np.ndindex(2, 2, 2)):
+            assert apart[row, place] == a[u][y] * b[v][z] * c[t][w]
+    assert channel.tensor(a).tolist() == channel.compose(a).tolist() == a
+    assert channel.tensor([[1]], b).tolist() == b
+
+
+def test_the_law_of_two_different_users_by_hand():
+    matrix = [[Fraction(1, 5), Fraction(1, 5), Fraction(3, 5)], [Fraction(1, 4), HALF, Fraction(1, 4)]]
+    law = channel.exact_law(matrix, [1, 0], lambda y: (y[0] - y[1],))
+    first, second = matrix[1], matrix[0]
+    for v in range(-2, 3):
+        assert law[(v,)] == sum(first[i] * second[j] for i in range(3) for j in range(3) if i - j == v)
+    mean, covariance = channel.exact_moments(matrix, [1, 0], lambda y: (y[0], y[0] - y[1]))
+    moment = lambda row, power: sum(p * v**power for v, p in enumerate(row))  # noqa: E731
+    means = moment(first, 1), moment(second, 1)
+    own = moment(first, 2) - means[0] ** 2, moment(second, 2) - means[1] ** 2
+    assert mean.tolist() == [means[0], means[0] - means[1]]
+    assert covariance.tolist() == [[own[0], own[0]], [own[0], own[0] + own[1]]]
+    assert channel.counts((0, 2, 2), 4) == [1, 0, 2, 0]
