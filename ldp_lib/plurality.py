@@ -158,7 +158,7 @@ class Plurality:
 
     def estimate_counts(self, counts) -> list:
         """Return the estimates, one array (k,) for each attribute, from the counts of all reports."""
-        return [found[0] for found in self._estimate(counts[None, 1:])]
+        return [found for (found,) in self._estimate(counts[None, 1:])]
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
         """Return one array (runs, k) for each attribute, from the exact joint law of ``estimate(perturb(x))``.

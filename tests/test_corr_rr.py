@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ldp_lib import channel as channels
 from ldp_lib import check, corr_rr, grr, splitting
-from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, printed
+from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, cond_rr, printed
 from ldp_lib.corr_rr.printed import AppendixCorrRR
 from ldp_lib.corr_rr.synthetic import syn_a, tree_law
 from ldp_lib.inputs import NoExactMoments
@@ -480,3 +480,321 @@ def test_synthetic_data_with_bad_arguments_are_refused(change, message):
     arguments = good | change
     with pytest.raises((TypeError, ValueError), match=message):
         syn_a(arguments["n"], **{name: v for name, v in arguments.items() if name != "n"})
+
+
+def test_the_shortest_least_squares_by_hand():
+    shortest = corr_rr.reuse.shortest_least_squares
+    cases = [
+        ([[1, 1]], [1], (0.5, 0.5)),
+        ([[1, 1]], [3], (1, 1)),
+        ([[1, 1]], [-3], (-0.5, -0.5)),
+        ([[1, 2]], [1], (0.2, 0.4)),
+        ([[1, 2]], [2.5], (0.5, 1)),
+        ([[1, 2]], [2.8], (0.8, 1)),
+        ([[1, 2]], [4], (1, 1)),
+        ([[1, -2]], [1], (0.2, -0.4)),
+        ([[1, -2]], [1.6], (0.6, -0.5)),
+        ([[-2, 1]], [1.6], (-0.5, 0.6)),
+        ([[1, 2, 3]], [7], None),
+        ([[1, 0], [0, 0]], [0.3, 0.7], (0.3, 0)),
+        ([[0, 0], [0, 0]], [0.3, 0.7], (0, 0)),
+        ([[1, 0], [0, 1]], [0.25, -7], (0.25, -0.5)),
+        ([[3, 4], [0, 5]], [5, 20], (1 / 3, 1)),
+        ([[1, 1, 0], [0, 0, 2]], [5, 0.5], (1, 1, 0.25)),
+        ([[4, 1]], [4.5], None),
+    ]
+    for a, b, want in cases:
+        found = shortest(np.array(a, float), np.array(b, float), -0.5, 1.0)
+        if want is None:  # one row: t = a s, cut to the bounds, with the s that reaches b
+            row, (goal,) = np.array(a[0], float), b
+            steps = np.linspace(0, 3, 300_001)[:, None]
+            reached = np.clip(steps * row, -0.5, 1)
+            want = reached[np.abs(reached @ row - goal).argmin()]
+            assert found == pytest.approx(want, abs=1e-4)
+        else:
+            assert found == pytest.approx(want, abs=1e-12)
+
+
+def test_a_few_joint_tables_are_the_shortest_of_the_best():
+    """As the slow test of all sets of bounds, for sixteen cases."""
+    for f in itertools.islice(reuse_cases(), 16):
+        (d, k), g, n2 = f.shape, f - 1 / f.shape[1], 2
+        if d > 4:
+            continue
+        for m, column in enumerate(corr_rr.joint_reuse(f, n2).T):
+            others = np.arange(d) != m
+            a, b, found = g[others].T, ((d - 1) * n2 + 1) / (n2 - 1) * g[m], []
+            for sides in itertools.product((math.nan, -1 / (k - 1), 1), repeat=d - 1):
+                t = np.array(sides)
+                free = np.isnan(t)
+                t[free] = np.linalg.pinv(a[:, free], rcond=1e-9) @ (b - a[:, ~free] @ t[~free])
+                if (t >= -1 / (k - 1) - 1e-9).all() and (t <= 1 + 1e-9).all():
+                    found.append((np.linalg.norm(a @ t - b).round(9), t @ t, tuple(t)))
+            assert np.allclose(corr_rr.shrinkage(column[others], k), min(found)[2], rtol=0, atol=1e-8)
+
+
+def test_joint_reuse_of_large_raw_estimates_is_that_of_their_directions():
+    f = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]])
+    for factor in (40.0, 1e6):
+        large = 1 / 3 + factor * (f - 1 / 3)
+        assert np.allclose(corr_rr.joint_reuse(large, 9), corr_rr.joint_reuse(f, 9), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("c", "want"),
+    [
+        ((-1.0, 1.0), 0.5),
+        ((-0.5, 1.0), 0.25),
+        ((1.0, 1.0), 0),
+        ((-3.0, 1.0), 1),
+        ((-1.0, 0.0), 1),
+        ((1.0, 0.0), 0),
+        ((0.0, 0.0), 0),
+        ((1.0, -1.0), 0),
+        ((0.5, -1.0), 1),
+        ((1.5, -1.0), 0),
+    ],
+)
+def test_the_best_probability_is_a_vertex_or_an_end(c, want):
+    assert corr_rr.reuse.best_from_0_to_1(*map(np.array, c)) == want
+
+
+def test_a_reuse_probability_of_one_user_goes_all_the_way():
+    """With n2 = 1 the error is linear: c1 = -k product / (k-1)."""
+    target, pivot = np.array([0.5, 0.3, 0.2]), np.array([0.4, 0.4, 0.2])
+    assert corr_rr.quadratic(target, pivot, 1)[1] == 0
+    assert corr_rr.reuse_probability(target, pivot, n2=1) == 1
+    assert corr_rr.reuse_probability(2 / 3 - target, pivot, n2=1) == 0
+    assert corr_rr.reuse_probability(100 * target, 100 * pivot, n2=1) == 1
+
+
+@pytest.mark.parametrize("reuse", [0, 1, 0.0, [[1, 0], [1, 1]], np.eye(2)])
+def test_reuse_probabilities_may_be_zero_and_one(reuse):
+    table = np.array(SecondPhase(k=(2, 2), epsilon=1.0, reuse=reuse).reuse)
+    assert np.array_equal(table, np.where(np.eye(2) == 1, 1, reuse))
+
+
+@pytest.mark.parametrize(
+    ("reuse", "told"),
+    [
+        (-1e-9, "reuse must be 2 by 2 probabilities p_y from 0 to 1; got -1e-09"),
+        (1 + 1e-9, "reuse must be 2 by 2 probabilities"),
+        ([[1, 0.5], [1.5, 1]], "reuse must be 2 by 2 probabilities"),
+        ([[1, 0.5], [-0.5, 1]], "reuse must be 2 by 2 probabilities"),
+        ([1, 1], "reuse must be 2 by 2 probabilities"),
+        (np.ones((3, 3)), "reuse must be 2 by 2 probabilities"),
+        ([[1, 0.5], [0.5, 0.9]], "reuse must have ones on its diagonal"),
+        ([[0, 0.5], [0.5, 1]], "reuse must have ones on its diagonal"),
+        ("x", "reuse must be None, a number or a 2 by 2 table; got 'x'"),
+        (object(), "reuse must be None, a number or a 2 by 2 table"),
+    ],
+    ids=lambda value: None,
+)
+def test_reuse_tables_that_are_none_are_refused(reuse, told):
+    with pytest.raises((TypeError, ValueError), match=told):
+        SecondPhase(k=(3, 3), epsilon=1.0, reuse=reuse)
+
+
+def test_joint_reuse_of_two_users_is_allowed_and_frequencies_are_finite_rows():
+    assert corr_rr.joint_reuse([[0.5, 0.5], [0.25, 0.75]], 2).shape == (2, 2)
+    for bad in ([[math.inf, 0.5]], [[[0.5, 0.5]]], [[1.0], [1.0]]):
+        with pytest.raises(ValueError, match=r"frequencies must be finite and of shape \(d, k\), k at least 2"):
+            corr_rr.joint_reuse(bad, 50)
+    for bad in (([0.5, 0.5], [math.inf, 0.5]), ([math.inf, 0.5], [0.5, 0.5]), ([[0.5, 0.5]], [0.5, 0.5])):
+        with pytest.raises(ValueError, match="f_target and f_pivot must be finite and of one shape"):
+            corr_rr.reuse_probability(*bad, n2=10)
+    assert corr_rr.reuse_probability([0.5, 0.5], [0.25, 0.75], n2=1) == 0.5
+
+
+@pytest.mark.parametrize("mechanism", [
+    SecondPhase(k=(3, 3, 3), epsilon=1.5, reuse=[[1, 0.2, 0.9], [0, 1, 0.5], [1, 0.7, 1]]),
+    CorrRR(k=(3, 3, 3), epsilon=1.5, n1=5, reuse=[[1, 0.2, 0.9], [0, 1, 0.5], [1, 0.7, 1]]),
+], ids=lambda m: type(m).__name__)  # fmt: skip
+def test_copies_are_simulated_with_the_stated_moments(mechanism):
+    people = Population.from_records(np.array([[0, 1, 2]] * 8 + [[0, 0, 0]] * 5 + [[2, 1, 1]]), k=(3, 3, 3))
+    mean, variance = np.hstack(mechanism.mean(people)), np.hstack(mechanism.variance(people))
+    runs = np.hstack(mechanism.simulate(people, rng=np.random.default_rng(1), runs=4_000))
+    assert check.mean_z(runs, mean) < 5 < check.mean_z(runs, mean + 0.2 * np.sqrt(variance))
+    assert check.variance_z(runs, variance) < 5 < check.variance_z(runs, 1.2 * variance)
+
+
+def test_reports_of_the_second_phase_follow_its_channel():
+    mechanism = SecondPhase(k=(3, 3, 3), epsilon=1.5, reuse=[[1, 0.2, 0.9], [0, 1, 0.5], [1, 0.7, 1]])
+    reports, matrix = all_records(3, 3), mechanism.channel()
+    for record in ((0, 1, 2), (2, 0, 0)):
+        y = mechanism.perturb(np.tile(record, (4_000, 1)), rng=np.random.default_rng(2))
+        row = reports.index(record)
+        assert check.law_z(y, dict(zip(reports, matrix[row], strict=True))) < 5
+        assert check.law_z(y, dict(zip(reports, matrix[row - 1], strict=True))) > 5
+
+
+def test_both_phases_of_corr_rr_report_every_user_once():
+    x = np.repeat([[0, 0], [1, 1], [2, 2]], [10, 20, 30], axis=0)
+    mechanism = CorrRR(k=(3, 3), epsilon=300.0, n1=0.25, reuse=1)  # all tell the truth
+    first, second = mechanism.perturb(x, rng=np.random.default_rng(1))
+    assert (first.shape, second.shape) == ((15, 2), (45, 2))
+    assert np.array_equal(np.sort(np.concatenate([first, second]), axis=0), x)
+    assert np.hstack(mechanism.estimate((first, second))) == pytest.approx(np.array([1, 2, 3] * 2) / 6)
+    learned = CorrRR(k=(3, 3), epsilon=300.0, n1=0.25)
+    _, copied = learned.perturb(x, rng=np.random.default_rng(1))
+    assert np.array_equal(copied[:, 0], copied[:, 1])  # alike in the first phase: always copied
+
+
+def test_the_second_phase_s_default_copies_tell_nothing():
+    assert np.array(SecondPhase(k=(4, 4), epsilon=1.0).reuse).tolist() == [[1, 0.25], [0.25, 1]]
+    channel = SecondPhase(k=(2, 2), epsilon=1.0).channel()
+    assert channel[0] == pytest.approx([0.5 * math.e / (1 + math.e), 0.25, 0.25, 0.5 / (1 + math.e)])
+
+
+@pytest.mark.parametrize("k", [(2,) * 12, (46, 46)])
+def test_channels_of_corr_rr_that_are_too_large_are_refused_by_their_numbers(k):
+    size = math.prod(k)
+    with pytest.raises(ValueError, match=f"{size} rows and {size} columns"):
+        SecondPhase(k=k, epsilon=1.0).channel()
+    with pytest.raises(ValueError, match=f"{size} rows and {2 * size} columns"):
+        CorrRR(k=k, epsilon=1.0, reuse=0.5).channel()
+    for wrong in (CorrRR(k=(2, 2), epsilon=1.0), CorrRR(k=(2, 2), epsilon=1.0, n1=2, reuse=0.5)):
+        with pytest.raises(ValueError, match="a channel needs a fixed reuse table, and n1 as a share"):
+            wrong.channel()
+
+
+@pytest.mark.parametrize("family", [CorrRR, CondRR, TwoPhaseRSRFD])
+def test_the_least_number_of_users_leaves_one_for_the_second_phase(family):
+    for n1, least in ((0.1, 2), (0.99, 2), (1, 2), (7, 8)):
+        mechanism, rng = family(k=(2, 2), epsilon=1.0, n1=n1), np.random.default_rng(1)
+        assert mechanism.least_users == least
+        y = mechanism.perturb(np.zeros((least, 2), int), rng=rng)
+        assert len(y[1]) == 1
+        assert np.isfinite(np.hstack(mechanism.estimate(y))).all()
+        with pytest.raises(ValueError, match="users"):
+            mechanism.perturb(np.zeros((least - 1, 2), int), rng=rng)
+
+
+# Cond-RR.
+
+
+def test_copies_are_undone_exactly_where_the_conditionals_allow():
+    """What pivots of unequal domains report on average, passed on by known conditionals, and back."""
+    k, rng = (2, 3, 4), np.random.default_rng(3)
+    laws = {(j, m): rng.dirichlet(np.ones(k[m]), size=(2, k[j])) for j, m in itertools.permutations(range(3), 2)}
+    truth = [rng.dirichlet(np.ones(size), size=2) for size in k]
+    shares = []
+    for m in range(3):
+        parts = [truth[j] if j == m else np.einsum("rj,rjm->rm", truth[j], laws[j, m]) for j in range(3)]
+        shares.append(sum(parts) / 3)
+    for found, want in zip(cond_rr._undo_copies(shares, laws, k), truth, strict=True):
+        assert found == pytest.approx(want, abs=1e-10)
+
+
+@pytest.mark.parametrize(("t", "seen"), [(0.8, True), (0.83, False), (-0.8, True), (-0.83, False)])
+def test_directions_that_copies_hide_stay_uniform(t, seen):
+    """Two bits that copy each other: singular values are as 1 + t to 1 - t, and a tenth of the largest is the limit."""
+    law = np.array([[[1 + t, 1 - t], [1 - t, 1 + t]]]) / 2
+    truth = [np.array([[0.9, 0.1]]), np.array([[0.6, 0.4]])]
+    shares = [(truth[m] + truth[1 - m] @ law[0]) / 2 for m in (0, 1)]
+    found = np.concatenate(cond_rr._undo_copies(shares, {(0, 1): law, (1, 0): law}, (2, 2)))
+    sign = np.sign(t)
+    middle = (0.4 + sign * 0.1) / 2  # of the deviations 0.4 and 0.1, what the copies show
+    want = [0.4, 0.1] if seen else [middle, sign * middle]
+    assert found[:, 0] - 0.5 == pytest.approx(want, abs=1e-12)
+    assert found.sum(axis=1) == pytest.approx(1)
+
+
+def test_a_pair_s_reports_are_counted_by_run():
+    reports = np.array([[0, 2, 1], [1, 0, 0], [1, 0, 3], [0, 2, 1]])
+    pairs = cond_rr._count_pairs(reports, (2, 3, 4), runs=2)
+    for (j, m), counts in pairs.items():
+        want = np.zeros((2, *((2, 3, 4)[a] for a in (j, m))), int)
+        for i, row in enumerate(reports):
+            want[i // 2, row[j], row[m]] += 1
+        assert (counts == want).all()
+    tables = np.zeros((2, 2, 3, 4), int)
+    for i, row in enumerate(reports):
+        tables[(i // 2, *row)] += 1
+    found = cond_rr._pairs_of_tables(tables)
+    assert all((found[pair] == pairs[pair]).all() for pair in [(0, 1), (0, 2), (1, 2)])
+
+
+@pytest.mark.parametrize("n1", [3, 30])  # below and above the number of records, 24
+def test_cond_rr_s_first_phase_counts_each_attribute(n1):
+    k, mechanism = (2, 3, 4), CondRR(k=(2, 3, 4), epsilon=60.0, n1=n1)
+    records = np.array([[0, 2, 3], [1, 0, 1]])
+    singles, pairs = mechanism._first_reports(records, np.array([[n1 - 1, 1], [1, n1 - 1]]), np.random.default_rng(1))
+    for j in range(3):  # at this budget all tell the truth
+        want = np.zeros((2, k[j]), int)
+        want[:, records[0, j]] += [n1 - 1, 1]
+        want[:, records[1, j]] += [1, n1 - 1]
+        assert (singles[j] == want).all()
+    assert pairs[0, 2][0, 0, 3] == n1 - 1
+    assert pairs[1, 2][1, 0, 1] == n1 - 1
+
+
+def test_cond_rr_s_blocks_of_runs_change_nothing(monkeypatch):
+    people, how = Population.from_counts([[9, 4, 0], [1, 3, 8]]), {"runs": 60}
+    for n1 in (4, 9):
+        mechanism = CondRR(k=(2, 3), epsilon=3.0, n1=n1)
+        whole = mechanism.simulate(people, rng=np.random.default_rng(1), **how)
+        monkeypatch.setattr(cond_rr, "BLOCK", 1)
+        single = mechanism.simulate(people, rng=np.random.default_rng(1), **how)
+        monkeypatch.undo()
+        assert [part.shape for part in single] == [part.shape for part in whole] == [(60, 2), (60, 3)]
+        for a, b in zip(single, whole, strict=True):
+            error = np.sqrt((a.var(axis=0) + b.var(axis=0)) / 60)
+            assert (np.abs(a.mean(axis=0) - b.mean(axis=0)) < 5 * error).all()
+
+
+@pytest.mark.parametrize("debias", [True, False])
+def test_cond_rr_at_a_large_budget_tells_the_truth(debias):
+    """Two attributes that are the same for all: copies are exact, whoever is the pivot, so they cannot be undone."""
+    x = np.repeat([[0, 2], [1, 1], [1, 0]], [10, 20, 30], axis=0)
+    mechanism, rng = CondRR(k=(2, 3), epsilon=300.0, n1=30, debias=debias), np.random.default_rng(1)
+    first, second = mechanism.perturb(x, rng=rng)
+    both = np.concatenate([first, second])
+    seen = {tuple(row) for row in both.tolist()}
+    assert seen == {(0, 2), (1, 1), (1, 0)}  # a copy is drawn from what the first phase saw
+    assert first.shape == (30, 2)
+    estimate = mechanism.estimate((first, second))
+    if not debias:
+        for j, found in enumerate(estimate):
+            assert found == pytest.approx(np.bincount(both[:, j], minlength=(2, 3)[j]) / 60, abs=1e-12)
+
+
+def test_debias_is_true_or_false():
+    for wrong in (1, None, "yes"):
+        with pytest.raises(TypeError, match="debias must be True or False; got"):
+            CondRR(k=(2, 2), epsilon=1.0, debias=wrong)
+
+
+# Synthetic data.
+
+
+def test_synthetic_data_take_the_ends_of_their_ranges():
+    rng = np.random.default_rng(1)
+    for rho in (0, 1):
+        people = syn_a(1, d=2, rho=rho, frequencies=[0.0, 1.0], rng=rng)
+        assert (people.n, people.k) == (1, (2, 2))
+        assert people.histogram[1].sum() == 1
+    assert syn_a(50, d=4, rho=1, frequencies=[0.2, 0.3, 0.5], rng=rng).histogram[0, 1, 0, 0] == 0
+    assert syn_a(5, d=3, rho=0.5, frequencies=np.array([0.5, 0.5 + 9e-10]), rng=rng).n == 5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n": True}, "n must be an integer of at least 1; got True"),
+        ({"n": 2.0}, "n must be an integer of at least 1"),
+        ({"d": np.bool_(True)}, "d must be an integer of at least 2"),
+        ({"rho": -0.01}, "rho must be from 0 to 1; got -0.01"),
+        ({"rho": 1.01}, "rho must be from 0 to 1"),
+        ({"frequencies": [[0.5, 0.5]]}, "frequencies must be at least two"),
+        ({"frequencies": [1.0]}, "frequencies must be at least two"),
+        ({"frequencies": [0.5, 0.5 + 3e-9]}, "frequencies must be at least two"),
+        ({"frequencies": [-1e-3, 1 + 1e-3]}, "frequencies must be at least two"),
+        ({"frequencies": [math.nan, 0.5]}, "frequencies must be at least two"),
+    ],
+    ids=str,
+)
+def test_synthetic_data_outside_their_ranges_are_refused(change, message):
+    good = {"n": 10, "d": 2, "rho": 0.5, "frequencies": [0.5, 0.5], "rng": np.random.default_rng(1)} | change
+    with pytest.raises(ValueError, match=message):
+        syn_a(good.pop("n"), **good)

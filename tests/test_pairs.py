@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -155,3 +156,82 @@ def test_bad_input():
     with pytest.raises(TypeError, match="mechanism must be an AskSome"):
         pair_tables(RRIndependent(k=(2, 2), epsilon=1.0), y)
     assert len(dealing.group_sizes(np.array([5.0, 5.0, 0.0]))[0]) == 1
+
+
+@pytest.mark.parametrize("groups", [True, False])
+def test_two_users_by_enumeration(groups):
+    """One user each for two of three questions, or own coins: all deals, all reports, as fractions of the law."""
+    mechanism = AskSome(k=(3, 2, 2), epsilon=1.5, m=2, sizes=(2, 1, 1), weights=(1, 1, 0), groups=groups)
+    outcomes, records = mechanism.outcomes(), np.array([[2, 1, 0], [0, 1, 1]])
+    law = mechanism.channel()[np.ravel_multi_index(records.T, (3, 2, 2))]
+    asked = np.flatnonzero(outcomes["asked"] < 2)
+    mean = second = total = 0
+    for pair in itertools.product(asked, repeat=2):
+        questions = outcomes["asked"][list(pair)]
+        if groups and questions[0] == questions[1]:
+            continue
+        chance = math.prod(law[user, report] for user, report in enumerate(pair)) * (2 if groups else 1)
+        value = stacked(pair_tables(mechanism, outcomes[list(pair)]))
+        total, mean, second = total + chance, mean + chance * value, second + chance * value**2
+    people = Population.from_records(records, k=(3, 2, 2))
+    assert total == pytest.approx(1)
+    assert mean == pytest.approx(stacked({pair: people.select(*pair).joint for pair in ((0, 1), (0, 2))}), abs=1e-12)
+    assert second - mean**2 == pytest.approx(stacked(pair_variances(mechanism, people)), rel=1e-9)
+
+
+def test_one_user_of_one_question_has_the_variance_of_the_channel():
+    mechanism = AskSome(k=(4, 3), epsilon=1.0, m=2, sizes=(3, 1))
+    values = np.array([pair_tables(mechanism, report[None])[0, 1] for report in mechanism.outcomes()])
+    for record in ([0, 0], [3, 1]):
+        people = Population.from_records(np.array([record]), k=(4, 3))
+        law = mechanism.channel()[record[0] * 3 + record[1]]
+        mean = np.tensordot(law, values, 1)
+        assert mean == pytest.approx(people.joint, abs=1e-12)
+        assert np.tensordot(law, (values - mean) ** 2, 1) == pytest.approx(pair_variances(mechanism, people)[0, 1])
+
+
+@pytest.mark.parametrize("k", [(2, 2), (2, 9), (5, 6), (3, 4, 6), (2, 12, 2)])
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
+def test_sizes_for_pairs_are_the_best_of_all(k, epsilon):
+    chosen, pairs = ask_pairs(k, epsilon), list(itertools.combinations(range(len(k)), 2))
+
+    def roots(sizes):
+        errors = []
+        for j, i in pairs:
+            share = sizes[j] / k[j] * sizes[i] / k[i] * math.expm1(epsilon)
+            ends = [sizes[a] * (k[a] - 1) ** 2 / (k[a] * (k[a] - sizes[a])) for a in (j, i)]
+            errors.append(math.prod(ends) * ((1 + share) / share) ** 2)
+        return np.sqrt(errors)
+
+    least = min(roots(sizes).sum() for sizes in itertools.product(*(range(1, size) for size in k)))
+    assert roots(chosen.sizes).sum() == pytest.approx(least, rel=1e-9)
+    assert chosen.weights == pytest.approx(roots(chosen.sizes) / roots(chosen.sizes).sum())
+    assert (chosen.m, chosen.epsilon) == (2, epsilon)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "told"),
+    [
+        (((3,), 1.0), ValueError, "k must give the domain sizes of at least two"),
+        (((3, 2), 0), ValueError, "epsilon must be a number"),
+        (((3, 2), "1"), TypeError, "epsilon must be a number"),
+    ],
+)
+def test_pairs_of_no_domain_or_budget_are_refused(arguments, error, told):
+    with pytest.raises(error, match=told):
+        ask_pairs(*arguments)
+
+
+@pytest.mark.parametrize("pair", [(0,), (0, 1, 2), (0.0, 1), (0, "1"), (-1, 1), (0, 3), (1, 1), (2, 1)])
+def test_pairs_are_two_attributes_in_order(pair):
+    mechanism = AskSome(k=(2, 2, 2), epsilon=1.0, m=2)
+    with pytest.raises(ValueError, match=re.escape(f"pairs must hold numbers j < l from 0 to 2; got {pair}")):
+        pair_tables(mechanism, np.zeros(4, mechanism._dtype), [(0, 1), pair])
+
+
+def test_a_pair_is_asked_only_at_a_weight_above_zero():
+    weights = np.array([1e-9, 1, 1])
+    mechanism = AskSome(k=(2, 2, 2), epsilon=1.0, m=2, weights=weights, groups=False)
+    y = mechanism.perturb(np.zeros((9, 3), int), rng=np.random.default_rng(1))
+    assert list(pair_tables(mechanism, y)) == [(0, 1), (0, 2), (1, 2)]
+    assert list(pair_tables(mechanism, y, [np.array([0, 2])])) == [(0, 2)]

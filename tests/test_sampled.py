@@ -377,3 +377,201 @@ def test_formulas_take_fractions_and_symbols():
     assert formulas.attribute_error(4, p, q) == subset.error(Fraction(3), 4, 1)
     keep = subset.keep_probability(Fraction(3), Fraction(1, 2))
     assert formulas.support_probabilities(keep, 4, 2) == subset.probabilities(Fraction(3), 4, 2)
+
+
+def test_weights_are_divided_by_their_sum_once():
+    assert dealing.check_weights([0.5, 1.0], 2) == (1 / 3, 2 / 3)
+    assert dealing.check_weights([0.25, 0.25, 0], 3) == (0.5, 0.5, 0.0)
+    assert dealing.check_weights((0.7, 0.2, 0.1), 3) == (0.7, 0.2, 0.1)  # in floats their sum is not quite 1
+
+
+@pytest.mark.parametrize(
+    "weights", [(2, -1), (math.inf, 1), (-math.inf, 1), (math.nan, 1), (0.0, 0.0), (-1, -1), [[1, 1]]]
+)
+def test_weights_that_are_none_are_refused(weights):
+    with pytest.raises(ValueError, match="weights must be 2 finite numbers of at least 0, not all 0; got"):
+        dealing.check_weights(weights, 2)
+    with pytest.raises(TypeError, match="weights must be 2 finite numbers"):
+        dealing.check_weights(object(), 2)
+
+
+def test_a_group_is_counted_if_it_cannot_be_empty():
+    sizes, pull = np.array([[2, 1], [0, 0]]), np.array([3.0, 5.0])
+    assert dealing.divisor(sizes, np.array([0.4, 1.0]), pull, True).tolist() == [11, 3]
+    for expected, groups in (((0.4, 0.99), True), ((4.0, 1.0), False)):
+        want = 3 * expected[0] + 5 * expected[1]
+        assert dealing.divisor(sizes, np.array(expected), pull, groups) == pytest.approx([want, want], rel=1e-15)
+    total = np.array([[6.0, 10.0, 22.0], [0.0, 0.0, 0.0]])
+    found = dealing.centred_estimate(total, sizes, np.array([0.4, 1.0]), pull, True)
+    third = 1 / 3
+    assert found == pytest.approx(np.array([[6 / 11, 10 / 11, 2], [third] * 3]), rel=1e-14)
+
+
+def test_a_thousand_million_users_are_dealt_in_groups_and_no_more():
+    weights, how = (0.25, 0.75), {"rng": np.random.default_rng(1), "runs": 2}
+    people = Population.from_counts([10**9 - 1, 1])
+    dealt = sum(part for _, part in dealing.deal_records(people, weights, True, **how))
+    assert dealt.tolist() == [[25 * 10**7, 75 * 10**7]] * 2
+    with pytest.raises(ValueError, match="got n = 1000000001"):
+        list(dealing.deal_records(Population.from_counts([10**9, 1]), weights, True, **how))
+
+
+def test_there_are_at_most_five_thousand_questions():
+    assert formulas.questions(5_000, 1).shape == (5_000, 1)
+    with pytest.raises(ValueError, match="at most 5000 questions; got 5001, 1 out of 5001"):
+        formulas.questions(5_001, 1)
+
+
+def test_numbers_of_questions_that_are_too_many_are_passed_over(monkeypatch):
+    monkeypatch.setattr(formulas, "MOST_QUESTIONS", 3)
+    assert formulas.best_design(math.exp(0.51), (2, 2, 2))[0] == 1
+    assert formulas.best_design(math.exp(5.1), (2, 2, 2))[0] == 3
+    monkeypatch.setattr(formulas, "MOST_QUESTIONS", 1)
+    assert formulas.best_design(math.exp(0.52), (2, 2, 2))[0] == 3
+    assert formulas.best_design(math.exp(0.53), (2, 2, 2), 3)[0] == 3
+
+
+def test_best_weights_of_single_questions_are_known_and_rounded_to_six_digits():
+    e, k, sizes = 2.5, (2, 5, 16), (1, 2, 3)
+    found = formulas.best_design(e, k, 1, sizes)
+    roots = np.sqrt([subset.error(e, *one) for one in zip(k, sizes, strict=True)])
+    rounded = np.round(roots / roots.sum(), 6)
+    assert found[:2] == (1, sizes)
+    assert found[2] == pytest.approx(rounded / rounded.sum(), rel=1e-12)
+    assert np.abs(rounded - roots / roots.sum()).max() > 1e-8
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_attribute_errors_are_those_of_the_support_probabilities(m):
+    k, sizes, e = (2, 4, 5), (1, 3, 2), 3.0
+    keep, weights = formulas.keep_probabilities(e, k, sizes, m), np.array([0.5, 0.3, 0.2])
+    asked = list(itertools.combinations(range(3), m))
+    for row, c in zip(asked, keep, strict=True):
+        share = math.prod(Fraction(sizes[j], k[j]) for j in row)
+        assert c == pytest.approx(float(2 * share / (1 + 2 * share)), rel=1e-14)
+    found = formulas.attribute_errors(k, sizes, m, keep, weights)
+    for j, (size, of) in enumerate(zip(sizes, k, strict=True)):
+        # Each question's own error; several are weighted by keep^2, which adds up what they tell.
+        told = 0
+        for row, c, w in zip(asked, keep, weights, strict=True):
+            if j in row:
+                told += w / formulas.attribute_error(of, *formulas.support_probabilities(c, of, size))
+        assert found[j] == pytest.approx(1 / told, rel=1e-12)
+
+
+def test_the_questions_are_shared_and_cannot_be_overwritten():
+    mechanism = AskSome(k=(2, 3, 2), epsilon=1.0, m=2)
+    with pytest.raises(ValueError, match="read-only"):
+        mechanism.questions[0] = 1
+    assert mechanism.questions.tolist() == [[0, 1], [0, 2], [1, 2]]
+
+
+def test_the_number_of_questions_may_be_numpy_s_and_is_kept_as_python_s():
+    mechanism = AskSome(k=(2, 3), epsilon=1.25, m=np.int64(2))
+    assert repr(mechanism) == repr(AskSome(k=(2, 3), epsilon=1.25, m=2))
+    with pytest.raises(TypeError, match="m must be an integer from 1 to d = 2; got True"):
+        AskSome(k=(2, 3), epsilon=1.0, m=True)
+
+
+def test_one_attribute_is_subset_selection_in_every_way():
+    people, alone = Population.from_counts([5, 0, 3, 1]), SubsetSelection(k=4, epsilon=1.0, size=2)
+    for some in (AskSome(k=(4,), epsilon=1.0, sizes=(2,)), OneQuestion(k=(4,), epsilon=1.0, oracle=[alone])):
+        assert some.variance(people)[0] == pytest.approx(alone.variance(people), rel=1e-12)
+        assert some.channel() == pytest.approx(alone.channel(), rel=1e-12)
+        runs = some.simulate(people, rng=np.random.default_rng(1), runs=2_000)[0]
+        assert check.mean_z(runs, alone.mean(people)) < 5 < check.mean_z(runs, alone.mean(people) + 0.1)
+        assert check.variance_z(runs, alone.variance(people)) < 5 < check.variance_z(runs, 1.3 * alone.variance(people))
+
+
+@pytest.mark.parametrize("groups", [True, False])
+@pytest.mark.parametrize(("m", "sizes"), [(1, (1, 2, 1)), (2, (1, 2, 1)), (2, (1, 1, 3)), (3, (1, 2, 3))])
+def test_asking_some_is_simulated_with_its_moments(m, sizes, groups):
+    weights = {1: (2, 3, 1), 2: (1, 3, 2), 3: (1,)}[m]
+    mechanism = AskSome(k=(2, 3, 4), epsilon=2.0, m=m, sizes=sizes, weights=weights, groups=groups)
+    people = Population.from_records(np.array([[0, 0, 0]] * 9 + [[1, 2, 3]] * 4 + [[1, 0, 2]] * 3), k=(2, 3, 4))
+    runs = flat(mechanism.simulate(people, rng=np.random.default_rng(3), runs=3_000))
+    mean, variance = flat(mechanism.mean(people)), flat(mechanism.variance(people))
+    assert check.mean_z(runs, mean) < 5 < check.mean_z(runs, mean + 0.2 * np.sqrt(variance))
+    assert check.variance_z(runs, variance) < 5 < check.variance_z(runs, 1.3 * variance)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "cells"),
+    [
+        (AskSome(k=(2, 3, 9, 2, 40, 2, 7), epsilon=0.1, m=1, sizes=(1, 2, 1, 1, 1, 1, 3)), (60_480, 58 + 35)),
+        (AskSome(k=(30, 4, 9), epsilon=0.1, m=2, sizes=(2, 2, 3)), (1080, 435 * 6 + 435 * 84 + 6 * 84)),
+        (OneQuestion(k=(7,) * 6, epsilon=0.1), (7**6, 6 * 35)),
+        (OneQuestion(k=(2,) * 17, epsilon=0.1), (2**17, 34)),
+    ],
+    ids=["one", "two", "sets", "bits"],
+)
+def test_channels_of_samples_that_are_too_large_are_refused_by_their_numbers(mechanism, cells):
+    with pytest.raises(ValueError, match=f"{cells[0]} rows and {cells[1]} columns"):
+        mechanism.channel()
+
+
+@pytest.mark.parametrize("sizes", [3, (1, 1, 1), ((1, 1),)])
+def test_sizes_come_one_an_attribute(sizes):
+    with pytest.raises(ValueError, match="sizes must have one entry for each of 2 attributes; got"):
+        AskSome(k=(2, 3), epsilon=1.0, sizes=sizes)
+
+
+def test_reports_of_samples_are_as_small_as_can_be():
+    some = AskSome(k=(2, 300), epsilon=1.0, m=1, sizes=(1, 5))
+    assert some._dtype.itemsize == 1 + 2 * 5
+    one = OneQuestion(k=(2, 300), epsilon=1.0, oracle=GRR)
+    assert one._dtype.itemsize == 1 + 2
+    y = one.perturb(np.array([[1, 299]] * 4), rng=np.random.default_rng(1))
+    assert (y["report"][y["asked"] == 0][:, 1] == 0).all()
+
+
+def test_sums_of_counts_are_counts_of_joined_reports():
+    x = np.array([[1, 2, 3], [0, 1, 1], [1, 0, 2], [0, 2, 0], [1, 1, 3]])
+    for make in (OneQuestion, AskSome):
+        how = {"m": 2, "sizes": (1, 2, 2)} if make is AskSome else {}
+        mechanism = make(k=(2, 3, 4), epsilon=1.0, groups=False, weights=(0.2, 0.3, 0.5), **how)
+        y = mechanism.perturb(x, rng=np.random.default_rng(4))
+        whole = mechanism.count(y)
+        assert (mechanism.count(y[:2]) + mechanism.count(y[2:]) == whole).all()
+        asked = np.bincount(y["asked"], minlength=3)
+        assert whole[0] == 5
+        if make is AskSome:
+            assert whole[1:4].tolist() == asked.tolist()
+            for number, row in enumerate(mechanism.questions.tolist()):
+                sets = y["sets"][y["asked"] == number]
+                for j in range(3):
+                    start = 4 + 3 * sum(mechanism.k[:j]) + number * mechanism.k[j]
+                    found = whole[start : start + mechanism.k[j]]
+                    held = sets[:, row.index(j), : mechanism.sizes[j]].ravel() if j in row else np.zeros(0, int)
+                    assert found.tolist() == np.bincount(held, minlength=mechanism.k[j]).tolist()
+        else:
+            assert whole[[1, 4, 8]].tolist() == asked.tolist()
+        for joined, alone in zip(mechanism.estimate_counts(whole), mechanism.estimate(y), strict=True):
+            assert (joined == alone).all()
+        assert [len(part) for part in mechanism.estimate(y)] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("groups", [True, False])
+def test_one_user_s_variance_is_exact(groups):
+    """One user of two attributes, dealt or not: all questions and all reports."""
+    mechanism = OneQuestion(k=(2, 3), epsilon=1.0, weights=(1, 3), groups=groups)
+    values = np.array([flat(mechanism.estimate(report[None])) for report in mechanism.outcomes()])
+    for x in ([0, 2], [1, 0]):
+        people = Population.from_records(np.array([x]), k=(2, 3))
+        law = mechanism.channel()[x[0] * 3 + x[1]]
+        assert law @ values == pytest.approx(flat(mechanism.mean(people)), abs=1e-12)
+        assert law @ (values - law @ values) ** 2 == pytest.approx(flat(mechanism.variance(people)), rel=1e-10)
+
+
+def test_oracles_are_checked_one_by_one():
+    three, four = GRR(k=3, epsilon=1.0), GRR(k=4, epsilon=1.0)
+    assert OneQuestion(k=(3, 4), epsilon=1.0, oracle=[three, four]).oracle == (three, four)
+    for oracle, told in (
+        ((three, GRR(k=4, epsilon=1.5)), "oracle must have k = 4 and epsilon = 1.0 for attribute 1; got GRR"),
+        ((four, four), "oracle must have k = 3 and epsilon = 1.0 for attribute 0; got GRR"),
+        ((three, four, four), "one entry for each of 2 attributes; got 3"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            OneQuestion(k=(3, 4), epsilon=1.0, oracle=oracle)
+    with pytest.raises(TypeError, match="out of GRR, SubsetSelection, UnaryEncoding, OLH; got 'x' for attribute 1"):
+        OneQuestion(k=(3, 4), epsilon=1.0, oracle=(three, "x"))

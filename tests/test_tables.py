@@ -12,7 +12,7 @@ from ldp_lib.population import Population
 from ldp_lib.product import ProductRR, RRIndependent, RRJoint
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.sampled.pairs import ask_pairs, pair_tables, pair_variances
-from ldp_lib.sampled.tables import asked_boxes, asked_covariance, asked_table, fit_asked
+from ldp_lib.sampled.tables import Boxes, asked_boxes, asked_covariance, asked_table, check_asked, fit_asked
 from ldp_lib.splitting import SPL
 
 K = (3, 4, 2)
@@ -216,3 +216,92 @@ def only_first():
 def test_bad_input(call, error, says):
     with pytest.raises(error, match=says):
         call()
+
+
+@pytest.mark.parametrize("attributes", [(0, 1), (2, 0), (1,), (0,)])
+def test_the_covariance_of_one_user_a_question_by_enumeration(attributes):
+    """Groups of one user each, drawn from a law: all reports of all three users."""
+    k = (3, 2, 2)
+    mechanism = AskSome(k=k, epsilon=1.5, m=2, sizes=(2, 1, 1), weights=(1, 1, 1))
+    law = np.arange(1.0, 13) ** 2
+    law, outcomes = law / law.sum(), mechanism.outcomes()
+    chances = law @ mechanism.channel() * 3  # of each report, given its question
+    mean = second = total = 0
+    for pick in itertools.product(*(np.flatnonzero(outcomes["asked"] == q) for q in range(3))):
+        value = asked_table(mechanism, outcomes[list(pick)], *attributes).ravel()
+        chance = math.prod(chances[y] for y in pick)
+        total, mean, second = total + chance, mean + chance * value, second + chance * np.outer(value, value)
+    table = law.reshape(k).sum(axis=tuple({0, 1, 2} - set(attributes)))
+    table = table if list(attributes) == sorted(attributes) else table.T
+    assert total == pytest.approx(1)
+    assert mean == pytest.approx(table.ravel(), abs=1e-12)
+    stated = asked_covariance(mechanism, table, attributes, 3)
+    assert second - np.outer(mean, mean) == pytest.approx(stated, rel=1e-9, abs=1e-12)
+    assert 3 * stated == pytest.approx(7 * asked_covariance(mechanism, table, attributes, 7), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("k", "sizes", "groups"),
+    [((5,), (3,), True), ((4,), (1,), False), ((5, 2), (3, 1), False), ((5, 4), (4, 3), True)],
+)
+def test_the_covariance_of_large_sets_is_that_of_the_channel(k, sizes, groups):
+    d = len(k)
+    mechanism = AskSome(k=k, epsilon=1.0, m=d, sizes=sizes, groups=groups)
+    law = np.arange(1.0, math.prod(k) + 1)
+    law, outcomes = law / law.sum(), mechanism.outcomes()
+    values = np.array([asked_table(mechanism, report[None], *range(d)).ravel() for report in outcomes])
+    chances = law @ mechanism.channel()
+    assert chances @ values == pytest.approx(law, abs=1e-12)
+    wanted = (values.T * chances) @ values - np.outer(law, law)
+    assert asked_covariance(mechanism, law.reshape(k), range(d), 1) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+
+
+def test_boxes_are_their_written_out_matrix():
+    rows, rng = (2, 3, 4), np.random.default_rng(1)
+    boxes, matrix, counts = Boxes(rows), [], []
+    for axes, t in (([2, 0], 3.0), ([1], 0.5), ([1, 2, 0], 2.0)):
+        held = [rng.integers(2, size=(6, rows[a])) for a in axes]
+        distinct = {}
+        for i in range(6):
+            inside = np.ones(rows)
+            for a, h in zip(axes, held, strict=True):
+                inside = inside * h[i].reshape([-1 if b == a else 1 for b in range(3)])
+            key = np.packbits(np.hstack([h[i] for h in held])).tobytes()  # equal reports are counted, in this order
+            distinct[key] = (1 + t * inside.ravel(), distinct.get(key, (0, 0))[1] + 1)
+        matrix += [distinct[key][0] for key in sorted(distinct)]
+        counts += [distinct[key][1] for key in sorted(distinct)]
+        boxes.add(axes, [h.astype(float) for h in held], t)
+    matrix, table = np.array(matrix), rng.dirichlet(np.ones(24))
+    values = rng.random(len(matrix))
+    assert np.concatenate(boxes.counts).tolist() == counts
+    assert boxes.forward(table.reshape(rows)) == pytest.approx(matrix @ table, rel=1e-12)
+    assert boxes.backward(values) == pytest.approx(values @ matrix, rel=1e-12)
+
+
+def test_a_report_about_other_attributes_has_the_odds_of_their_sets():
+    """Asked about 0 and 1, told of 1 alone: e - 1 times the share of the other set."""
+    mechanism = AskSome(k=(5, 3, 2), epsilon=1.0, m=2, sizes=(2, 1, 1), weights=(1, 1, 1))
+    y = np.zeros(3, mechanism._dtype)
+    y["asked"], y["sets"][:, :, 0] = [0, 1, 2], [[1, 2], [0, 1], [2, 1]]
+    y["sets"][:2, 0, 1] = [3, 4]
+    counts, boxes = asked_boxes(mechanism, y, 1, 2)
+    t = math.expm1(1.0)
+    want = [1 + t * 2 / 5 * 0.2, 1 + t * 2 / 5 * 0.75, 1 + t * 0.1]
+    table = np.array([[0.05, 0.4], [0.1, 0.25], [0.1, 0.1]])
+    assert counts.tolist() == [1, 1, 1]
+    assert boxes.forward(table) == pytest.approx(want, rel=1e-12)
+
+
+@pytest.mark.parametrize("attributes", [(), (0, 3), (-1, 0), (1, 1), (0.5, 1)])
+def test_attributes_of_a_table_are_distinct_numbers(attributes):
+    with pytest.raises(ValueError, match="attributes must be distinct numbers from 0 to 2; got"):
+        check_asked(some(2), attributes)
+    assert check_asked(some(2), (np.int64(2), np.int64(0))) == (2, 0)
+
+
+def test_attributes_of_a_table_are_asked_together():
+    mechanism = AskSome(k=K, epsilon=1.0, m=2, weights=(0.3, 0.7, 0))
+    for pair in ((1, 2), (2, 1), (0, 1, 2)):
+        with pytest.raises(ValueError, match="attributes must be asked together, at most m = 2 of them; got"):
+            check_asked(mechanism, pair)
+    assert check_asked(mechanism, (2, 0)) == (2, 0)

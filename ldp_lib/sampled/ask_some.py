@@ -77,7 +77,7 @@ class AskSome:
             raise ValueError(f"weights must come with m, which says what they weigh; got weights {self.weights!r}")
         m, sizes, weights = formulas.best_design(math.exp(self.epsilon), self.k, self.m, sizes)
         weights = dealing.check_weights(weights if self.weights is None else self.weights, math.comb(d, m))
-        for name, value in (("m", m), ("sizes", sizes), ("weights", weights)):
+        for name, value in (("m", int(m)), ("sizes", sizes), ("weights", weights)):
             object.__setattr__(self, name, value)
         if (np.array(weights) @ formulas.concerns(d, m) == 0).any():
             raise ValueError(f"weights must be above 0 for at least one question about each attribute; got {weights}")
@@ -231,13 +231,13 @@ class AskSome:
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)
         told = [np.zeros((runs, len(self.weights), k), np.int64) for k in self.k]
-        sizes = np.zeros((runs, len(self.weights)), np.int64)
+        sizes, free = np.zeros((2, runs, len(self.weights)), np.int64)
         for record, dealt in dealing.deal_records(population, self.weights, self.groups, rng=rng, runs=runs):
             kept = rng.binomial(dealt, self.keep)
             sizes += dealt
+            free += dealt - kept
             for j, value in enumerate(record):
                 told[j][:, :, value] += kept
-        free = sizes - told[0].sum(axis=2)
         counts = [np.zeros_like(part) for part in told]
         for question, asked in enumerate(self.questions):
             for j in asked:

@@ -47,7 +47,7 @@ def group_sizes(expected):
     """
     steps = np.cumsum(expected)
     steps[-1] = np.round(steps[-1])
-    ends = np.unique(np.concatenate([[0.0], (1 - steps % 1) % 1, [1.0]]))
+    ends = np.unique(np.concatenate([[0.0], 1 - steps % 1, [1.0]]))
     middle = (ends[:-1] + ends[1:]) / 2
     reached = np.floor(steps + middle[:, None])
     return np.diff(ends), np.diff(reached, axis=1, prepend=0).astype(np.int64)
@@ -58,7 +58,7 @@ def deal(n, weights, groups, rng):
     if not groups:
         return sampling.draw(weights, n, rng)
     chances, sizes = group_sizes(n * np.array(weights))
-    return random_groups(sizes[sampling.draw(chances, 1, rng)[0]], rng)
+    return random_groups(sizes[sampling.draw(chances, 1, rng).item()], rng)
 
 
 def deal_records(population, weights, groups, *, rng, runs):

@@ -52,7 +52,9 @@ def questions(d, m):
     """Return all choices of m of d attributes in lexicographic order, an array of shape (Q, m)."""
     if math.comb(d, m) > MOST_QUESTIONS:
         raise ValueError(f"m must leave at most {MOST_QUESTIONS} questions; got {math.comb(d, m)}, {m} out of {d}")
-    return np.array(list(itertools.combinations(range(d), m)))
+    chosen = np.array(list(itertools.combinations(range(d), m)))
+    chosen.flags.writeable = False  # all mechanisms share it
+    return chosen
 
 
 def keep_probabilities(e, k, sizes, m):
