@@ -100,8 +100,8 @@ def fit_tree(tables, scores=None):
     conditionals = []
     for edge in edges:
         rows, total = both[edge], both[edge].sum(axis=1, keepdims=True)
-        free = np.broadcast_to(rows.sum(axis=0), rows.shape)
-        conditionals.append(np.where(total > 0, rows / np.where(total > 0, total, 1), free))
+        free = np.tile(rows.sum(axis=0), (len(rows), 1))
+        conditionals.append(np.divide(rows, total, out=free, where=total > 0))
     k = tuple(both[j, (j + 1) % d].shape[0] for j in range(d))
     return Tree(k=k, root=both[edges[0]].sum(axis=1), edges=tuple(edges), conditionals=tuple(conditionals))
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from ldp_lib import channel, check, fake_data, grr, postprocess, pure, sampling, splitting
+from ldp_lib import channel, check, fake_data, grr, postprocess, pure, sampling, splitting, two_phase
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population, marginal_frequencies
@@ -313,3 +313,222 @@ def test_one_attribute_needs_no_fakes(family):
     mechanism = family(k=(3,), epsilon=1.5)
     assert np.allclose(mechanism.channel(), alone.channel(), rtol=1e-15, atol=0)
     assert np.allclose(mechanism.variance(population)[0], alone.variance(population), rtol=1e-14, atol=0)
+
+
+# Small cases by hand, ends of ranges, and what errors say.
+
+
+@pytest.mark.parametrize("make", [RSFD, RSRFD])
+def test_fakes_of_a_single_user_follow_the_channel(make):
+    k = (2, 3, 4)
+    how = {"priors": ((1.0, 0.0), (0.2, 0.2, 0.6), (0.1, 0.2, 0.3, 0.4))} if make is RSRFD else {}
+    mechanism = make(k=k, epsilon=1.5, **how)
+    reports, matrix = mechanism.reports(), mechanism.channel()
+    for row, record in ((6, (0, 1, 2)), (23, (1, 2, 3))):
+        y = mechanism.perturb(np.tile(record, (6_000, 1)), rng=np.random.default_rng(row))
+        assert y.dtype == reports.dtype == np.uint8
+        assert check.law_z(y, dict(zip(map(tuple, reports), matrix[row], strict=True))) < 5
+        assert check.law_z(y, dict(zip(map(tuple, reports), matrix[row - 1], strict=True))) > 5
+
+
+@pytest.mark.parametrize("make", [RSFD, RSRFD, SPL, splitting.OBRR])
+def test_simulated_estimates_have_their_moments(make):
+    how = {"priors": ((1.0, 0.0), (0.2, 0.2, 0.6), (0.1, 0.2, 0.3, 0.4))} if make is RSRFD else {}
+    mechanism = make(k=(2, 3, 4), epsilon=2.5, **how)
+    people = Population.from_records(np.array([[0, 0, 3]] * 40 + [[1, 2, 0]] * 20 + [[0, 1, 1]] * 5), k=(2, 3, 4))
+    runs = np.hstack(mechanism.simulate(people, rng=np.random.default_rng(1), runs=3_000))
+    mean, variance = np.hstack(mechanism.mean(people)), np.hstack(mechanism.variance(people))
+    assert mean == pytest.approx([45 / 65, 20 / 65, 40 / 65, 5 / 65, 20 / 65, 20 / 65, 5 / 65, 0, 40 / 65])
+    assert check.mean_z(runs, mean) < 5 < check.mean_z(runs, mean + 0.2 * np.sqrt(variance))
+    assert check.variance_z(runs, variance) < 5 < check.variance_z(runs, 1.25 * variance)
+
+
+def test_a_prior_with_two_different_entries_is_not_the_noise():
+    y = RSRFD(k=(2,), epsilon=1e-6, priors=((1.0, 0.0),)).perturb(np.zeros(2_000, int), rng=np.random.default_rng(1))
+    assert abs(y.mean() - 0.5) < 5 * 0.5 / math.sqrt(2_000)
+
+
+def test_what_a_report_supports_by_hand():
+    own, other = fake_data.probabilities(Fraction(3), 4, 3, Fraction(1, 5))
+    assert own == (Fraction(1, 2) + 2 * Fraction(1, 5)) / 3
+    assert other == (Fraction(1, 6) + 2 * Fraction(1, 5)) / 3
+    assert fake_data.amplified(Fraction(5, 2), 4) == 7
+    assert fake_data.uniform((2, 4)) == ((0.5, 0.5), (0.25,) * 4)
+
+
+def test_priors_are_probabilities_to_a_thousand_millionth():
+    for end in (0.5 + 9e-10, 0.5 - 9e-10):
+        assert math.fsum(fake_data.check_priors([(0.5, end)], (2,))[0]) == pytest.approx(1, abs=2.0**-52)
+    for end in (0.5 + 2e-9, 0.5 - 2e-9):
+        with pytest.raises(
+            ValueError, match=r"priors must be non-negative and sum to 1; got \[0.5, .*\] for attribute 0"
+        ):
+            fake_data.check_priors([(0.5, end)], (2,))
+    with pytest.raises(ValueError, match=r"for attribute 1, sum 1$"):
+        fake_data.check_priors([(0.5, 0.5), (-1e-3, 1 + 1e-3)], (2, 2))
+    with pytest.raises(ValueError, match="for attribute 1, sum inf"):
+        fake_data.check_priors([(0.5, 0.5), (math.inf, 0.5)], (2, 2))
+    with pytest.raises(ValueError, match=r"of lengths \(2, 3\); got shapes \[\(2,\), \(2,\)\]"):
+        fake_data.check_priors([(0.5, 0.5), (0.5, 0.5)], (2, 3))
+    with pytest.raises(ValueError, match=r"of lengths \(2,\); got shapes \[\(2,\), \(2,\)\]"):
+        fake_data.check_priors([(0.5, 0.5), (0.5, 0.5)], (2,))
+    for wrong in (3.0, [("a", "b")], [object()]):
+        with pytest.raises(TypeError, match="priors must be 1 sequences of probabilities; got"):
+            fake_data.check_priors(wrong, (2,))
+
+
+def test_priors_that_sum_to_one_in_floats_stay_and_others_are_divided():
+    near = (1 / 3, 1 / 3, 1 / 3 + 2.0**-53)
+    assert fake_data.check_priors([near], (3,)) == (near,)
+    off = (0.25, 0.25, 0.5 + 2.0**-49)  # further than three roundings
+    assert fake_data.check_priors([off], (3,))[0][0] == 0.25 / (1 + 2.0**-49) < 0.25
+    assert fake_data.check_priors([(0.2 + 1e-10, 0.8)], (2,))[0][1] < 0.8
+
+
+@pytest.mark.parametrize("changed", [(0, 2), (1,), (2, 1), (0, 1, 2)])
+def test_the_ratio_by_its_formula_for_unequal_domains(changed):
+    e, k = Fraction(3), (2, 3, 5)
+    priors = [
+        [Fraction(1, 4), Fraction(3, 4)],
+        [Fraction(v, 6) for v in (1, 2, 3)],
+        [Fraction(v, 15) for v in range(1, 6)],
+    ]
+    q = [1 / (e + size - 1) for size in k]
+    a = sum(q[j] / min(priors[j]) for j in changed)
+    b = sum(q[j] / max(priors[j]) for j in range(3) if j not in changed)
+    assert fake_data.privacy_ratio(e, k, priors, changed) == 1 + 2 * a / (a + b)
+    with pytest.raises(ValueError, match=r"attributes 0 to 2; got \(3,\)"):
+        fake_data.privacy_ratio(e, k, priors, (3,))
+
+
+@pytest.mark.parametrize("k", [(2,) * 12, (3, 7, 100), (2_049, 2)])
+def test_channels_of_several_attributes_that_are_too_large_are_refused_by_their_numbers(k):
+    size, bits = math.prod(k), 2 ** sum(k)
+    for make in (RSFD, RSRFD, SPL, splitting.OMRR):
+        with pytest.raises(ValueError, match=f"{size} rows and {size} columns"):
+            make(k=k, epsilon=1.0).channel()
+    for call in (SPL(k=k, epsilon=1.0).reports, splitting.MRR(k=k, epsilon=1.0).reports):
+        with pytest.raises(ValueError, match=f"{size} rows and {size} columns"):
+            call()
+    with pytest.raises(ValueError, match=f"{size} rows and {bits} columns"):
+        splitting.BRR(k=k, epsilon=1.0).channel()
+    assert RSFD(k=k, epsilon=1.0).reports().shape == (size, len(k))
+    with pytest.raises(ValueError, match=f"1 rows and {2**23} columns"):
+        RSFD(k=(2,) * 23, epsilon=1.0).reports()
+
+
+def test_reports_of_several_attributes_are_in_order_and_small():
+    assert RSFD(k=(2, 3), epsilon=1.0).reports().tolist() == [list(row) for row in all_records((2, 3))]
+    for make in (RSFD, SPL):
+        assert make(k=(2, 257), epsilon=1.0).reports().dtype == np.uint16
+        assert make(k=(256, 2), epsilon=1.0).reports().dtype == np.uint8
+
+
+def test_counts_are_of_each_value_and_make_the_estimate():
+    y = np.array([[0, 2, 3], [1, 0, 3], [1, 1, 0], [1, 2, 3]])
+    for mechanism in (RSFD(k=(2, 3, 4), epsilon=1.0), SPL(k=(2, 3, 4), epsilon=1.0)):
+        counts = mechanism.count(y)
+        assert counts.tolist() == [4, 1, 3, 1, 1, 2, 1, 0, 0, 3]
+        for j, found in enumerate(mechanism.estimate_counts(counts)):
+            p, q = mechanism.probabilities[j]
+            assert found == pytest.approx((np.bincount(y[:, j]) / 4 - q) / (p - q), rel=1e-13)
+
+
+def test_the_first_phase_s_size_has_its_bounds():
+    for wrong in (0, -1, 0.0, 1.0, -0.5, 1.5, math.nan, True, np.bool_(True), "1", None, Fraction(1, 2)):
+        with pytest.raises(
+            ValueError, match="n1 must be an integer of at least 1, or a share of the users from 0 to 1"
+        ):
+            two_phase.check_first(wrong)
+    found = [two_phase.check_first(n1) for n1 in (1, np.int8(3), 1e-9, np.float32(0.5))]
+    assert found == [1, 3, 1e-9, 0.5]
+    assert [type(n1) for n1 in found] == [int, int, float, float]
+    assert [two_phase.first_users(*how) for how in ((0.5, 2), (0.01, 2), (0.99, 2), (0.5, 9), (8, 9), (1, 2))] == [
+        1,
+        1,
+        1,
+        4,
+        8,
+        1,
+    ]
+    for n in (0, 1):
+        with pytest.raises(ValueError, match=f"at least two users, one for each phase; got {n}"):
+            two_phase.first_users(0.5, n)
+    with pytest.raises(ValueError, match="n1 must be below the number of users, 9; got 9"):
+        two_phase.first_users(9, 9)
+    two_phase.check_n1(1)
+    two_phase.check_n1(8, 9)
+
+
+def test_two_phases_hand_in_two_arrays_of_the_right_lengths():
+    rows = lambda n: np.zeros((n, 2), int)  # noqa: E731
+    assert [len(part) for part in two_phase.check_phases((rows(3), rows(1)), 3)] == [3, 1]
+    assert [len(part) for part in two_phase.check_phases((rows(1), rows(9)), 0.1)] == [1, 9]
+    for y, n1, told in (
+        ((rows(3), rows(0)), 3, "n1 = 3 users, and have others; got 3 and 0"),
+        ((rows(2), rows(8)), 0.1, "n1 = 1 users, and have others; got 2 and 8"),
+        ((rows(2), rows(3)), 3, "n1 = 3 users, and have others; got 2 and 3"),
+        ((rows(1), rows(0)), 0.5, "at least two users"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            two_phase.check_phases(y, n1)
+    for y in ((rows(1),), (rows(1),) * 3, 5, (1, 2), None):
+        with pytest.raises(ValueError, match="y must be two arrays, the reports of either phase; got"):
+            two_phase.check_phases(y, 1)
+
+
+def test_phases_are_averaged_by_their_users():
+    first, second = [np.array([1.0, 0.0])], [np.array([0.25, 0.75])]
+    assert two_phase.combine(first, second, 1, 3)[0].tolist() == [(1 + 0.75) / 4, 2.25 / 4]
+
+
+def test_users_are_split_and_pivots_drawn_by_their_laws():
+    people = Population.from_records(np.array([[0, 2]] * 6 + [[1, 0]] * 2), k=(2, 3))
+    chosen, rest = two_phase.draw_phases(people, 3, rng=np.random.default_rng(1), runs=4_000)
+    assert (chosen + rest == people.counts).all()
+    assert (chosen.sum(axis=1) == 3).all()
+    assert check.mean_z(chosen, [2.25, 0.75]) < 5 < check.mean_z(chosen, [2.1, 0.9])
+    held = two_phase.draw_pivots(people.records, np.tile([6, 3], (4_000, 1)), (2, 3), np.random.default_rng(2))
+    assert (held[0].sum(axis=1) + held[1].sum(axis=1) == 9).all()
+    assert [part.shape for part in held] == [(4_000, 2), (4_000, 3)]
+    assert check.mean_z(np.hstack(held), [3, 1.5, 1.5, 0, 3]) < 5
+    assert check.variance_z(np.hstack(held)[:, [0, 1]], [1.5, 0.75]) < 5
+    third = two_phase.draw_pivots(np.array([[1, 1, 0]]), np.full((4_000, 1), 9), (2, 2, 2), np.random.default_rng(3))
+    assert check.mean_z(np.hstack(third), [0, 3, 0, 3, 3, 0]) < 5
+    x = np.arange(20).reshape(10, 2)
+    first, second = two_phase.split_users(x, 0.3, np.random.default_rng(4))
+    assert len(first) == 3
+    assert sorted(np.concatenate([first, second])[:, 0].tolist()) == x[:, 0].tolist()
+
+
+def test_two_phases_of_a_thousand_million_users_are_too_many():
+    how = {"rng": np.random.default_rng(1), "runs": 1}
+    chosen, _ = two_phase.draw_phases(Population.from_counts([10**9 - 2, 1]), 5, **how)
+    assert chosen.sum() == 5
+    with pytest.raises(ValueError, match=r"fewer than 10\*\*9 users to simulate two phases; got 1000000000"):
+        two_phase.draw_phases(Population.from_counts([10**9 - 1, 1]), 5, **how)
+
+
+def test_two_phases_are_simulated_without_bias_and_with_their_parts():
+    people = Population.from_records(np.array([[0, 0, 3]] * 40 + [[1, 2, 0]] * 20), k=(2, 3, 4))
+    mechanism = TwoPhaseRSRFD(k=(2, 3, 4), epsilon=3.0, n1=25)
+    first, second = mechanism.simulate_phases(people, rng=np.random.default_rng(1), runs=2_000)
+    whole = mechanism.simulate(people, rng=np.random.default_rng(1), runs=2_000)
+    truth = [2 / 3, 1 / 3, 2 / 3, 0, 1 / 3, 1 / 3, 0, 0, 2 / 3]
+    assert np.hstack(whole) == pytest.approx((25 * np.hstack(first) + 35 * np.hstack(second)) / 60, abs=1e-12)
+    for part in (first, second, whole):
+        runs = np.hstack(part)
+        assert check.mean_z(runs, truth) < 5 < check.mean_z(runs, truth + 0.2 * runs.std(axis=0))
+    split = SPL(k=(2, 3, 4), epsilon=3.0)
+    drawn = np.array([f * (1 - f) for f in truth]) / 25 * (60 - 25) / 59
+    assert check.variance_z(np.hstack(first), np.hstack(split.variance(people)) * 60 / 25 + drawn) < 5
+
+
+def test_two_phases_have_no_channel_and_spend_the_larger_budget():
+    mechanism = TwoPhaseRSRFD(k=(2, 3), epsilon=1.0)
+    with pytest.raises(ValueError, match="TwoPhaseRSRFD has no channel of one user"):
+        mechanism.channel()
+    parts = SPL(k=(2, 3), epsilon=1.0), RSFD(k=(2, 3), epsilon=1.0)
+    assert mechanism.realised_epsilon() == max(part.realised_epsilon() for part in parts)
+    assert mechanism.least_users == 2
+    assert TwoPhaseRSRFD(k=(2, 3), epsilon=1.0, n1=4).least_users == 5

@@ -190,7 +190,7 @@ def test_one_user_of_one_question_has_the_variance_of_the_channel():
         assert np.tensordot(law, (values - mean) ** 2, 1) == pytest.approx(pair_variances(mechanism, people)[0, 1])
 
 
-@pytest.mark.parametrize("k", [(2, 2), (2, 9), (5, 6), (3, 4, 6), (2, 12, 2)])
+@pytest.mark.parametrize("k", [(2, 2), (2, 9), (5, 6), (8, 8), (3, 4, 6), (2, 12, 2)])
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
 def test_sizes_for_pairs_are_the_best_of_all(k, epsilon):
     chosen, pairs = ask_pairs(k, epsilon), list(itertools.combinations(range(len(k)), 2))

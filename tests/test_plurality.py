@@ -3,12 +3,14 @@
 import itertools
 import math
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from ldp_lib import channel, check, plurality
+from ldp_lib import channel, check, plurality, shrinkage
 from ldp_lib.corr_rr import syn_a
+from ldp_lib.grr import GRR
 from ldp_lib.plurality import Plurality
 from ldp_lib.population import Population
 
@@ -139,3 +141,133 @@ def test_bad_arguments_are_named(arguments, message):
 def test_a_large_channel_is_refused():
     with pytest.raises(ValueError, match="k must be small for a channel"):
         Plurality(k=(5,) * 8, epsilon=1.0).channel()
+
+
+def single(mechanism, y):
+    """The estimate from one report: the model's, and the unbiased answers that it is mixed with."""
+    k, d = mechanism.k[0], len(mechanism.k)
+    told = []
+
+    def together(estimates, noise, centre):
+        told.append((estimates, noise, centre))
+        return shrinkage.together(estimates, noise, centre)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plurality, "shrinkage", SimpleNamespace(together=together))
+        mechanism.estimate(np.array([y]))
+    ((estimates, noise, _),) = told
+    assert len(estimates) == len(noise) == d
+    assert estimates[0].shape == (1, k)
+    return np.concatenate(estimates, axis=1)[0]
+
+
+@pytest.mark.parametrize(
+    ("k", "d", "shares"), [(3, 2, (0.4, 0.1, 0.5)), (2, 3, (0.2, 0.3, 0.5)), (4, 1, (0.5, 0.25, 0.25))]
+)
+def test_answers_of_one_user_are_unbiased(k, d, shares):
+    mechanism = Plurality(k=(k,) * d, epsilon=1.5, shares=shares)
+    matrix = mechanism.channel()
+    values = np.array([single(mechanism, y) for y in mechanism.reports()])
+    for record, row in zip(itertools.product(range(k), repeat=d), matrix, strict=True):
+        assert (row @ values).reshape(d, k) == pytest.approx(np.eye(k)[list(record)], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [GATED, Plurality(k=(2,) * 3, epsilon=2.0, shares=(0.2, 0.3, 0.5))], ids=["3", "2"]
+)
+def test_reports_follow_the_channel(mechanism):
+    k, d = mechanism.k[0], len(mechanism.k)
+    records, reports = list(itertools.product(range(k), repeat=d)), mechanism.reports()
+    matrix = mechanism.channel()
+    for row in (1, len(records) - 1):
+        y = mechanism.perturb(np.tile(records[row], (6_000, 1)), rng=np.random.default_rng(row))
+        assert y.dtype == reports.dtype
+        assert check.law_z(y, {(int(r),): c for r, c in zip(reports, matrix[row], strict=True)}) < 5
+        assert check.law_z(y, {(int(r),): c for r, c in zip(reports, matrix[row - 1], strict=True)}) > 5
+
+
+def test_simulated_reports_have_the_channel_s_mean():
+    people, told = small(), []
+    mechanism = Plurality(k=(3, 3), epsilon=1.5, shares=(0.2, 0.3, 0.5))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Plurality, "_estimate", lambda self, counts: told.append(counts) or [])
+        mechanism.simulate(people, rng=np.random.default_rng(1), runs=3_000)
+    rows = [3 * a + b for a, b in people.records]
+    want, law = people.counts @ mechanism.channel()[rows], mechanism.channel()[rows]
+    (counts,) = told
+    assert (counts.sum(axis=1) == people.n).all()
+    assert check.mean_z(counts, want) < 5 < check.mean_z(counts, want * np.linspace(0.9, 1.1, want.size))
+    covariance = np.diag(want) - (law.T * people.counts) @ law
+    assert check.covariance_z(counts, covariance) < 5
+
+
+def test_half_of_the_plurality_is_a_tie_s_and_the_model_is_the_estimate_s_mean_with_many_users():
+    people = Population.from_counts([[[6, 1], [0, 2]], [[3, 0], [1, 5]]])
+    mechanism = Plurality(k=(2, 2, 2), epsilon=1.0, shares=(0.7, 0.3, 0))
+    records, weights = people.records, people.counts / people.n
+    plural = np.array([[(row == v).sum() > 1.5 for v in (0, 1)] for row in records.tolist() for row in [np.array(row)]])
+    law = weights @ plural
+    for j, found in enumerate(mechanism.model(people)):
+        agreement = sum(w * p[x[j]] for w, p, x in zip(weights, plural, records, strict=True))
+        assert found == pytest.approx(0.5 + (2 * agreement - 1) * (law - 0.5), abs=1e-12)
+    many = Population.from_counts(10**6 * people.histogram)
+    for found, limit in zip(mechanism.mean(many), mechanism.model(people), strict=True):
+        assert found == pytest.approx(limit, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "shares",
+    [
+        (0, 1, 0),
+        (1, 0, 0),
+        (0, 0, 1),
+        (0.5, 0.5, 0, 0),
+        (0.5, 0.25),
+        (0.5, 0.5, 3e-9),
+        (0.6, 0.6, -0.2),
+        0.5,
+        (-0.1, 0.6, 0.5),
+    ],
+)
+def test_shares_out_of_range_are_refused(shares):
+    with pytest.raises(
+        ValueError, match="shares must be three numbers from 0 to 1 that sum to 1, the first two above 0"
+    ):
+        Plurality(k=(3, 3), epsilon=1.0, shares=shares)
+
+
+@pytest.mark.parametrize(
+    "shares", [(True, 0.5, 0.5), (np.bool_(True), 0, 0), ("0.5", 0.5, 0), (0.5, 0.5, None), None, (0.5, 0.5j, 0)]
+)
+def test_shares_that_are_no_numbers_are_refused(shares):
+    with pytest.raises(TypeError, match=r"shares must be three numbers .*; got "):
+        Plurality(k=(3, 3), epsilon=1.0, shares=shares)
+
+
+def test_shares_are_kept_as_floats():
+    mechanism = Plurality(k=(3, 3), epsilon=1.0, shares=(Fraction(1, 2), np.float32(0.5), 4e-10))
+    assert repr(mechanism.shares) == "(0.5, 0.5, 4e-10)"
+    assert not mechanism.has_exact_moments
+    assert not Plurality(k=(3, 3), epsilon=1.0).has_exact_moments
+    assert Plurality(k=(3, 3), epsilon=1.0, shares=[0.5, 0.5, 0]).has_exact_moments
+
+
+@pytest.mark.parametrize(("k", "d"), [(3, 12), (129, 3), (2, 17)])
+def test_a_large_channel_is_refused_by_its_numbers(k, d):
+    with pytest.raises(ValueError, match=f"{k**d} rows and {k + 2 * d + d * k} columns"):
+        Plurality(k=(k,) * d, epsilon=1.0).channel()
+
+
+def test_what_is_proved_is_the_worst_answer():
+    for k in (2, 3, 50):
+        mechanism = Plurality(k=(k, k), epsilon=0.7)
+        proved = [GRR(k=size, epsilon=0.7).realised_epsilon() for size in (2, k)]
+        assert mechanism.realised_epsilon() == max(proved)
+
+
+def test_counts_of_plurality_s_reports():
+    mechanism = Plurality(k=(3, 3), epsilon=1.0)
+    assert mechanism.count([0, 12, 12, 5]).tolist() == [4, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 2]
+    with pytest.raises(ValueError, match=r"y must be .* from 0 to 12; got 13 at position 1"):
+        mechanism.count([0, 13])
+    assert mechanism.reports().tolist() == list(range(13))

@@ -122,3 +122,85 @@ def test_bad_input(call, error, says):
 
 def tiny():
     return synthetic.fit_tree({(0, 1): [[0.4, 0.1], [0.2, 0.3]]})
+
+
+def test_ties_go_to_the_first_child_and_its_first_parent():
+    """Without any dependence all trees are as good, and so are equal scores."""
+    k, parts = (2, 3, 2, 4), [np.arange(1.0, size + 1) / sum(range(1, size + 1)) for size in (2, 3, 2, 4)]
+    tables = {(j, i): np.outer(parts[j], parts[i]) for j, i in PAIRS}
+    for scores in (None, dict.fromkeys(PAIRS, 0.25)):
+        tree = synthetic.fit_tree(tables, scores)
+        assert tree.edges == ((0, 1), (0, 2), (0, 3))
+        assert tree.k == k
+        assert tree.root == pytest.approx(parts[0])
+        for rows, child in zip(tree.conditionals, (1, 2, 3), strict=True):
+            assert rows == pytest.approx(np.tile(parts[child], (2, 1)))
+
+
+@pytest.mark.parametrize(
+    ("best", "edges"),
+    [
+        ({(2, 3): 3, (0, 3): 2, (1, 2): 1}, ((0, 3), (3, 2), (2, 1))),
+        ({(0, 2): 1, (1, 2): 1, (2, 3): 1}, ((0, 2), (2, 1), (2, 3))),
+        ({(0, 1): -1, (0, 2): -2, (0, 3): -3}, None),
+    ],
+)
+def test_given_scores_decide(best, edges):
+    people = population(7)
+    tables, scores = {pair: people.select(*pair).joint for pair in PAIRS}, dict.fromkeys(PAIRS, -9.0 if edges else 1.0)
+    tree = synthetic.fit_tree(tables, scores | best)
+    if edges:
+        assert tree.edges == edges
+    else:  # the bad ones are taken last: one of them is needed
+        assert tree.edges == ((0, 1), (1, 2), (1, 3))
+
+
+def test_information_is_that_of_the_definition_and_not_negative_zero_cells_add_nothing():
+    table = np.array([[0.5, 0.0], [0.125, 0.375]])
+    want = 0.5 * math.log(0.5 / (0.5 * 0.625)) + 0.125 * math.log(0.125 / (0.5 * 0.625)) + 0.375 * math.log(2)
+    assert synthetic.information(table) == pytest.approx(want, rel=1e-12)
+    assert synthetic.information(np.eye(4) / 4) == pytest.approx(math.log(4))
+
+
+def test_a_value_without_mass_draws_from_its_child_s_marginal():
+    tree = synthetic.fit_tree({(0, 1): [[0.25, 0.5, 0.25], [0, 0, 0]]})
+    assert tree.conditionals[0].tolist() == [[0.25, 0.5, 0.25]] * 2
+    assert tree.root.tolist() == [1, 0]
+
+
+def test_records_of_a_tree_are_as_small_as_can_be_and_follow_sure_steps():
+    step = np.array([[0.0, 1, 0], [0, 0, 1.0]])
+    tree = synthetic.Tree(k=(3, 2), root=np.array([0.5, 0.5]), edges=((1, 0),), conditionals=(step,))
+    x = tree.sample(4_000, rng=np.random.default_rng(1))
+    assert (x.dtype, x.shape) == (np.uint8, (4_000, 2))
+    assert np.array_equal(x[:, 0], x[:, 1] + 1)
+    assert abs(x[:, 1].mean() - 0.5) < 5 * 0.5 / math.sqrt(4_000)
+    assert tree.table(0, 1).tolist() == [[0, 0], [0.5, 0], [0, 0.5]]
+    twice = synthetic.Tree(k=(3, 2), root=np.array([2.0, 6.0]), edges=((1, 0),), conditionals=(4 * step,))
+    assert abs(twice.sample(4_000, rng=np.random.default_rng(1))[:, 1].mean() - 0.75) < 5 * 0.5 / math.sqrt(4_000)
+    wide = synthetic.Tree(k=(257, 2), root=np.eye(257)[256], edges=((0, 1),), conditionals=(np.full((257, 2), 0.5),))
+    assert wide.sample(3, rng=np.random.default_rng(1)).dtype == np.uint16
+
+
+@pytest.mark.parametrize("pair", [(0, 2), (2, 0), (-1, 0), (0, -1), (1, 1)])
+def test_a_tree_s_table_is_of_two_of_its_attributes(pair):
+    with pytest.raises(ValueError, match=f"two attributes from 0 to 1; got {pair[0]} and {pair[1]}"):
+        tiny().table(*pair)
+    assert tiny().table(1, 0).tolist() == tiny().table(0, 1).T.tolist()
+
+
+def test_tables_of_all_pairs_are_needed_and_no_others():
+    table = np.full((2, 2), 0.25)
+    for pairs, missing in (
+        ([(0, 1), (1, 0)], ""),
+        ([(0, 1), (0, 2)], r"\(1, 2\)"),
+        ([(0, 1), (1, 2), (0, 2), (2, 2)], ""),
+        ([(1, 2)], r"\(0, 1\)"),
+    ):
+        with pytest.raises(
+            ValueError, match=rf"tables must hold each pair j < l of \d attributes once; missing \[{missing}\]"
+        ):
+            synthetic.fit_tree(dict.fromkeys(pairs, table))
+    for wrong in ([table], None, {}):
+        with pytest.raises(TypeError, match=f"tables must be a dict from pairs of .* got {type(wrong).__name__}"):
+            synthetic.fit_tree(wrong)

@@ -121,7 +121,7 @@ class CondRR:
         before = [v[None] for v in self._first.estimate(first)]
         laws = self.conditionals(_count_pairs(first, self.k)) if self.debias else None
         after = self._second_estimates(counts, laws)
-        return [v[0] for v in two_phase.combine(before, after, len(first), len(second))]
+        return [v for (v,) in two_phase.combine(before, after, len(first), len(second))]
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
         """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
@@ -206,14 +206,14 @@ def _undo_copies(shares, laws, k):
     rest = np.hstack(shares) - np.hstack(level)
     left, size, right = np.linalg.svd(passed)
     seen = size > (0.1 + NOTHING) * size[:, :1]
-    parts = np.einsum("rji,rj->ri", left, rest) * seen / np.where(seen, size, 1)
+    parts = np.divide(np.einsum("rji,rj->ri", left, rest), size, out=np.zeros(size.shape), where=seen)
     moved = np.einsum("rji,rj->ri", right, parts)
     return [a + moved[:, edges[j] : edges[j + 1]] for j, a in enumerate(flat)]
 
 
 def _rows(joint):
     mass = joint.sum(axis=-1, keepdims=True)
-    return np.where(mass > 0, joint / np.where(mass > 0, mass, 1), 1 / joint.shape[-1])
+    return np.divide(joint, mass, out=np.full(joint.shape, 1 / joint.shape[-1]), where=mass > 0)
 
 
 def _count_pairs(reports, k, runs=1):
