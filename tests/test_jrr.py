@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -11,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_lib import check, jrr
-from ldp_lib.jrr import printed, privacy, protocols
-from ldp_lib.jrr.enumeration import least_delta, pairings, truth_law
+from ldp_lib.jrr import pairs, parameters, printed, privacy, protocols
+from ldp_lib.jrr.enumeration import half_law, least_delta, mixture, pairings, truth_law, worst_ratio
 from ldp_lib.places import random_places
 from ldp_lib.population import Population
 
@@ -477,3 +478,217 @@ def test_the_least_delta_is_the_excess_of_the_worst_event():
         ]
         assert least_delta(one, two, ratio) == max(a - ratio * b for a, b in pairs)
     assert least_delta({0: 1}, {1: 1}, 5) == 1
+
+
+def test_half_of_the_users_have_plus():
+    p, s, whole = Fraction(3, 5), Fraction(1, 5), Fraction(1, 50)
+    # Of users with 1 and 0, by turns, one has plus. Signed reports: a 1 has chances 4/5 and 1/5, or 2/5 and 3/5.
+    assert half_law((1, 0), p, s) == {(0, 0): 10 * whole, (0, 1): 10 * whole, (1, 0): 20 * whole, (1, 1): 10 * whole}
+    # Signed truths: 4/5 and 3/5, or 2/5 and 1/5.
+    assert half_law((1, 0), p, s, -1) == {(0, 0): 14 * whole, (0, 1): 6 * whole, (1, 0): 16 * whole, (1, 1): 14 * whole}
+    # Moves of others by half as much: 4/5 and 3/10, or 2/5 and 1/2.
+    assert half_law((1, 0), p, s, Fraction(1, 2))[1, 0] == (Fraction(4, 5) * Fraction(7, 10) + Fraction(1, 5)) / 2
+    law = half_law((1, 0, 0, 0), p, s)
+    assert sum(law.values()) == 1
+    assert sum(chance for y, chance in law.items() if y[0]) == p
+    together = sum(chance for y, chance in law.items() if y[0] and y[1])
+    assert together == p * (1 - p) - s * s / 3  # two of four have opposite signs with chance 2/3
+
+
+def test_laws_are_compared_where_either_allows_a_report():
+    one, two = {0: Fraction(1, 8), 1: Fraction(7, 8)}, {0: Fraction(1, 2), 1: Fraction(1, 2), 2: 0}
+    assert worst_ratio(one, two) == worst_ratio(two, one) == 4
+    assert worst_ratio(one, one) == 1
+    assert worst_ratio({0: 1}, {0: Fraction(1, 2), 1: Fraction(1, 2)}) == math.inf
+    assert worst_ratio({0: Fraction(1, 2), 1: Fraction(1, 2)}, {0: 1, 1: 0}) == math.inf
+    third = Fraction(1, 3)
+    assert mixture(iter([one, two, {3: 1}])) == {0: third * 5 / 8, 1: third * 11 / 8, 2: 0, 3: third}
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 7])
+def test_the_weight_of_rho_in_the_variance(n):
+    p, rho = Fraction(3, 5), Fraction(-1, 3)
+    plain = n * p * (1 - p) / (2 * p - 1) ** 2
+    weights = [(jrr.variance(Fraction(n1), n, p, rho, odd=n % 2) / plain - 1) / rho for n1 in range(n + 1)]
+    for n1, weight in enumerate(weights):
+        assert parameters.weight(n, np.int64(n1)) == pytest.approx(float(weight), abs=1e-15)
+    assert parameters.weight(n) == pytest.approx(float(sum(weights) / (n + 1)), abs=1e-15)
+    for n1 in (-1, n + 1, 1.0, "1", True):
+        with pytest.raises(ValueError, match=re.escape(f"n1 must be None or an integer from 0 to {n}; got {n1!r}")):
+            parameters.weight(n, n1)
+
+
+def test_the_corner_and_the_best_of_three_by_hand():
+    p0, c = Fraction(3, 4), Fraction(1, 5)
+    p, low = Fraction(11, 16), -Fraction(5, 11)
+    assert jrr.corner(p0, c) == p
+    # p q / (p-q)^2 is 3/4 without rho, 55/36 at the corner: it pays if a rho is below -28/55, -0.509...
+    assert parameters.best_of_three(p0, c, Fraction(1)) == (p0, 0)
+    assert parameters.best_of_three(p0, c, Fraction(9, 8)) == (p, low)
+    assert parameters.best_of_three(p0, c, Fraction(-1, 2)) == (p0, 0)
+    assert parameters.best_of_three(p0, c, Fraction(-11, 20)) == (p, 1)
+
+
+def test_where_the_corner_is_best_to_the_number_of_colluders():
+    p0 = 1 / (1 + math.exp(-0.1))
+    for n, colluders in ((104, 4), (106, 6), (109, 9)):  # per user who does not collude: 0.04, 0.06, 0.09
+        p, rho = jrr.optimal_parameters(epsilon=0.1, n=n, colluders=colluders, n1=n - n % 2)
+        if colluders == 4:  # below tanh(0.05) = 0.04996
+            assert (p, rho) == pytest.approx(((p0 - 0.04) / 0.96, 1 - 0.96 / (p0 - 0.04)))
+        else:
+            assert (p, rho) == (p0, 0.0)
+    epsilon = 2 * math.atanh(0.25)  # here the corner is p = 1/2
+    assert jrr.optimal_parameters(epsilon=epsilon, n=5, colluders=1) == (pytest.approx(5 / 8), 0.0)
+
+
+def test_users_and_colluders_are_integers_within_bounds():
+    for n, colluders in ((1, 0), (2, 1), (np.int64(3), np.int8(2))):
+        assert parameters.check_colluders(n, colluders) is None
+    for wrong in (True, np.True_, 2.0, "2", None):
+        with pytest.raises(TypeError, match=re.escape(f"n must be an integer; got {wrong!r}")):
+            parameters.check_colluders(wrong)
+        with pytest.raises(TypeError, match=re.escape(f"colluders must be an integer; got {wrong!r}")):
+            parameters.check_colluders(5, wrong)
+    for wrong in (0, -1):
+        with pytest.raises(ValueError, match=f"n must be an integer of at least 1; got {wrong}"):
+            parameters.check_colluders(wrong)
+    for wrong in (-1, 5, 6):
+        with pytest.raises(ValueError, match=f"colluders must be from 0 to n - 1 = 4; got {wrong}"):
+            parameters.check_colluders(5, wrong)
+
+
+@pytest.mark.parametrize("cls", [jrr.JRR, jrr.SignedRR, jrr.ServerProtocol, jrr.ShuffleProtocol])
+def test_mechanisms_on_two_values_serve_no_other_domain(cls):
+    assert [k for k in (1, 2, 3, 4, 2.0, True, (2,), "2", None) if cls.serves(k)] == [2]
+    with pytest.raises(ValueError, match=f"k must be 2 for {cls.__name__}; got 3"):
+        cls(k=3, epsilon=1.0)
+    mechanism = cls(epsilon=1.0)
+    for name in ("epsilon", "p", "realised_p", "other"):
+        with pytest.raises(AttributeError):
+            setattr(mechanism, name, 1)
+
+
+def test_parameters_become_floats():
+    mechanism = jrr.KJRR(k=np.int64(3), p=Fraction(1, 2), rho=0, epsilon=Fraction(math.log(2)))
+    assert [type(v) for v in (mechanism.k, mechanism.epsilon, mechanism.p, mechanism.rho)] == [int, float, float, float]
+    assert mechanism == jrr.KJRR(k=3, p=0.5, rho=0.0)
+    assert mechanism.probabilities == (0.5, 0.25)
+
+
+@pytest.mark.parametrize(("k", "p", "odds"), [(2, 0.75, 3), (3, 0.5, 2), (5, 0.5, 4)])
+def test_a_report_spends_the_log_of_its_odds(k, p, odds):
+    mechanism = jrr.KJRR(k=k, p=p, rho=0.0)
+    assert odds * (1 - Fraction(1, 10**15)) <= mechanism.realised_ratio <= odds
+    assert mechanism.realised_epsilon() == pytest.approx(math.log(odds), rel=1e-15)
+    assert jrr.KJRR(k=k, p=1.0, rho=0.0).realised_epsilon() == math.inf
+    assert jrr.KJRR(k=k, p=1.0, rho=0.0).realised_p == 1
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_at_both_ends_of_rho_truths_have_a_law(k):
+    for p in np.append(np.linspace(1 / k, 1, 40)[1:], [1 - 1e-9]):
+        for rho in jrr.rho_range(float(p), k):
+            truths = jrr.KJRR(k=k, p=p, rho=rho).truths
+            assert truths.min() >= 0
+            assert truths @ [2, 1, 0] == pytest.approx(2 * p, rel=1e-12)
+            assert truths.sum() == pytest.approx(1, rel=1e-15)
+
+
+@pytest.mark.parametrize("counts", [[3, 0], [3, 3], [1, 0], [0, 2, 0], [2, 0, 4, 4]])
+def test_truths_alone_give_the_counts_whoever_is_missing(counts):
+    mechanism, people = jrr.KJRR(k=len(counts), p=1.0, rho=0.0), Population.from_counts(counts)
+    runs = mechanism.simulate(people, rng=np.random.default_rng(1), runs=2)
+    assert (runs == people.frequencies).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
+def test_the_variance_of_estimates_counts_the_odd_user(n):
+    p, rho, ones = Fraction(3, 5), Fraction(-1, 2), n // 3
+    for k in (2, 3):
+        mechanism = jrr.KJRR(k=k, p=float(p), rho=float(rho))
+        counts = [ones, n - ones] + [0] * (k - 2)
+        exact = [jrr.variance(Fraction(c), n, p, rho, k, odd=n % 2) / n**2 for c in counts]
+        assert mechanism.variance(Population.from_counts(counts)) == pytest.approx([float(v) for v in exact], rel=1e-13)
+
+
+def test_the_bounds_of_p_and_rho():
+    for k, p in ((2, 0.5), (3, 1 / 3), (4, 0.25)):
+        for wrong in (p, 1.0001, -1, math.nan):
+            with pytest.raises(
+                ValueError, match=re.escape(f"p must be above 1/k = {p:g} and at most 1; got {wrong!r}")
+            ):
+                pairs.check_p(wrong, k)
+        for right in (p + 1e-9, 1, Fraction(1), np.float32(0.75)):
+            assert pairs.check_p(right, k) is None
+    for p, k in ((0.75, 2), (1 - 1e-7, 2), (0.4, 3), (Fraction(9, 10), 3), (1, 2)):
+        low, high = jrr.rho_range(p, k)
+        for right in (low, 0, high):
+            assert pairs.check_parameters(p, right, k) is None
+        for wrong in (low - 1e-9, high + 1e-9, math.nan):
+            with pytest.raises(ValueError, match=f"rho must be from .* to {high} for p = .* and k = {k}; got"):
+                pairs.check_parameters(p, wrong, k)
+    with pytest.raises(ValueError, match=r"rho must be from -0\.111111111111 to 1 for p = 0\.9 and k = 2; got 2"):
+        pairs.check_parameters(Fraction(9, 10), 2)
+    for wrong in (True, np.False_, "0", None, 1j):
+        with pytest.raises(TypeError, match="rho must be a number; got"):
+            pairs.check_parameters(0.75, wrong)
+
+
+def test_the_largest_population_to_simulate():
+    people = Population.from_counts([10**9 - 3, 2])
+    assert pairs.check_users(people) == 10**9 - 1
+    assert jrr.JRR(epsilon=1.0).simulate(people, rng=np.random.default_rng(1), runs=1)[0, 0] > 0.99
+    with pytest.raises(ValueError, match=r"less than 10\*\*9 users to be simulated; got n = 1000000000"):
+        pairs.check_users(Population.from_counts([10**9 - 3, 3]))
+
+
+def test_independent_coins_tell_nothing_of_others():
+    third = Fraction(1, 3)
+    for n, m in ((1, 0), (2, 1), (4, 0), (4, 2), (5, 3), (7, 6), (30, 20)):
+        assert privacy.partner_posterior(Fraction(3, 5), Fraction(0), n, m) == Fraction(m, n - 1 + n % 2)
+        assert privacy.colluder_ratio(1 - third, 0, n, m) == 2
+        assert privacy.transcript_ratio(1 - third, 0, n) == 2
+    assert privacy.colluder_ratio(1, 0, 4, 2) == privacy.transcript_ratio(1, 0, 4) == math.inf
+
+
+@pytest.mark.parametrize("p", [0.51, 0.6, 0.9, 1 - 1e-9])
+def test_floats_near_the_ends_of_rho_are_those_of_rational_arithmetic(p):
+    exact = Fraction(p)
+    low = -(1 - exact) / exact
+    for rho in (low * (1 - Fraction(1, 10**5)), low / 2, Fraction(1, 10**5), 1 - Fraction(1, 10**7)):
+        for n in (1, 2, 3):
+            want = privacy.transcript_ratio(exact, Fraction(float(rho)), n)
+            assert privacy.transcript_ratio(p, float(rho), n) == pytest.approx(float(want), rel=1e-4)
+    for first, second in ((p, float(low)), (exact, float(low)), (p, low), (exact, low), (p, 1), (p, 1.0), (exact, 1.0)):
+        assert privacy.transcript_ratio(first, second) == math.inf
+
+
+def test_tied_truths_come_in_twos():
+    true, false = privacy.transcript_chances(0.6, 1.0, 4)
+    assert true == pytest.approx([0, 2 * 0.6 * 0.4 / 2, 0, 0.6**2])
+    assert false == pytest.approx([0.4**2, 0, 2 * 0.6 * 0.4 / 2, 0])
+    true, false = privacy.transcript_chances(0.6, 1.0, 7)
+    three = [0.4**3, 3 * 0.6 * 0.4**2, 3 * 0.6**2 * 0.4, 0.6**3]  # chances of so many true pairs of three
+    both = [three[t // 2] * (0.6 if t % 2 else 0.4) for t in range(8)]
+    assert true == pytest.approx([both[a + 1] * (a + 1) / 7 for a in range(7)])
+    assert false == pytest.approx([both[a] * (7 - a) / 7 for a in range(7)])
+    with pytest.raises(ValueError, match=r"n must be at most 10\*\*7 for the law of all reports; got 10000001"):
+        privacy.transcript_chances(0.6, 1.0, 10**7 + 1)
+    assert privacy.transcript_chances(0.6, 1.0, 1_000_001)[0].sum() == pytest.approx(0.6)
+
+
+def test_a_delta_for_each_epsilon_in_the_shape_given():
+    grid = np.array([[0, 1, 2], [3, 10, 700]])
+    for spent in (privacy.transcript_delta, jrr.signed_delta, jrr.signed_delta_bound):
+        deltas = spent(grid, 0.6, -0.6, 6)
+        assert deltas.shape == (2, 3)
+        for epsilon, delta in zip(grid.ravel(), deltas.ravel(), strict=True):
+            assert type(spent(epsilon, 0.6, -0.6, 6)) is float
+            assert spent(float(epsilon), 0.6, -0.6, 6) == delta
+        assert spent(grid[0], 0.6, -0.6, 6).shape == (3,)
+        for wrong in (-1e-9, 700.1, [1, -1], [1, 701], math.nan, True, "1", None, 1j):
+            with pytest.raises(
+                ValueError,
+                match=re.escape(f"epsilon must be a number from 0 to 700, or an array of such; got {wrong!r}"),
+            ):
+                spent(wrong, 0.6, -0.6, 6)

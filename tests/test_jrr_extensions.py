@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -179,3 +180,85 @@ def test_even_and_odd_surveys_with_mixed_values_have_the_stated_variance(mechani
     for runs, wrong in ((users, 1.2), (mechanism.simulate(population, rng=rng, runs=20_000), 1.1)):
         assert check.mean_z(runs, population.frequencies) < 5
         assert check.variance_z(runs, right) < 5 < check.variance_z(runs, wrong * right)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
+@pytest.mark.parametrize("lean", ["truth", "report"])
+def test_variances_of_estimates_count_the_odd_user(n, lean):
+    counts = [n // 3, n - n // 3, 0]
+    bits = JointUnary(k=3, epsilon=1.0, rho=-0.1, lean=lean)
+    (p, q), (s, t) = bits.probabilities, bits.moves
+    assert (s, t) == (pytest.approx(math.sqrt(0.1 * p * (1 - p))), bits.moves[1])
+    assert abs(t) == pytest.approx(math.sqrt(0.1 * q * (1 - q)))
+    want = [signed.signed_variance(c, n, p, q, s, t, odd=n % 2) / n**2 for c in counts]
+    assert bits.variance(Population.from_counts(counts)) == pytest.approx(want, rel=1e-13)
+    hashed = JointHashing(k=3, epsilon=1.0, g=4, rho=-0.6)
+    own = math.e / (math.e + 3)
+    assert hashed.probabilities == pytest.approx((own, 1 / 4))
+    want = [inside.hashed_variance(c, n, own, 4, -0.2, odd=n % 2) / n**2 for c in counts]
+    assert hashed.variance(Population.from_counts(counts)) == pytest.approx(want, rel=1e-12)
+    counts = counts[:2]
+    reports = SignedRR(p=0.6, rho=-0.5)
+    want = [signed.signed_variance(c, n, 0.6, 0.4, *[math.sqrt(0.12)] * 2, odd=n % 2) / n**2 for c in counts]
+    assert reports.variance(Population.from_counts(counts)) == pytest.approx(want, rel=1e-13)
+
+
+def test_moves_are_exact_and_leave_chances_between_0_and_1():
+    half, third, tenth = Fraction(1, 2), Fraction(1, 3), Fraction(1, 10)
+    assert signed.exact_moves((half, half), (0.25, -0.125)) == [Fraction(1, 4), -Fraction(1, 8)]
+    assert signed.exact_moves((half, half), (0.0, 0.5)) == [0, half]
+    for chance in (third, 1 - third, tenth, 1 - tenth, 1 - tenth**9):
+        most = min(chance, 1 - chance)
+        for sign in (1, -1):
+            for move in (float(most), math.nextafter(most, 1)):
+                (found,) = signed.exact_moves([chance], [sign * move])
+                assert most * (1 - Fraction(1, 10**9)) < sign * found <= most
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_at_the_least_rho_signs_leave_no_chance_out_of_range(n):
+    people, rng = Population.from_counts([n - n // 2, n // 2]), np.random.default_rng(1)
+    for p in (*np.linspace(0.505, 0.995, 50), 1 - 1e-9, 1.0):
+        for mechanism in (SignedRR(p=float(p)), jrr.JRR(p=float(p)), jrr.ServerProtocol(p=float(p))):
+            assert np.isfinite(mechanism.simulate(people, rng=rng, runs=2)).all()
+            assert mechanism.perturb(people.users(), rng=rng).shape == (n,)
+
+
+def test_the_least_rho_of_bits_is_that_of_both_chances():
+    for epsilon, q in ((1.0, None), (1.0, 0.4), (3.0, 0.45), (0.1, 0.2)):
+        for lean in ("truth", "report"):
+            mechanism = JointUnary(k=3, epsilon=epsilon, q=q, lean=lean)
+            low = -min(min(c / (1 - c), (1 - c) / c) for c in mechanism.probabilities)
+            assert mechanism.rho == pytest.approx(low, rel=1e-12)
+            again = JointUnary(k=3, epsilon=epsilon, q=q, rho=mechanism.rho, lean=lean)
+            assert again == mechanism
+            assert JointUnary(k=3, epsilon=epsilon, q=q, rho=0, lean=lean).moves == (0, 0)
+            for wrong in (low - 1e-9, 1e-9, math.nan):
+                with pytest.raises(
+                    ValueError, match=re.escape(f"rho must be from {low:.12g} to 0 for these bits; got {wrong!r}")
+                ):
+                    JointUnary(k=3, epsilon=epsilon, q=q, rho=wrong, lean=lean)
+    assert JointUnary(k=3, epsilon=1.0).probabilities == pytest.approx((0.5, 1 / (1 + math.e)))
+
+
+@pytest.mark.parametrize(
+    ("make", "chances"),
+    [
+        (lambda: JointUnary(k=2, epsilon=math.log(4), rho=-0.25), (0.5, 0.2, 0.25, -0.2)),
+        (lambda: JointUnary(k=2, epsilon=math.log(4), rho=-0.25, lean="report"), (0.5, 0.2, 0.25, 0.2)),
+        (lambda: SignedRR(p=0.6, rho=-0.5), (0.6, 0.4, math.sqrt(0.12), math.sqrt(0.12))),
+    ],
+)
+@pytest.mark.parametrize("n", [2, 3])
+def test_a_simulated_count_has_the_law_of_signs(make, chances, n):
+    (p, q, s, t), mechanism, law = chances, make(), {}
+    for dealt in signs(n):  # user 0 holds 1, the others 0
+        each = [p + s * dealt[0], *(q + t * sign for sign in dealt[1:])]
+        for y in itertools.product((0, 1), repeat=n):
+            chance = math.prod(c if bit else 1 - c for c, bit in zip(each, y, strict=True)) / len(signs(n))
+            law[sum(y),] = law.get((sum(y),), 0) + chance
+    runs = mechanism.simulate(Population.from_counts([n - 1, 1]), rng=np.random.default_rng(3), runs=40_000)[:, 1]
+    counts = np.rint(runs * (p - q) * n + q * n).astype(int)
+    assert check.law_z(counts[:, None], law) < 5
+    wrong = {key: chance + (0.02 if key == (0,) else -0.02 / n) for key, chance in law.items()}
+    assert check.law_z(counts[:, None], wrong) > 5

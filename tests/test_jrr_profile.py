@@ -2,10 +2,12 @@
 
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import signal, stats
 
 from ldp_lib import jrr
 from ldp_lib.jrr import goal, profile
@@ -15,7 +17,10 @@ E = [Fraction(1), Fraction(5, 4), Fraction(8, 5), Fraction(5, 2)]
 
 
 def views(p, s, n, colluders, others):
-    """Chances of all that can be seen, signs of colluders and other reports, if user 0 holds 0 or 1."""
+    """Chances of all that can be seen, signs of colluders and other reports, if user 0 holds 0 or 1.
+
+    Of others with value None it is seen whether they tossed a coin, chance 2q, and its side.
+    """
     seen, half = {}, n // 2
     singles = range(n) if n % 2 else [None]
     for single in singles:
@@ -23,12 +28,13 @@ def views(p, s, n, colluders, others):
         for plus in itertools.combinations(seats, half):
             signs = [0 if j == single else 1 if j in plus else -1 for j in range(n)]
             free = [0, *range(colluders + 1, n)]
-            for y in itertools.product((0, 1), repeat=len(free)):
+            for y in itertools.product((0, 1), *[(0, 1, 2) if v is None else (0, 1) for v in others]):
                 for own in (0, 1):
                     chance = Fraction(1, len(singles) * math.comb(2 * half, half))
                     for j, report, value in zip(free, y, (own, *others), strict=True):
                         one = (p if value else 1 - p) + signs[j] * s
-                        chance *= one if report else 1 - one
+                        no = 1 - p - signs[j] * s if value is None else 1 - one
+                        chance *= (no, one, 2 * p - 1)[report]
                     seen.setdefault((tuple(signs[1 : colluders + 1]), y), [0, 0])[own] += chance
     return seen.values()
 
@@ -165,3 +171,241 @@ def test_the_best_case_of_tied_truths(epsilon, best):
     p = goal.largest_p(lambda p, rho: jrr.transcript_delta(epsilon, p, rho, 10_000), epsilon, 1e-8, 0.999)
     variance = jrr.variance(0, 10_000, p, -0.999 * (1 - p) / p) / 10_000
     assert round(variance / goal.plain_variance(epsilon, 1e-8), 2) == best
+
+
+@pytest.mark.parametrize(("n", "colluders"), [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (4, 0), (4, 2), (5, 1), (5, 3)])
+def test_the_bound_is_what_is_spent_if_tosses_are_seen(n, colluders):
+    p, s = POINTS[1]  # where the bound rounds no number of others who tossed
+    seen = views(p, s, n, colluders, (None,) * (n - 1 - colluders))
+    exact = [max(sum(max(0, v[a] - e * v[1 - a]) for v in seen) for a in (0, 1)) for e in E]
+    rho, logs = -float(s * s / (p * (1 - p))), np.log([float(e) for e in E])
+    got = jrr.signed_delta_bound(logs, float(p), rho, n, colluders)
+    assert got == pytest.approx([float(v) for v in exact], abs=1e-14)
+
+
+def sum_of(*groups):
+    """The law of the number of ones among groups of users, each (size, chance)."""
+    law = np.ones(1)
+    for size, chance in groups:
+        law = np.convolve(law, stats.binom.pmf(np.arange(size + 1), size, chance))
+    return law
+
+
+def spent_if_alike(e, p, s, n, middle, lean):
+    """Delta if each of n - 1 others, n even, has a 1 with chance `middle`, and `lean` more or less by the sign."""
+    half = n // 2
+    plus = sum_of((half - 1, middle + lean), (half, middle - lean)) / 2  # this user has plus
+    minus = sum_of((half, middle + lean), (half - 1, middle - lean)) / 2
+    laws = [[(c + s) * plus + (c - s) * minus for c in (p, 1 - p)]]
+    laws.append([(1 - c - s) * plus + (1 - c + s) * minus for c in (1 - p, p)])
+    return np.max([np.maximum(0, one - e[:, None] * other).sum(axis=1) for one, other in laws], axis=0)
+
+
+@pytest.mark.parametrize("n", [120, 1_000])
+def test_rare_reports_of_many_alike_count_in_full(n):
+    for p in (0.6, 0.52):
+        s, rho = 0.9 * (1 - p), 0.81 * jrr.rho_range(p)[0]
+        e = np.exp(np.linspace(0.001, 4 * math.log(p / (1 - p)), 80))
+        exact = spent_if_alike(e, p, s, n, p, s)
+        seen = exact > 1e-34
+        assert 1e-34 < exact[seen].min() < 1e-9 < 1e-4 < exact[seen].max()
+        assert jrr.signed_delta(np.log(e[seen]), p, rho, n) == pytest.approx(exact[seen], rel=1e-6, abs=0)
+    # The bound is at most what is spent if all others toss coins and show them, and at least what they spend.
+    bound = jrr.signed_delta_bound(np.log(e[seen]), p, rho, n)
+    assert (bound <= spent_if_alike(e[seen], p, s, n, 0.5, s / (2 * (1 - p))) * (1 + 1e-6)).all()
+    assert (bound >= exact[seen] * (1 - 1e-9)).all()
+
+
+def tosses(size, one, zero):
+    """The law of the numbers of ones and zeros shown among users who show a 1, a 0 or no coin."""
+    law = np.ones((1, 1))
+    for _ in range(size):
+        law = (
+            (1 - one - zero) * np.pad(law, (0, 1))
+            + one * np.pad(law, ((1, 0), (0, 1)))
+            + zero * np.pad(law, ((0, 1), (1, 0)))
+        )
+    return law
+
+
+def test_the_bound_is_little_above_what_is_spent_if_tosses_are_seen():
+    p, n = 0.6, 60
+    q, s, half = 1 - p, 0.6 * (1 - p), n // 2
+    laws = {sign: [tosses(half - (sign == side), q + side * s, q - side * s) for side in (1, -1)] for sign in (1, -1)}
+    plus, minus = (signal.convolve2d(*laws[sign]) / 2 for sign in (1, -1))
+    one, zero = ((c + s) * plus + (c - s) * minus for c in (p, q))
+    for times, most in ((1.0, 1.01), (1.1, 1.1), (1.2, 1.3)):  # of ln(p/q): what is spent is 4e-3, 4e-5, 8e-9
+        spent = np.maximum(0, one - (p / q) ** times * zero).sum()
+        bound = jrr.signed_delta_bound(times * math.log(p / q), p, -s * s / (p * q), n)
+        assert 1 <= bound / spent < most
+
+
+@pytest.mark.parametrize("p", [0.51, 0.6, 0.75, 0.9, 1 - 1e-9])
+def test_the_ratio_of_floats_is_that_of_rational_arithmetic(p):
+    exact = Fraction(p)
+    low = -(1 - exact) / exact
+    for share in (0, Fraction(1, 3), 1 - Fraction(1, 10**5)):
+        want = jrr.signed_ratio(exact, low * share)
+        for first, second in ((p, float(low * share)), (exact, float(low * share)), (p, low * share)):
+            assert jrr.signed_ratio(first, second) == pytest.approx(float(want), rel=1e-4)
+    for first, second in ((p, float(low)), (exact, float(low)), (p, low), (exact, low)):
+        assert jrr.signed_ratio(first, second) == math.inf
+
+
+def test_at_the_least_rho_signs_may_settle_reports():
+    for p in np.linspace(0.505, 0.995, 50):
+        rho, epsilon = jrr.rho_range(float(p))[0], math.log(p / (1 - p)) + 0.1
+        # The last of two reports tells the first one's sign, and with it the report, but for chance 2 q^2.
+        for spent in (jrr.signed_delta, jrr.signed_delta_bound):
+            assert p - math.exp(epsilon) * (1 - p) < spent(epsilon, float(p), rho, 2) < 1
+
+
+@pytest.mark.parametrize("ones", [-1, 8, True, 1.0, "1"])
+def test_the_number_of_ones_is_one_of_those_who_do_not_collude(ones):
+    with pytest.raises(ValueError, match=re.escape(f"integer from 0 to n - 1 - colluders = 7; got {ones!r}")):
+        jrr.signed_delta(0.1, 0.6, -0.5, 10, 2, ones=ones)
+    assert jrr.signed_delta(0.1, 0.6, -0.5, 10, 2, ones=np.int64(7)) == jrr.signed_delta(0.1, 0.6, -0.5, 10, 2)
+
+
+def test_rho_is_at_most_0_for_signed_reports():
+    for spent in (jrr.signed_delta, jrr.signed_delta_bound):
+        with pytest.raises(ValueError, match=r"rho must be at most 0 for signed reports; got 0\.001"):
+            spent(0.1, 0.6, 0.001, 10)
+        with pytest.raises(TypeError, match=r"colluders must be an integer; got 1\.0"):
+            spent(0.1, 0.6, 0, 10, 1.0)
+    with pytest.raises(ValueError, match="rho must be at most 0"):
+        jrr.signed_ratio(0.6, 0.001)
+
+
+def test_the_variance_of_randomized_response_by_hand():
+    assert goal.plain_variance(math.log(3)) == pytest.approx(0.75)
+    assert goal.plain_variance(math.log(3), 0.1) == pytest.approx(0.775 * 0.225 / 0.55**2)
+    assert goal.cost(0.75, 0.6, lambda rho: 2 + rho) == pytest.approx(0.75 * 1.8)
+    assert goal.rho_at(0.75, 0.6) == pytest.approx(-0.2)
+
+
+@pytest.mark.parametrize(
+    ("limit", "found"),
+    [
+        (0.6234567899987, 0.6234567899),
+        (0.534567899987, 0.53456789998),
+        (0.775, 0.775),
+        (0.8, 0.775),
+        (0.5275012345678, 0.52750123456),
+        (0.5274, None),
+    ],
+)
+def test_the_largest_p_has_ten_digits_and_is_that_of_randomized_response_at_most(limit, found):
+    told = []
+
+    def spent(p, rho):
+        told.append(rho + 0.6 * (1 - p) / p)
+        return 0.1 * (p - 0.5) / (limit - 0.5)
+
+    p = goal.largest_p(spent, math.log(3), 0.1, 0.6)  # at most (3 + 0.1) / (1 + 3)
+    assert p == (found if found is None else pytest.approx(found, abs=1e-14))
+    assert max(map(abs, told)) < 1e-15
+
+
+def test_the_largest_p_keeps_the_budget_to_the_last_digit():
+    for limit in np.arange(0.56, 0.99, 0.01):
+        p = goal.largest_p(lambda p, rho, limit=limit: (p - 0.5) / (limit - 0.5), math.log(3), 1.0, 0.0)
+        assert (p - 0.5) / (limit - 0.5) <= 1
+        assert p == pytest.approx(limit, abs=2e-10)
+
+
+def test_of_budgets_kept_here_and_there_the_largest_p_is_found():
+    top = (3 + 0.1) / 4
+
+    def spent(p, rho):  # within budget below 0.6, and from 0.77 to 0.774
+        return 0.05 + 0.1 * (p - 0.6) if p < 0.7 else 0.05 + 20 * abs(p - 0.772) + 0.01
+
+    p = goal.largest_p(spent, math.log(3), 0.1, 0.5)
+    assert 0.7735 < p < 0.774 < top
+
+
+@pytest.mark.parametrize("best", [0.013, 0.0437, 0.33333, 0.45678, 0.87654, 0.93217, 0.998])
+def test_the_best_share_is_found_between_those_tried(best):
+    def spent(p, rho):  # the largest p is 0.7 for all shares
+        return 0.1 * (p - 0.5) / 0.2
+
+    def factor(rho):
+        return 1 + (-rho * 0.7 / 0.3 - best) ** 2
+
+    p, share = goal.tune(spent, math.log(3), 0.1, factor)
+    assert p == pytest.approx(0.7, abs=1e-9)
+    assert share == round(share, 4)
+    assert share == pytest.approx(best, abs=2e-4)
+
+
+def test_of_equally_good_shares_the_least_is_taken():
+    def spent(p, rho):
+        return 0.1 * (p - 0.5) / 0.2
+
+    assert goal.tune(spent, math.log(3), 0.1, lambda rho: 1) == (pytest.approx(0.7), 0.0)
+    assert goal.tune(spent, math.log(3), 0.1, lambda rho: 1 + rho)[1] == pytest.approx(0.999, abs=1e-3)
+    # Nothing between 0.2 and 0.4 is better.
+    assert goal.tune(spent, math.log(3), 0.1, lambda rho: 1 + abs(-rho * 0.7 / 0.3 - 0.2))[1] == pytest.approx(
+        0.2, abs=1e-3
+    )
+
+
+def test_one_user_s_sign_helps_nobody():
+    p, rho = jrr.signed_parameters(epsilon=1.0, delta=0.1, n=1)
+    assert (p, rho) == (pytest.approx((math.e + 0.1) / (1 + math.e), rel=1e-9), 0.0)
+    assert p - math.e * (1 - p) <= 0.1
+    for wrong in (True, "0.1", None):
+        with pytest.raises(TypeError, match=f"delta must be a number; got {wrong!r}"):
+            jrr.signed_parameters(epsilon=1.0, delta=wrong, n=2)
+
+
+def reach(share):
+    """A largest p: at most that of randomized response with e = 3, and less, the more the signs move."""
+    return 0.5 + 0.25 * (1 - 0.2 * share**2)
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """What is spent is made up: delta at the largest p, and the bound is a little more."""
+    told = []
+
+    def spent(epsilon, p, rho, n, colluders):
+        told.append((epsilon, n, colluders))
+        return 1e-3 * ((p - 0.5) / (reach(-rho * p / (1 - p)) - 0.5)) ** 400
+
+    monkeypatch.setattr(goal, "signed_delta", spent)
+    monkeypatch.setattr(goal, "signed_delta_bound", lambda *arguments: 1.05 * spent(*arguments))
+    return told
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 7, 1_000])
+def test_the_least_variance_is_that_with_the_odd_user(n, told):
+    def variance(p, share):
+        s = np.sqrt(share) * (1 - p)
+        return jrr.signed_variance(0, n, p, 1 - p, s, s, odd=n % 2)
+
+    shares = np.linspace(0, 0.999, 4_000)
+    best = shares[np.argmin(variance(reach(shares), shares))]
+    assert 0.1 < best < 0.9
+    p, rho = jrr.signed_parameters(epsilon=math.log(3), delta=1e-3, n=n, colluders=1, alike=True)
+    assert -rho * p / (1 - p) == pytest.approx(best, abs=2e-3)
+    assert p == pytest.approx(reach(-rho * p / (1 - p)), abs=1e-9)
+    assert set(told) == {(math.log(3), n, 1)}
+    # The bound costs a little of p, no sign.
+    lower, other = jrr.signed_parameters(epsilon=math.log(3), delta=1e-3, n=n, colluders=1)
+    assert -other * lower / (1 - lower) == pytest.approx(-rho * p / (1 - p), rel=1e-9)
+    assert 1e-3 / 2 < 1.05e-3 * ((lower - 0.5) / (p - 0.5)) ** 400 <= 1e-3
+    assert set(told) == {(math.log(3), n, 1)}
+
+
+@pytest.mark.parametrize("times", [1e9, math.inf])
+def test_where_the_bound_leaves_no_gain_it_is_randomized_response(times, told, monkeypatch):
+    made_up = goal.signed_delta
+    monkeypatch.setattr(goal, "signed_delta_bound", lambda *arguments: times * made_up(*arguments))
+    p, rho = jrr.signed_parameters(epsilon=math.log(3), delta=1e-3, n=4)
+    assert (p, rho) == (pytest.approx(reach(0), abs=1e-9), 0.0)
+
+
+@pytest.mark.parametrize("delta", [1e-30, 0.1])
+def test_a_delta_at_either_end_is_served(delta, told):
+    assert 0.5 < jrr.signed_parameters(epsilon=math.log(3), delta=delta, n=4)[0] < 0.8

@@ -1,6 +1,8 @@
 """The two protocols of joint randomized response, message by message, against the table and by enumeration."""
 
 import itertools
+import math
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -116,3 +118,70 @@ def test_the_protocols_are_found_in_jrr_too():
     assert jrr.ShuffleProtocol is ShuffleProtocol
     with pytest.raises(AttributeError, match=r"'ldp_lib\.jrr' has no attribute 'Server'"):
         _ = jrr.Server
+
+
+def test_the_coin_has_a_law_by_hand():
+    assert protocols.coin(Fraction(7, 10), Fraction(1, 10)) == tuple(Fraction(c, 10) for c in (6, 1, 1, 2))
+
+
+@BOTH
+def test_shown_coins_have_the_law_of_the_paper(make):
+    run = make(p=0.7, rho=-0.01 / 0.21).run(np.zeros(5_000, int), rng=np.random.default_rng(1))
+    law = {(c,): chance for c, chance in zip((3, 1, -1, -3), (0.6, 0.1, 0.1, 0.2), strict=True)}
+    wrong = {(c,): chance for c, chance in zip((3, 1, -1, -3), (0.55, 0.15, 0.1, 0.2), strict=True)}
+    coins = (2 * run["coin"])[:, None]
+    assert check.law_z(coins, law) < 5 < check.law_z(coins, wrong)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 9])
+def test_places_two_by_two_are_partners_with_signs_by_parity(n):
+    dealt = protocols.shuffle_messages(n, np.random.default_rng(n))
+    assert sorted(dealt["place"]) == list(range(1, n + 1))
+    for user, place in enumerate(dealt["place"]):
+        other = place + 1 if place % 2 else place - 1
+        if other > n:
+            assert (dealt["partner"][user], dealt["sign"][user]) == (user, 0)
+        else:
+            assert dealt["place"][dealt["partner"][user]] == other
+            assert dealt["sign"][user] == (-1 if place % 2 else 1)
+
+
+@BOTH
+def test_exact_coins_stay_within_the_chances_at_the_least_rho(make):
+    for p in (*np.linspace(0.505, 0.995, 50), 1 - 1e-9):
+        protocol = make(p=float(p))
+        coins, (both, first, second, none) = protocol.realised_coin, protocol.realised_pair
+        assert min(coins) >= 0
+        assert sum(coins) == 1
+        assert coins[0] + coins[1] == protocol.realised_p == both + first
+        assert all((coin * 2**64).denominator == 1 for coin in coins)
+        assert [float(c) for c in coins] == pytest.approx([2 * p - 1, 1 - p, 1 - p, 0], abs=1e-15)
+        assert first == second
+        assert both + first + second + none == 1
+        assert float(none) == pytest.approx(0, abs=1e-15)
+
+
+def test_the_ratio_given_signs_at_the_ends_of_the_move():
+    third = Fraction(1, 3)
+    for n, m in ((1, 0), (4, 1), (7, 5)):
+        assert protocols.sign_ratio(2 * third, 0, n, m) == 2
+    # Two of five show their signs: all are worth a lean of 2 s / 3.
+    assert protocols.sign_ratio(2 * third, third, 5, 2) == Fraction(8, 1)
+    assert protocols.sign_ratio(2 * third, third, 5, 3) == math.inf
+    assert protocols.sign_ratio(0.75, 0.25 * (1 + 1e-13), 4, 1) == pytest.approx(5)
+    for wrong in (-1e-9, 0.25 + 1e-9, math.nan):
+        with pytest.raises(ValueError, match=re.escape(f"s must be from 0 to 1 - p = 0.25; got {wrong!r}")):
+            protocols.sign_ratio(0.75, wrong, 4, 1)
+    for wrong in (True, "0", None):
+        with pytest.raises(TypeError, match=f"s must be a number; got {wrong!r}"):
+            protocols.sign_ratio(0.75, wrong, 4, 1)
+
+
+@BOTH
+def test_values_other_than_0_and_1_are_refused_and_reports_are_bytes(make):
+    protocol = make(p=1.0)
+    y = protocol.perturb(np.array([0, 1, 1]), rng=np.random.default_rng(1))
+    assert (y.dtype, y.tolist()) == (np.uint8, [0, 1, 1])
+    for wrong in ([0, 2], [-1, 0], [0.5], []):
+        with pytest.raises((TypeError, ValueError), match=r"x must be a one-dimensional array .* from 0 to 1"):
+            protocol.run(wrong, rng=np.random.default_rng(1))

@@ -50,12 +50,8 @@ def half_law(x, p, s, lean=1):
 
 def worst_ratio(first, second):
     """Return the largest likelihood ratio of two laws, either way; infinite if one rules out what the other allows."""
-    found = 1
-    for y in first.keys() | second.keys():
-        a, b = sorted((first.get(y, 0), second.get(y, 0)))
-        if b:
-            found = max(found, b / a if a else math.inf)
-    return found
+    pairs = [sorted((first.get(y, 0), second.get(y, 0))) for y in first.keys() | second.keys()]
+    return max(b / a if a else math.inf for a, b in pairs if b)
 
 
 def least_delta(first, second, ratio):
@@ -67,4 +63,4 @@ def least_delta(first, second, ratio):
 def mixture(laws):
     """Return the average of laws."""
     laws = list(laws)
-    return {y: sum(law[y] for law in laws) * Fraction(1, len(laws)) for y in laws[0]}
+    return {y: sum(law.get(y, 0) for law in laws) * Fraction(1, len(laws)) for y in set().union(*laws)}

@@ -27,8 +27,8 @@ def signed_parameters(*, epsilon, delta, n, colluders=0, alike=False):
     Returns
     -------
     (float, float)
-        Randomized response, with p = (e + delta) / (1 + e) and rho = 0, where no sign helps. As n grows the variance of
-        the count tends to n q / (p-q) at p = e / (1+e).
+        Randomized response, with rho = 0 and p = (e + delta) / (1 + e) or a little less in the tenth digit, where no
+        sign helps. As n grows the variance of the count tends to n q / (p-q) at p = e / (1+e).
 
     Raises
     ------
@@ -43,17 +43,30 @@ def signed_parameters(*, epsilon, delta, n, colluders=0, alike=False):
     def spent(p, rho):
         return signed_delta(epsilon, p, rho, n, colluders)
 
-    p, share = tune(spent, epsilon, delta, lambda rho: 1 + rho)
+    def factor(rho):
+        return 1 + rho * (n - 1) / (n - 1 + n % 2)  # as in `signed_variance`
+
+    p, share = tune(spent, epsilon, delta, factor)
     aim = delta
     while not alike and share:
-        over = signed_delta_bound(epsilon, p, -share * (1 - p) / p, n, colluders) / delta
+        over = signed_delta_bound(epsilon, p, rho_at(p, share), n, colluders) / delta
         if over <= 1:
             break
         aim *= min(0.8, 0.95 / over)
         p = largest_p(spent, epsilon, aim, share) if aim > 1e-35 else None
-        if p is None or p * (1 - p) / (2 * p - 1) ** 2 * (1 - share * (1 - p) / p) > plain_variance(epsilon, delta):
-            p, share = (math.exp(epsilon) + delta) / (1 + math.exp(epsilon)), 0.0
-    return float(p), float(-share * (1 - p) / p) if share else 0.0
+        if p is None or cost(p, share, factor) > plain_variance(epsilon, delta):
+            p, share = largest_p(spent, epsilon, delta, 0.0), 0.0
+    return float(p), float(rho_at(p, share)) if share else 0.0
+
+
+def rho_at(p, share):
+    """Return the given share of the least rho, -(1-p)/p."""
+    return -share * (1 - p) / p
+
+
+def cost(p, share, factor):
+    """Return p q / (p-q)^2 factor(rho), the variance per user of the count."""
+    return p * (1 - p) / (2 * p - 1) ** 2 * factor(rho_at(p, share))
 
 
 def plain_variance(epsilon, delta=0.0):
@@ -70,7 +83,7 @@ def largest_p(spent, epsilon, delta, share):
     top = (math.exp(epsilon) + delta) / (1 + math.exp(epsilon))  # that of randomized response
 
     def over(p):
-        return spent(p, -share * (1 - p) / p) / delta - 1
+        return spent(p, rho_at(p, share)) / delta - 1
 
     kept = top
     for p in [top, *(0.5 + (top - 0.5) * (1 - np.geomspace(1e-4, 0.9, 24)))]:
@@ -96,7 +109,7 @@ def tune(spent, epsilon, delta, factor):
 
     def value(share):
         p = largest_p(spent, epsilon, delta, share)
-        return p * (1 - p) / (2 * p - 1) ** 2 * factor(-share * (1 - p) / p) if p else math.inf
+        return cost(p, share, factor) if p else math.inf
 
     shares = np.array([0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999])
     values = np.array([value(share) for share in shares])

@@ -241,7 +241,7 @@ class KJRR(Reports):
         counts = np.zeros((runs, histogram.size), dtype=np.int64)
         for v, size in enumerate(histogram):
             pool -= size
-            counts[:, v] = rng.hypergeometric(size, pool, left) if size + pool else 0
+            counts[:, v] = rng.hypergeometric(size, pool, left)
             left = left - counts[:, v]
         return counts
 

@@ -42,7 +42,7 @@ def _partner_odds(p, rho, n, m):
     """The partner's chances to be a colluder or not, up to a common factor: sums of terms that are not negative."""
     n, tilt = n + n % 2, _cells(p, rho)[2] / (1 - p) ** 2 if p < 1 else 0
     least = max(0, m - n // 2)
-    weight = 1 + 0 * tilt
+    weight = tilt**0  # 1, of the same type
     inside, outside = (m - 2 * least) * weight, (n - 2 * m + 2 * least) * weight
     for j in range(least, m // 2):
         weight *= tilt * ((m - 2 * j) * (m - 2 * j - 1)) / (2 * (j + 1) * (n - 2 * m + 2 * j + 2))
@@ -152,8 +152,8 @@ def _cells(p, rho):
     both, one, none = pairs.table(p, rho)
     # At the ends of rho's range an entry is 0; floats may miss it by rounding.
     exact = isinstance(p, (int, Fraction)) and isinstance(rho, (int, Fraction))
-    rounding = 0 if exact else 8 * np.finfo(float).eps * p
-    return both, max(0, one) * (one > rounding * (1 - p)), max(0, none) * (none > rounding * (1 - p))
+    rounding = 0 if exact else 8 * np.finfo(float).eps * p * (1 - p)
+    return both, one if one > rounding else 0, none if none > rounding else 0
 
 
 def _log_coefficients(none, one, both, pairs):

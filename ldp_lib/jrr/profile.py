@@ -20,7 +20,7 @@ def signed_ratio(p, rho):
     The same for every even number of users, (p q - s^2) / (q^2 - s^2) with s^2 = -rho p q, and a bound for odd ones;
     infinite at the least rho. Fractions give an exact result. Derived in the chapter `audit_jrr_beyond`.
     """
-    _check(p, rho, 1)
+    _check(p, rho)
     q = 1 - p
     both, lie = p + rho * p, q + rho * p
     return both / lie if lie > (8e-16 * q if isinstance(p, float) or isinstance(rho, float) else 0) else math.inf
@@ -101,7 +101,7 @@ def signed_delta_bound(epsilon, p, rho, n, colluders=0):
     return _worst(epsilon, p, s, laws)
 
 
-def _check(p, rho, n, colluders=0):
+def _check(p, rho, n=1, colluders=0):
     pairs.check_parameters(p, rho)
     parameters.check_colluders(n, colluders)
     if rho > 0:
@@ -173,7 +173,6 @@ def _two(plus, minus, chances):
 
 
 def _binomial(size, chance):
-    chance = min(1.0, max(0.0, chance))
     reach = 14 * math.sqrt(size * chance * (1 - chance)) + 60
     low, high = max(0, math.floor(size * chance - reach)), min(size, math.ceil(size * chance + reach))
     return low, stats.binom.pmf(np.arange(low, high + 1), size, chance)

@@ -156,13 +156,14 @@ class ServerProtocol(pairs.JRR):
         return self.run(x, rng=rng)["y"]
 
 
+@dataclass(frozen=True, kw_only=True)
 class ShuffleProtocol(ServerProtocol):
     """Joint randomized response by messages: a secret permutation in place of the server; Section 4.5.2.
 
     Parameters, errors and methods are those of `ServerProtocol`.
     """
 
-    deal = staticmethod(shuffle_messages)
+    deal: ClassVar = staticmethod(shuffle_messages)
 
 
 def _multiple(chance):

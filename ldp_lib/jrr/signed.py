@@ -46,7 +46,7 @@ def simulate_counts(histogram, p, q, s, t, *, rng, runs):
     single = rng.random((runs, histogram.size)) * n < histogram * (n % 2)
     none = n % 2 - single
     own, rest = histogram - single, n - histogram - none
-    plus = rng.hypergeometric(own, rest, n // 2) if n > 1 else np.zeros_like(own)
+    plus = rng.hypergeometric(own, rest, n // 2)
     parts = [(plus, p + s), (own - plus, p - s), (n // 2 - plus, q + t), (rest - n // 2 + plus, q - t)]
     return sum(rng.binomial(m, min(1, max(0, chance))) for m, chance in [*parts, (single * 1, p), (none, q)])
 
