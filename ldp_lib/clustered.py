@@ -175,7 +175,7 @@ class Clustered:
         if math.prod(self.k[j] for j in taken) <= 2**22:
             return float(self._table(y, attributes)[tuple(cells.T)].sum())
         rows, counts = np.unique(y[:, taken], axis=0, return_counts=True)
-        block, total = max(1, 2**20 // len(rows)), 0.0
+        block, total = -(-(2**20) // len(rows)), 0.0  # at least 1
         for start in range(0, len(cells), block):
             scores = np.ones((len(rows), len(cells[start : start + block])))
             for this in self._blocks:

@@ -64,7 +64,7 @@ def random_bits(dtype, size, rng):
 
 def draw(shares, size, rng):
     """Draw `size` values 0, ..., k-1 with the probabilities `realised_shares(shares)`, in the smallest integer type."""
-    if all(share == shares[0] for share in shares):
+    if len(set(shares)) == 1:
         return uniform(len(shares), size, rng)
     edges = np.array([edge for edge in _edges(shares) if edge < 2**64], dtype=np.uint64)
     return np.searchsorted(edges, _words(size, rng), side="right").astype(inputs.small_dtype(len(shares)))
@@ -76,7 +76,7 @@ def realised_shares(shares):
     Each share is rounded down to a multiple of 2**-64, and what is left goes to the largest. A share of 0 stays 0.
     Shares that are all equal stay so.
     """
-    if all(share == shares[0] for share in shares):
+    if len(set(shares)) == 1:
         return [Fraction(1, len(shares))] * len(shares)
     return [Fraction(high - low, 2**64) for low, high in itertools.pairwise([0, *_edges(shares)])]
 
@@ -263,7 +263,7 @@ def _mixed(x, k, keep, size, rng):
         if limit < 2**bits:
             left.append(np.flatnonzero(drawn >= number(limit)) + start)
         if x is None:
-            np.floor_divide(drawn, number(max(width, 1)), out=block, casting="unsafe")
+            np.floor_divide(drawn, number(width), out=block, casting="unsafe")
             continue
         true = drawn < sure
         drawn -= number(sure % 2**bits)  # unsigned: wraps around where the truth is told
@@ -275,7 +275,7 @@ def _mixed(x, k, keep, size, rng):
         block += truth
     left = np.concatenate(left) if left else np.empty(0, int)
     y[left] = rng.integers(k, size=left.size, dtype=y.dtype)
-    if x is not None and rest:
+    if rest:  # never for uniform values
         told = left[bernoulli(rest, left.size, rng)]
         y[told] = x[told]
     return y

@@ -96,6 +96,9 @@ def test_hashes_are_polynomials_modulo_the_prime():
         for g in (2, 21, 2**20):
             wanted = [(c0 + c1 * t + c2 * t**2 + c3 * t**3) % p * g // p for c0, c1, c2, c3 in seeds]
             assert hashing.hash_values(seeds, x, g).tolist() == wanted
+    many, x = np.array(seeds[:20]).reshape(5, 2, 2, 4), np.arange(20).reshape(5, 2, 2)
+    alone = [hashing.hash_values(seeds[v], v, 7) for v in range(20)]
+    assert hashing.hash_values(many, x, 7).ravel().tolist() == alone
 
 
 class Script(np.random.Generator):

@@ -74,7 +74,7 @@ def test_a_coin_has_its_realised_probability_exactly(p):
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 7, 8, 100, 256, 300])
-@pytest.mark.parametrize("keep", [Fraction(1, 3), 0.0, 0.999, 1e-5])
+@pytest.mark.parametrize("keep", [Fraction(1, 3), 0.0, 0.98, 0.999, 1e-5])
 def test_reports_have_their_realised_law_exactly(k, keep):
     bits, kind = (8, np.uint8) if k <= 7 else (16, np.uint16)
     cells = 2**bits
@@ -245,12 +245,29 @@ def test_random_bits_are_those_of_as_many_words_as_are_needed(dtype):
         assert (found.dtype, found.tolist()) == (dtype, numbers.tolist())
 
 
+@pytest.mark.parametrize("k", [2_048, 2**16])
+def test_from_two_thousand_values_on_four_bytes_decide(k):
+    third = 2**32 // 3  # numbers below keep the truth, those above go to the values, as many to each
+    each = (2**32 - third) // k
+    numbers = [0, third - 1, third, third + each - 1, third + each, third + each * k - 1]
+    script = Scripted(packed(numbers, np.uint32), [], [])
+    found = sampling.grr_reports(np.array([5, 6, 7, 8, 9, 10]), k, Fraction(1, 3), script)
+    assert found.tolist() == [5, 6, 0, 0, 1, k - 1]
+    even = 2**32 // k
+    script = Scripted(packed([0, even - 1, even, 2**32 - 1], np.uint32), [])
+    assert sampling.uniform(k, 4, script).tolist() == [0, 0, 1, k - 1]
+
+
 @pytest.mark.parametrize("k", [2**16, 2**16 + 1])
 def test_beyond_two_bytes_a_coin_and_a_uniform_value_are_drawn(k):
     keep = Fraction(1, 3)
     realised = sampling.realised_keep(keep, k)
     assert 0 <= keep - realised <= Fraction(1, 2**136)
-    if k > 2**16:
+    if k == 2**16:
+        sure, width = math.floor(keep * 2**32), math.floor((1 - keep) * 2**32 / k)
+        left = 2**32 - sure - k * width
+        assert realised == (sure + left * sampling.realised((keep * 2**32 - sure) / left)) / 2**32
+    else:
         assert realised == sampling.realised(keep)
         bytes_ = packed([84, 86, 84], np.uint8)  # a third of 256 is 85 and a third
         script = Scripted(bytes_, [9, 9, k - 1])
@@ -262,9 +279,9 @@ def test_beyond_two_bytes_a_coin_and_a_uniform_value_are_drawn(k):
 
 def test_counts_of_reports_keep_their_total():
     rng = np.random.default_rng(4)
-    found = sampling.grr_counts(np.array([[5, 0, 9], [0, 0, 0]]), 0.5, rng=rng)
-    assert found.shape == (2, 3)
-    assert found.sum(axis=1).tolist() == [14, 0]
+    found = sampling.grr_counts(np.array([[[5, 0, 9]] * 2, [[0, 0, 0]] * 2]), 0.5, rng=rng)
+    assert found.shape == (2, 2, 3)
+    assert found.sum(axis=2).tolist() == [[14, 14], [0, 0]]
     found = sampling.grr_counts(np.array([5, 0, 9]), 1.0, rng=rng, runs=4)
     assert found.tolist() == [[5, 0, 9]] * 4
     found = sampling.support_counts(np.array([5, 0, 9]), 1.0, 0.0, rng=rng, runs=2)
@@ -286,9 +303,10 @@ def test_users_who_sample_an_attribute_have_the_exact_moments():
     assert (sampling.draw_sampled(alone, rng=np.random.default_rng(5), runs=2)[0] == alone.histogram).all()
 
 
-def test_many_common_records_are_drawn_run_by_run(monkeypatch):
+@pytest.mark.parametrize("entries", [45, 19])  # two runs at a time, and fewer than one
+def test_many_common_records_are_drawn_run_by_run(entries, monkeypatch):
     people = Population.from_counts(np.full((4, 5), 100))
-    monkeypatch.setattr(sampling, "ENTRIES", 45)  # two runs at a time
+    monkeypatch.setattr(sampling, "ENTRIES", entries)
     drawn = np.hstack(sampling.draw_sampled(people, rng=np.random.default_rng(6), runs=5))
     assert (drawn.sum(axis=1) == 2_000).all()
     assert len(np.unique(drawn, axis=0)) == 5
