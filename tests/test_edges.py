@@ -37,7 +37,7 @@ from ldp_lib import (
 )
 from ldp_lib.corr_rr import synthetic
 from ldp_lib.limit import draws, least_error
-from ldp_lib.limit.law import never_negative
+from ldp_lib.limit.exact import never_negative
 
 
 @pytest.mark.parametrize("n", [True, "3", None, 0, 0.5, math.inf, math.nan])

@@ -5,17 +5,19 @@ import itertools
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
 from ldp_lib import OneQuestion, channel, grr, limit
 from ldp_lib.datasets import load_adult
-from ldp_lib.limit import draws, simple
-from ldp_lib.limit.bound import enclose
+from ldp_lib.limit import LawCertificate, SetCertificate, TableCertificate, draws, simple, uniform
+from ldp_lib.limit.bound import enclose, kept
+from ldp_lib.limit.exact import gained, never_negative, rounded
 from ldp_lib.limit.law import tilt_and_ceiling
 from ldp_lib.limit.pairs import least_pair_error
-from ldp_lib.limit.table import marginal_rows
-from ldp_lib.limit.uniform import Cells, up_sets
+from ldp_lib.limit.table import balanced, check_frequencies, marginal_rows, prices, subset_sums
+from ldp_lib.limit.uniform import Cells, mixture, product_set, up_sets
 from ldp_lib.population import Population, marginal_frequencies
 
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
@@ -140,8 +142,7 @@ def test_draws_from_equal_domains_bound_every_set_at_its_own_size(k):
             assert Fraction(int(weight), total**2) == min(bounds)
 
 
-@pytest.mark.parametrize("k", [2, 3, 4, 7])
-@pytest.mark.parametrize("d", [2, 10])
+@pytest.mark.parametrize(("k", "d"), [(2, 2), (3, 2), (4, 2), (7, 2), (2, 10), (7, 10)])
 def test_one_question_is_best_for_equal_domains_up_to_a_budget(k, d):
     """Up to exp(epsilon) = 1 + k (2k - 3): the bound is d times d one-attribute errors."""
     for e in (1.9, 1 + k * (2 * k - 3)):
@@ -149,8 +150,11 @@ def test_one_question_is_best_for_equal_domains_up_to_a_budget(k, d):
         single = min((k - 1) ** 2 * (k + (e - 1) * sizes) ** 2 / (k * (e - 1) ** 2 * sizes * (k - sizes)))
         found = limit.least_error((k,) * d, math.log(e))
         assert np.isclose(found.error, d * d * single, rtol=2e-9)
-    beyond = limit.least_error((2,) * d, math.log(12))
-    assert beyond.attained < d * d * (13 / 11) ** 2 / 2
+
+
+@pytest.mark.parametrize("d", [2, 10])
+def test_one_question_is_not_best_beyond(d):
+    assert limit.least_error((2,) * d, math.log(12)).attained < d * d * (13 / 11) ** 2 / 2
 
 
 def test_one_attribute_is_subset_selection():
@@ -328,3 +332,647 @@ def test_exp_is_enclosed():
 def test_bad_input_is_named(arguments, named):
     with pytest.raises((TypeError, ValueError), match=named):
         limit.least_error(*arguments)
+
+
+# Certificates by hand: what they must hold exactly, and not by one part in 10^15 more.
+
+A_BIT = Fraction(1, 10**15)
+
+
+def only_just(certificate, gained, scale=1):
+    """Whether a certificate holds, and none with a lower ceiling, or with an error that does not follow or is none."""
+    error, ceiling = gained**2 / (certificate.ceiling * scale), certificate.ceiling
+    changes = [{"error": error * (1 + A_BIT)}, {"error": Fraction(0)}, {"error": -error, "ceiling": -ceiling}]
+    changes += [{"error": error, "ceiling": ceiling * (1 - A_BIT)}]
+    every = [{"error": error}, {"error": error * (1 - A_BIT)}, *changes]
+    found = [dataclasses.replace(certificate, **change).check() for change in every]
+    return found == [True, True, False, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("k", "roots", "gained"),
+    [
+        ((2,), (3,), Fraction(3, 2)),
+        ((3, 2), (1, 2), Fraction(5, 3)),
+        ((2, 3), (3, 1), Fraction(13, 6)),
+        ((2, 4), (1, 1), Fraction(5, 4)),
+        ((3, 3), (1, 2), Fraction(2)),
+        ((2, 3, 2), (1, 3, 2), Fraction(7, 2)),
+    ],
+)
+def test_a_certificate_of_all_sets_holds_from_the_best_set_s_information_on(k, roots, gained):
+    size, parts, total = all_weights(k)
+    t, weights = Fraction(2), [Fraction(root**2, of) for root, of in zip(roots, k, strict=True)]
+    each = np.array(weights) @ parts.astype(object) * t**2 / (total + t * size.astype(object)) ** 2
+    roots = tuple(map(Fraction, roots))
+    certificate = SetCertificate(
+        k=k, e=(Fraction(2), 1 + t), roots=roots, keep=len(k), rows=(), ceiling=max(each), error=Fraction(1)
+    )
+    assert only_just(certificate, gained)
+    assert Cells.of(k, False).best([float(w) for w in weights], 2.0)[0] == pytest.approx(float(max(each)), rel=1e-14)
+
+
+def nested(k, weights, rest, t):
+    """The largest information of cells of one attribute and others, exactly: values in the set, in part, or outside."""
+    most = Fraction(0)
+    for kinds in itertools.product((0, 1, 2), repeat=k):
+        inner, part = Fraction(kinds.count(1), k), Fraction(kinds.count(2), k)
+
+        def weighed(u, inner=inner, part=part):
+            mean = inner + part * u
+            spread = inner + part * u * u - mean**2
+            return weights * spread + rest * part**2 * u * (1 - u)
+
+        zero, half, one = (weighed(Fraction(i, 2)) for i in range(3))
+        c0, c1, c2 = zero, 4 * half - one - 3 * zero, 2 * (one - 2 * half + zero)
+        p, q = 1 + t * inner, t * part
+        tries = [Fraction(0), Fraction(1)]
+        if 2 * c2 * p != c1 * q:
+            tries.append(min(max((2 * q * c0 - c1 * p) / (2 * c2 * p - c1 * q), Fraction(0)), Fraction(1)))
+        most = max(most, *(t**2 * weighed(u) / (p + q * u) ** 2 for u in tries))
+    return most
+
+
+@pytest.mark.parametrize(("k", "roots", "first"), [((4, 3), (3, 2), 1), ((2, 6), (1, 5), 0), ((9, 3, 5), (6, 1, 1), 1)])
+@pytest.mark.parametrize("t", [Fraction(1, 3), Fraction(5)])
+def test_a_certificate_of_some_attributes_holds_from_the_best_cell_s_information_on(k, roots, first, t):
+    weights = [Fraction(root**2, of) for root, of in zip(roots, k, strict=True)]
+    others = max(w for j, w in enumerate(weights) if j != first)
+    top = nested(k[first], weights[first], others, t)
+    assert kept(k, 1) == ([first], sorted(set(range(len(k))) - {first}, key=lambda j: k[j]))
+    certificate = SetCertificate(
+        k=k, e=(1 + t / 2, 1 + t), roots=tuple(map(Fraction, roots)), keep=1, rows=(), ceiling=top, error=Fraction(1)
+    )
+    assert only_just(certificate, sum(Fraction(root * (of - 1), of) for root, of in zip(roots, k, strict=True)))
+    best = Cells.of((k[first],), True).best([float(weights[first]), float(others)], float(t))
+    assert best[0] == pytest.approx(float(top), rel=1e-14)
+    assert np.dot(best[1], [float(weights[first]), float(others)]) == pytest.approx(best[0], rel=1e-14)
+    too_many = dataclasses.replace(certificate, k=(300,) * len(k), keep=len(k), error=Fraction(1, 10**9))
+    assert not too_many.check()
+
+
+@pytest.mark.parametrize(
+    ("k", "roots", "rows", "scale", "gained"),
+    [  # without a price of drawing what is left is scale t^2 mu (1-mu) / (1 + t mu)^2, at most 9/16 of it for t = 3
+        ((2, 8), (1, 2), ((Fraction(1, 2), None),), Fraction(1, 2), Fraction(9, 4)),
+        ((2, 2), (1, 2), ((Fraction(2), None),), Fraction(2), Fraction(3, 2)),
+        ((2, 2), (3, 3), ((Fraction(1, 9), (0, 0)),), Fraction(9, 2), Fraction(3)),
+        ((5, 5), (1, 1), ((Fraction(1), None),), Fraction(1, 5), Fraction(8, 5)),
+    ],
+)
+def test_a_certificate_of_draws_holds_from_its_bound_on(k, roots, rows, scale, gained):
+    certificate = SetCertificate(
+        k=k,
+        e=(Fraction(2), Fraction(4)),
+        roots=tuple(map(Fraction, roots)),
+        keep=0,
+        rows=rows,
+        ceiling=scale * Fraction(9, 16),
+        error=Fraction(1),
+    )
+    assert only_just(certificate, gained)
+    honest = dataclasses.replace(certificate, error=gained**2 / certificate.ceiling)
+    for bad in ((Fraction(0), None), (Fraction(-1, 2), None), (Fraction(0), (0, 0)), (Fraction(1), (1, -1))):
+        assert not dataclasses.replace(honest, rows=(*rows, bad)).check()
+    if roots == (1, 2):  # draws of equal domains are for equal weights
+        assert not dataclasses.replace(honest, rows=(*rows, (Fraction(2), (1, 1)))).check()
+
+
+def test_a_limit_stands_for_its_own_domain_and_budget():
+    found = limit.least_error((2, 3), 1.0)
+    assert not limit.check_certificate(dataclasses.replace(found, k=(3, 2)))
+    for epsilon in (0.999999, 1.000001):
+        assert not limit.check_certificate(dataclasses.replace(found, epsilon=epsilon))
+    exact = dataclasses.replace(found.certificate, error=Fraction(found.error))
+    assert limit.check_certificate(dataclasses.replace(found, certificate=exact))
+    above = dataclasses.replace(found, certificate=exact, error=math.nextafter(found.error, math.inf))
+    assert not limit.check_certificate(above)
+    assert dataclasses.replace(found, error=2.0, attained=3.0).gap == 1.5
+
+
+@pytest.mark.parametrize("k", [2, 5])
+def test_the_error_is_the_largest_float_that_is_proved(k):
+    for epsilon in (0.5, 1.0, 2.0, 3.0, 5.0, 8.0, 12.0):
+        found = limit.least_error(k, epsilon)
+        assert Fraction(found.error) <= found.certificate.error < Fraction(math.nextafter(found.error, math.inf))
+
+
+def test_budgets_reach_from_a_millionth_to_twenty():
+    for epsilon, beyond in ((1e-6, math.nextafter(1e-6, 0)), (20, math.nextafter(20, 99))):
+        found = limit.least_error(2, epsilon)
+        assert (found.k, found.epsilon, type(found.epsilon)) == ((2,), epsilon, float)
+        assert found.error == pytest.approx(0.5 / math.tanh(epsilon / 2) ** 2, rel=2e-9)
+        assert least_pair_error((2, 2), epsilon).gap < 1 + 3e-9
+        for refuse in (limit.least_error, least_pair_error):
+            with pytest.raises(ValueError, match=f"from 1e-06 to 20.0 for a limit; got {beyond!r}"):
+                refuse((2, 2), beyond)
+
+
+def test_exp_is_enclosed_between_fractions_that_are_near():
+    for epsilon in (1e-6, 1e-3, 0.1, 1.0, 4.0, 20.0, 100.0):
+        low, high = enclose(epsilon)
+        with mpmath.workdps(80):
+            power = mpmath.exp(mpmath.mpf(epsilon))
+            assert mpmath.mpf(low.numerator) / low.denominator < power < mpmath.mpf(high.numerator) / high.denominator
+        assert high - low < (low - 1) / 10**12
+
+
+def test_attributes_are_kept_by_size_and_then_in_order():
+    assert kept((3, 2, 2, 5), 2) == ([1, 2], [0, 3])
+    assert kept((5, 3, 2), 3) == ([2, 1, 0], [])
+
+
+def stated(found):
+    """The error of a limit's mixture, from its sets as they are written: information of records, or of sizes."""
+    t, k = math.expm1(found.epsilon), found.k
+    informs = np.zeros(len(k))
+    for chosen, weight in zip(found.sets, found.weights, strict=True):
+        if isinstance(chosen[0], tuple):
+            assert len(set(chosen)) == len(chosen)
+            shares = [
+                np.bincount(column, minlength=size) / math.prod(k)
+                for size, column in zip(k, np.transpose(chosen), strict=True)
+            ]
+            mu, parts = len(chosen) / math.prod(k), [len(share) * (share**2).sum() for share in shares]
+        else:
+            mu = math.prod(size / of for size, of in zip(chosen, k, strict=True))
+            parts = [mu**2 * of / size for size, of in zip(chosen, k, strict=True)]
+        informs += weight * (t / (1 + t * mu)) ** 2 * (np.array(parts) - mu**2)
+    return sum((of - 1) ** 2 / of / inform for of, inform in zip(k, informs, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "gap"),
+    [
+        ((4, 2, 3), 0.5, 1.4e-9),
+        ((4, 2, 3), 5.0, 1.1e-9),
+        ((3, 3, 3), 20.0, 1.1e-9),
+        ((3, 2, 100), 0.5, 2.3e-5),
+        ((2, 150), 5.0, 2.9e-6),
+        ((16, 17), 3.0, 3.9e-3),
+        ((4,) * 5, 5.0, 1.1e-4),
+        ((300,), 3.0, 1.1e-9),
+    ],
+)
+def test_the_mixture_has_its_stated_error_and_the_bound_is_near(k, epsilon, gap):
+    found = limit.least_error(k, epsilon)
+    assert found.attained == pytest.approx(stated(found), rel=1e-9)
+    assert 1 <= found.gap < 1 + 1.01 * gap
+    assert list(found.weights) == sorted(found.weights, reverse=True)
+    assert sum(found.weights) == pytest.approx(1, rel=1e-12)
+    assert min(found.weights) > 1e-6
+    assert limit.check_certificate(found)
+
+
+def test_sets_that_are_their_own_copies_count_once():
+    found = limit.least_error((17, 17), 20.0)
+    assert (found.sets, found.weights) == (((1, 1),), (1.0,))
+
+
+# What they are made of.
+
+
+def test_parabolas_are_tried_at_both_ends_and_in_the_valley():
+    for c, low, high, fits in [
+        ((1, -3, 2), 0, 1, False),  # zero at 1/2 and 1
+        ((1, -3, 2), 1, 9, True),
+        ((1, -3, 2), -9, Fraction(1, 2), True),
+        ((1, -3, 2), -9, Fraction(1, 2) + A_BIT, False),
+        ((1, -3, 2), 1 - A_BIT, 9, False),
+        ((1, -2, 1), 0, 3, True),
+        ((1 - A_BIT, -2, 1), 0, 3, False),
+        ((4, 4, 1), -3, 0, True),
+        ((4 - A_BIT, 4, 1), -3, 0, False),
+        ((0, 1, -1), 0, 1, True),
+        ((0, 1, -1), 0, 1 + A_BIT, False),
+        ((0, 1, -1), -A_BIT, 1, False),
+        ((2, -1, 0), 0, 2, True),
+        ((2, -1, 0), 0, 2 + A_BIT, False),
+        ((-2, 1, 0), 2, 3, True),
+        ((-2, 1, 0), 2 - A_BIT, 3, False),
+    ]:
+        assert never_negative(*map(Fraction, c), low, high) == fits, (c, low, high)
+    assert never_negative(np.array([1, 1]), np.array([-2, -3]), np.array([1, 2])).tolist() == [True, False]
+
+
+def test_what_is_gained_counts_every_attribute():
+    assert gained((Fraction(3), Fraction(5), Fraction(7)), (2, 3, 4)) == Fraction(3, 2) + Fraction(10, 3) + Fraction(
+        21, 4
+    )
+
+
+def test_rounding_is_to_the_nearest():
+    assert rounded(0.75) == Fraction(3, 4)
+    assert all(abs(rounded(x) - Fraction(x)) <= Fraction(1, 2**31) for x in (1 / 3, 2 / 3, math.pi, 1e-9))
+    assert rounded(1 / 3).denominator <= 2**30
+
+
+@pytest.mark.parametrize(("d", "k"), [(1, 2), (3, 2), (4, 3), (5, 4)])
+def test_the_overlap_is_a_mean_over_all_sets_of_attributes(d, k):
+    for part, differ in itertools.product(range(1, d + 1), repeat=2):
+        sets = list(itertools.combinations(range(d), differ))
+        mean = sum(Fraction(-1, k - 1) ** sum(j < part for j in chosen) for chosen in sets) / len(sets)
+        assert draws.overlap(d, part, differ, k) == mean
+
+
+@pytest.mark.parametrize(("d", "k", "share"), [(2, 2, 0.3), (3, 3, 0.1), (4, 2, 0.6)])
+def test_the_draws_with_the_least_price_pay_for_every_part(d, k, share):
+    often = draws.equal_row(d, k, share)
+    assert len(often) == d
+    assert min(often) >= 0
+    bound, price = draws.row((k,) * d, None, Fraction(share), often)
+    assert share <= bound <= share + 1e-8
+    for i in range(d):  # no draw is needless: less of any one pays for less
+        less = [v - Fraction(1, 1000) * (i == j) for j, v in enumerate(often)]
+        assert often[i] == 0 or draws.row((k,) * d, None, Fraction(share), less)[0] > share + 1e-5
+    assert price == sum(often)
+
+
+@pytest.mark.parametrize(
+    ("k", "weights", "share", "want"),
+    [((2, 2, 2), (7, 12, 9), 3, 18), ((2, 5, 3), (4, 4, 4), 4, 0), ((7, 2, 3), (1, 9, 4), 3, Fraction(6))],
+)
+def test_draws_of_three_domains_cost_what_exceeds_their_share(k, weights, share, want):
+    weights, share = [Fraction(w, 12) for w in weights], Fraction(share, 12)
+    assert draws.row(k, weights, share) == (share, Fraction(want, 12))
+
+
+def test_the_number_of_drawn_records_in_a_set_is_one_of_two_neighbours():
+    """With N of m records in the set, (N - s) (N - s - 1) is at least 0: R is what it leaves of mu^2."""
+    for m, s in [(2, 0), (2, 1), (5, 0), (5, 3)]:
+        c0, c1, c2 = draws.remainder(m, s)
+        for mu in (Fraction(0), Fraction(1, 3), Fraction(1)):
+            pairs = ((2 * s + 1) * m * mu - s * (s + 1) - m * mu) / (m * (m - 1))  # the mean of N (N-1), at least
+            assert c0 + mu * (c1 + mu * c2) == mu**2 - pairs
+    assert draws.quadratic((Fraction(2), Fraction(3)), 5, 2) == (Fraction(9, 10), Fraction(-1), Fraction(1))
+
+
+@pytest.mark.parametrize("k", [(5, 5, 5), (2, 3)])
+def test_intervals_cover_all_shares_each_with_its_best_row(k):
+    rows = [(Fraction(b, 10), v) for b, v in ((1, 2), (3, Fraction(4, 5)), (10, Fraction(0)))]
+    found = list(draws.pieces(k, rows))
+    assert (found[0][0], found[-1][1]) == (0, 1)
+    assert all(one[1] == other[0] for one, other in itertools.pairwise(found))
+    drawn = 5 if k[0] == 5 else 2
+    for low, high, i, m, s in found:
+        assert m == drawn
+        assert low < high
+        assert Fraction(s, m) <= low < high <= Fraction(s + 1, m)
+        mu, values = (low + high) / 2, []
+        for row in rows:
+            c0, c1, c2 = draws.quadratic(row, m, s)
+            values.append(c0 + mu * (c1 + mu * c2))
+        assert values[i] == pytest.approx(min(values), rel=1e-12)
+    assert len({i for _, _, i, _, _ in found}) > 1
+
+
+@pytest.mark.parametrize(
+    ("row", "t", "top"),
+    [
+        ((Fraction(1), Fraction(0)), Fraction(3), Fraction(9, 16)),  # (e-1)^2 / (4e), between the ends of a piece
+        ((Fraction(2), Fraction(0)), Fraction(1, 5), Fraction(1, 60)),
+        ((Fraction(0), Fraction(1)), Fraction(3), Fraction(9, 25)),  # at 1/2, where R is 1/4
+        ((Fraction(1), Fraction(1)), Fraction(1), Fraction(2, 9)),
+        ((Fraction(1), Fraction(2)), Fraction(4), Fraction(4, 3)),
+    ],
+)
+def test_the_largest_information_by_hand(row, t, top):
+    assert draws.largest((2, 3), float(t), [row]) == pytest.approx(float(top), rel=1e-14)
+    assert draws.holds((2, 3), t, [row], top)
+    assert not draws.holds((2, 3), t, [row], top * (1 - A_BIT))
+
+
+@pytest.mark.parametrize(
+    ("k", "e", "tilt", "ceiling", "roots", "scale"),
+    [
+        ((4, 9), 3, Fraction(1), Fraction(4, 9), (2, 3), 1),
+        ((4, 9), 2, Fraction(7, 9), Fraction(9, 64), (2, 4), Fraction(16, 9)),
+        ((9, 4, 2), 8, Fraction(1), Fraction(49, 16), (1, 3, 1), Fraction(9, 4)),
+        ((4, 9), 2, Fraction(1), Fraction(1, 4), (2, 3), 1),  # not the best: with f = 1 alone 1/4 is needed
+    ],
+)
+def test_a_certificate_for_every_population_holds_from_its_ceiling_on(k, e, tilt, ceiling, roots, scale):
+    assert ceiling == Fraction(1, 4) or tilt_and_ceiling(float(e)) == pytest.approx((float(tilt), float(ceiling)))
+    total = sum(Fraction(root * (size - 1), size) for root, size in zip(roots, k, strict=True))
+    certificate = LawCertificate(
+        k=k,
+        e=(Fraction(1), Fraction(e)),
+        roots=tuple(map(Fraction, roots)),
+        tilt=tilt,
+        ceiling=ceiling,
+        error=Fraction(1),
+    )
+    assert only_just(certificate, total, scale)
+    loose = dataclasses.replace(certificate, ceiling=Fraction(10**6), error=Fraction(1, 10**9))
+    for s, fits in ((0, True), (1, True), (-A_BIT, False), (1 + A_BIT, False)):
+        assert dataclasses.replace(loose, tilt=Fraction(s)).check() == fits
+
+
+def test_one_question_s_error_at_a_population_is_stated():
+    people = Population.from_counts(np.arange(12).reshape(3, 4))
+    found = limit.least_error((3, 4), 1.0, people)
+    first, second = marginal_frequencies(people)
+    roots = []
+    for k, f, size in ((3, first, 1), (4, second, 1)):
+        e = math.e
+        even = (k - 1) ** 2 * (k + (e - 1) * size) ** 2 / (k * (e - 1) ** 2 * size * (k - size))
+        roots.append(math.sqrt(even - (1 - 1 / k) + 1 - (f**2).sum()))
+    assert found.attained == pytest.approx(sum(roots) ** 2, rel=1e-12)
+    assert found.weights == pytest.approx([root / sum(roots) for root in roots], rel=1e-12)
+    assert found.sets == ((1, 4), (3, 1))
+    assert limit.check_certificate(found)
+    assert found.error == pytest.approx((2 / math.sqrt(3) + 1.5) ** 2 / tilt_and_ceiling(math.e)[1], rel=2e-9)
+
+
+def test_monotone_sets_are_all_that_hold_what_is_above():
+    for k in ((3, 2), (2, 2, 2)):
+        records, found = list(np.ndindex(*k)), []
+        above = [[all(a <= b for a, b in zip(r, other, strict=True)) for other in records] for r in records]
+        for mask in range(2 ** len(records)):
+            member = [mask >> i & 1 for i in range(len(records))]
+            if all(member[j] for i in range(len(records)) if member[i] for j in range(len(records)) if above[i][j]):
+                found.append(mask)
+        assert sorted(up_sets(k, len(found))) == found
+        assert up_sets(k, len(found) - 1) is None
+    assert len(up_sets((256,), 300)) == 257
+    assert up_sets((257,), 300) is None
+
+
+def test_the_weights_of_nested_sets_are_polynomials_of_the_share_between():
+    k, half = (2, 3), Fraction(1, 2)
+    cells, expected = Cells.of(k, True), []
+    masks = [np.array([mask >> i & 1 for i in range(6)]).reshape(k) for mask in up_sets(k, 99)]
+    for inner, outer in itertools.product(masks, repeat=2):
+        if (inner <= outer).all() and (inner < outer).any():
+            rows = []
+            for u in (0, half, 1):
+                filled = inner + u * (outer - inner)
+                parts = [size * (filled.sum(axis=1 - j) ** 2).sum() - filled.sum() ** 2 for j, size in enumerate(k)]
+                rows.append([*parts, (outer - inner).sum() ** 2 * u * (1 - u)])
+            expected.append((inner.sum(), (outer - inner).sum(), *np.transpose(rows).ravel()))
+    at = cells.poly[:, 0, None], cells.poly[:, 1, None], cells.poly[:, 2, None]
+    shares = np.array([0, half, 1])[:, None]
+    values = (at[0] + shares * (at[1] + shares * at[2])).reshape(9, -1)
+    assert sorted(map(tuple, np.vstack([cells.inner, cells.extra, values]).T.tolist())) == sorted(expected)
+    assert cells.size == 6
+
+
+def best_of(parts):
+    """What `mixture` asks for, if these are all sets."""
+
+    def best(weights):
+        values = parts @ np.asarray(weights)
+        return values.max(), parts[values.argmax()], int(values.argmax())
+
+    return best
+
+
+@pytest.mark.parametrize("rho", [(1.0, 1.0), (0.3, 2.0)])
+def test_sets_are_mixed_as_their_information_asks(rho):
+    alone = (rho[0] / math.sqrt(2) + rho[1] / math.sqrt(3)) ** 2  # shares as rho over the root of the information
+    p, error = uniform.shares([[2.0, 0.0], [0.0, 3.0]], rho)
+    assert error == pytest.approx(alone, rel=1e-12)
+    assert p == pytest.approx(np.array([rho[0] / math.sqrt(2), rho[1] / math.sqrt(3)]) / math.sqrt(alone), rel=1e-6)
+    parts = np.array([[2.0, 0.0], [0.0, 3.0], [1.5, 1.4], [0.1, 0.1]])
+    bound, weights, error, names, p = mixture(best_of(parts), rho)
+    assert bound == pytest.approx(error, rel=1e-8)
+    assert bound <= error
+    assert error < alone
+    informs = p @ parts[names]
+    assert error == pytest.approx((np.square(rho) / informs).sum(), rel=1e-12)
+    assert bound == pytest.approx((rho @ np.sqrt(weights)) ** 2 / (parts @ weights).max(), rel=1e-12)
+    assert (p.sum(), max(weights)) == (pytest.approx(1, rel=1e-12), 1)
+    assert (p > 1e-3).sum() == 2  # of the two attributes' best sets one is needed no more
+    assert sorted(set(names)) == [0, 1, 2]
+
+
+def test_a_search_of_few_rounds_gives_a_bound_that_is_true():
+    parts = np.array([[2.0, 0.0], [0.0, 3.0], [1.5, 1.4]])
+    assert mixture(best_of(parts), (1.0, 1.0), rounds=1)[0] < mixture(best_of(parts), (1.0, 1.0))[0]
+    assert mixture(best_of(parts), (1.0, 1.0), tolerance=9.0)[3] == [0, 1]
+
+
+@pytest.mark.parametrize("t", [0.2, 3.0, 40.0])
+@pytest.mark.parametrize("weights", [(1.0, 1.0, 1.0), (0.1, 1.0, 3.0), (5.0, 2.0, 0.3)])
+def test_the_best_product_set_is_the_best_of_all(t, weights):
+    k, found = (3, 5, 2), []
+    for sizes in itertools.product(*(range(1, size + 1) for size in k)):
+        mu = math.prod(sizes) / 30
+        parts = [(t * mu / (1 + t * mu)) ** 2 * (of / size - 1) for size, of in zip(sizes, k, strict=True)]
+        found.append((np.dot(weights, parts), parts, sizes))
+    value, parts, sizes = product_set(np.array(weights), t, k)
+    best = max(found)
+    assert (value, sizes) == (pytest.approx(best[0], rel=1e-14), best[2])
+    assert parts == pytest.approx(np.array(best[1]), rel=1e-14)
+    assert {type(size) for size in sizes} == {int}
+
+
+def test_rows_and_sums_are_in_order():
+    assert marginal_rows((2, 3)).tolist() == [
+        [1, 1, 1, 0, 0, 0],
+        [0, 0, 0, 1, 1, 1],
+        [1, 0, 0, 1, 0, 0],
+        [0, 1, 0, 0, 1, 0],
+        [0, 0, 1, 0, 0, 1],
+    ]
+    assert subset_sums(np.array([[1, 2, 4], [3, -1, 5]])).tolist() == [
+        [0, 1, 2, 3, 4, 5, 6, 7],
+        [0, 3, -1, 2, 5, 8, 4, 7],
+    ]
+
+
+DIRECTIONS = ((3, 2, 1, -1, -2, -3), (-1, -1, -1, 1, 1, 1), (4, -2, -2, 2, -1, -1), (-1, 3, -1, -2, 2, -1))
+DIRECTIONS = tuple(tuple(map(Fraction, h)) for h in (*DIRECTIONS, (0, 0, 2, -3, 0, 1)))
+
+
+@pytest.mark.parametrize("e", [(3, 3), (2, 4)])
+@pytest.mark.parametrize(
+    "numbers", [((1, 2, 3, 4, 5, 6), (3, 1, 4, 1, 5, 9)), ((1, 0, 3, 4, 5, 6), (3, Fraction(-1, 2), 4, 1, 5, 9))]
+)
+def test_a_certificate_at_a_population_holds_from_its_prices_on(e, numbers):
+    f, prices = [Fraction(x, sum(numbers[0])) for x in numbers[0]], numbers[1]
+    scale = Fraction(0)
+    for chosen in itertools.product((0, 1), repeat=6):
+        price, share = np.dot(chosen, prices), np.dot(chosen, f)
+        square = sum(np.dot(chosen, h) ** 2 for h in DIRECTIONS)
+        for t, u in itertools.product([x - 1 for x in e], [(x - 1) ** 2 for x in e]):  # t and t^2, each at its worst
+            scale = max(scale, u * square / (sum(prices) + t * (sum(prices) * share + price) + u * price * share))
+    gained = Fraction(6 + 3 + 6 + 5 + 3)  # of each direction, the records that have its value
+    certificate = TableCertificate(
+        k=(2, 3),
+        e=tuple(map(Fraction, e)),
+        frequencies=tuple(f),
+        prices=tuple(scale * x for x in prices),
+        directions=DIRECTIONS,
+        error=gained**2 / (scale * sum(prices)),
+    )
+    assert certificate.check()
+    for factor in (1 + A_BIT, 0, -1):
+        assert not dataclasses.replace(certificate, error=certificate.error * factor).check()
+    for factor, fits in ((2, True), (1 - A_BIT, False)):
+        less = tuple(x * factor for x in certificate.prices)
+        assert dataclasses.replace(certificate, prices=less, error=certificate.error / 2).check() == fits
+
+
+def test_a_certificate_at_a_population_has_its_shape():
+    even, many = (Fraction(1, 6),) * 6, (Fraction(10**6),) * 6
+    fine = TableCertificate(
+        k=(2, 3),
+        e=(Fraction(3), Fraction(3)),
+        frequencies=even,
+        prices=many,
+        directions=DIRECTIONS,
+        error=Fraction(1, 10**9),
+    )
+    assert fine.check()
+    zero, below = (Fraction(0), Fraction(1, 3), *even[2:]), (Fraction(-1, 6), Fraction(1, 2), *even[2:])
+    assert dataclasses.replace(fine, frequencies=zero).check()
+    for changes in (
+        {"frequencies": below},
+        {"frequencies": even[1:]},
+        {"frequencies": (*even, Fraction(0))},
+        {"frequencies": (even[0] / 2, *even[1:])},
+        {"frequencies": (even[0] * 2, *even[1:])},
+        {"prices": (*many, Fraction(0))},
+        {"directions": DIRECTIONS[:4]},
+        {"directions": (*DIRECTIONS, DIRECTIONS[0])},
+        {"directions": (*DIRECTIONS[:4], DIRECTIONS[4][1:])},
+        {"directions": (*DIRECTIONS[:4], (*DIRECTIONS[4][:5], Fraction(2)))},
+    ):
+        assert not dataclasses.replace(fine, **changes).check(), changes
+
+
+@pytest.mark.parametrize(
+    ("counts", "k", "message"),
+    [
+        (np.ones(6), (2, 3), r"population must have the domain k = \(2, 3\); got shape \(6,\)"),
+        (np.ones(11), (11,), "population must have at most 10 possible records; got 11"),
+        ([1, -1], (2,), r"population must hold numbers of at least 0, not all 0; got \[1, -1\]"),
+        ([0.0, 0.0], (2,), r"population must hold numbers of at least 0, not all 0; got \[0.0, 0.0\]"),
+        ([1, np.nan], (2,), "population must hold numbers"),
+        ([1, np.inf], (2,), "population must hold numbers"),
+        ([True, False], (2,), "population must hold numbers"),
+        ([1, 1j], (2,), "population must hold numbers"),
+        (["1", "2"], (2,), "population must hold numbers"),
+    ],
+)
+def test_populations_that_are_none_are_refused(counts, k, message):
+    with pytest.raises(ValueError, match=message):
+        check_frequencies(counts, k)
+
+
+def test_frequencies_are_exact():
+    found = check_frequencies(np.array([[0, 1], [2, 4]], dtype=np.uint8), (2, 2))
+    assert found == (0, Fraction(1, 7), Fraction(2, 7), Fraction(4, 7))
+    assert check_frequencies([0.1] * 10, (10,)) == (Fraction(1, 10),) * 10
+    with pytest.raises(ValueError, match="population must have domain sizes"):
+        limit.least_error((2, 3), 1.0, Population.from_counts(np.ones((3, 2), int)))
+    ten, eleven = (Population.from_counts(np.ones(k, int)) for k in (10, 11))
+    assert isinstance(limit.least_error(11, 1.0, eleven).certificate, LawCertificate)
+    with pytest.raises(ValueError, match="at most 10 possible records"):
+        limit.least_error(11, 1.0, eleven.histogram)
+    assert check_frequencies(ten.histogram, (10,)) == (Fraction(1, 10),) * 10
+
+
+@pytest.mark.parametrize("t", [0.1, 5.0])
+def test_balanced_weights_fill_every_row(t):
+    columns = 1 + t * subset_sums(np.eye(4, dtype=int)).T[1:-1]
+    q = balanced(columns)
+    assert q @ columns == pytest.approx(np.ones(4), rel=1e-12)
+    assert q.min() > 0
+    single = (columns > 1).sum(axis=1) == 1
+    assert np.ptp(q[~single]) == 0
+    assert q[0] < 0.6 / len(q) + single[0]
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.5, 2.0, 5.0, 20.0])
+@pytest.mark.parametrize("k", [(2, 3), (6,), (2, 2)])
+def test_the_best_sets_at_a_population_have_the_error_that_is_stated(k, epsilon):
+    f = np.arange(1.0, math.prod(k) + 1).reshape(k)
+    found, f = limit.least_error(k, epsilon, f), f.ravel() / f.sum()
+    assert limit.check_certificate(found)
+    assert found.gap < 1 + 7e-8
+    assert list(found.weights) == sorted(found.weights, reverse=True)
+    assert sum(found.weights) == pytest.approx(1)
+    assert min(found.weights) > 1e-5
+    records, matrix = list(np.ndindex(*k)), []
+    for chosen, often in zip(found.sets, found.weights, strict=True):
+        w = np.array([math.exp(epsilon) if r in chosen else 1.0 for r in records])
+        matrix.append(often * w / (w @ f))
+    sums = np.sum(matrix, axis=0)
+    assert sums == pytest.approx(np.ones(len(f)), abs=1e-3)
+    if 1e-3 < epsilon < 9:
+        assert fisher_error(np.transpose(matrix / sums), f, k) == pytest.approx(found.attained, rel=1e-3)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1.0, 20.0])
+@pytest.mark.parametrize(
+    "f", [(5e-3, 0.41, 0.34, 0.2, 0.04, 3e-7), (0.5, 0.3, 0.2, 1e-9), (0.5, 0, 0.2, 0.3), (1, 0, 0, 0)]
+)
+def test_rare_records_leave_a_bound_that_is_proved(f, epsilon):
+    found = limit.least_error(len(f), epsilon, np.array(f))
+    assert limit.check_certificate(found)
+    assert found.error > 0
+
+
+def test_prices_cover_every_column():
+    t = 3.0
+    member = subset_sums(np.eye(4, dtype=int)).T[1:-1]
+    every, f, told = (
+        1 + t * member,
+        np.array([0.1, 0.2, 0.3, 0.4]),
+        member @ np.array([[1.0, 2], [0, -1], [2, 3], [-3, -4]]),
+    )
+    price = prices(told, every, f)
+    slack = (every @ price) * (every @ f) / (told**2).sum(axis=1)
+    assert slack.min() == pytest.approx(1, rel=1e-9)
+    assert slack.min() > 1 - 1e-12
+    assert np.sort(slack)[3] < 1 + 1e-6  # as many are tight as there are prices
+
+
+def alone(e, k):
+    """The least error of one attribute at the uniform law, people drawn at random."""
+    sizes = np.arange(1, k)
+    return min((k - 1) ** 2 * (k + (e - 1) * sizes) ** 2 / (k * (e - 1) ** 2 * sizes * (k - sizes)))
+
+
+@pytest.mark.parametrize(
+    ("k", "e", "want"),
+    [
+        ((4, 4), 20.9, "one question"),
+        ((4, 4), 21.1, "larger"),
+        ((4, 4), 1e5, "larger"),
+        ((4,), 30.0, "larger"),
+        ((2, 2, 2), 2.9, "one question"),
+        ((2, 2, 2), 3.1, "larger"),
+        ((2, 5, 3), 1.5, "larger"),
+        ((2, 5, 3), 1e4, "larger"),
+    ],
+)
+def test_the_closed_form_by_hand(k, e, want):
+    single, drawing = [alone(e, size) for size in k], sum(1 - 1 / size for size in k)
+    together = sum((size - 1) / math.sqrt(size) for size in k) ** 2 * 4 * e / (e - 1) ** 2
+    bound = len(k) ** 2 * single[0] if want == "one question" else max(together, sum(single))
+    assert simple.simple_error(k, math.log(e)) == pytest.approx(bound - drawing, rel=1e-10)
+
+
+@pytest.mark.parametrize("e", [1.2, 1e4])
+@pytest.mark.parametrize("k", [(2, 2), (2, 5, 3)])
+def test_the_closed_form_for_tables_by_hand(k, e):
+    pairs = list(itertools.combinations(k, 2))
+    roots = sum((a - 1) * (b - 1) / math.sqrt(a * b) for a, b in pairs)
+    for j, a in enumerate(k):
+        roots += (a - 1) * math.sqrt(sum(1 / b for i, b in enumerate(k) if i != j) / a)
+    bound = max(roots**2 * 4 * e / (e - 1) ** 2, sum(alone(e, a * b) for a, b in pairs))
+    drawing = sum(1 - 1 / (a * b) for a, b in pairs)
+    assert simple.simple_pair_error(k, math.log(e)) == pytest.approx(bound - drawing, rel=1e-10)
+
+
+def test_closed_forms_refuse_what_is_no_survey():
+    for bound in (simple.simple_error, simple.simple_pair_error):
+        for k, epsilon in (((2, 1), 1.0), ((2, 2.5), 1.0), ((2, 2), 0.0), ((2, 2), True), ((2, 2), 701.0)):
+            with pytest.raises((TypeError, ValueError), match=r"k must|epsilon must"):
+                bound(k, epsilon)
+    with pytest.raises(ValueError, match="at least two attributes"):
+        simple.simple_pair_error((2,), 1.0)
+    assert simple.simple_error(3, 1.0) == simple.simple_error((3,), 1.0)

@@ -8,7 +8,17 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib.limit.pairs import balanced, candidates, every_set, least_pair_error, pair_error, relaxed, spaces, spread
+from ldp_lib.limit.pairs import (
+    PairCertificate,
+    balanced,
+    candidates,
+    every_set,
+    least_pair_error,
+    pair_error,
+    relaxed,
+    spaces,
+    spread,
+)
 from ldp_lib.product import RRIndependent
 from ldp_lib.sampled import AskSome
 from ldp_lib.sampled.pairs import ask_pairs
@@ -139,3 +149,117 @@ def test_bad_input():
         least_pair_error((2, 2), 50)
     with pytest.raises(ValueError, match="at least two attributes"):
         least_pair_error((2,), 1.0)
+
+
+def test_spaces_by_hand():
+    halves = {(0,): (7, 24), (1,): (1, 1), (2,): (15, 8), (0, 1): (2, 3), (0, 2): (9, 8), (1, 2): (3, 1)}
+    assert spaces((2, 3, 4)) == [(space, Fraction(*number)) for space, number in halves.items()]
+
+
+def test_parts_are_what_rows_columns_and_both_explain():
+    size, parts, masks = every_set((2, 3))
+    assert masks.tolist() == list(range(1, 64))
+    for n, part, mask in zip(size, parts.T, masks, strict=True):
+        cells = np.array([mask >> i & 1 for i in range(6)]).reshape(2, 3)
+        rows, columns, mean = cells.mean(axis=1, keepdims=True), cells.mean(axis=0), cells.mean()
+        left = [
+            ((rows - mean) ** 2).mean(),
+            ((columns - mean) ** 2).mean(),
+            ((cells - rows - columns + mean) ** 2).mean(),
+        ]
+        assert n == cells.sum()
+        assert part == pytest.approx(36 * np.array(left), abs=1e-9)
+
+
+@pytest.mark.parametrize(("k", "roots"), [((2, 3), (1, 2, 3)), ((3, 2), (5, 1, 1)), ((2, 2, 2), (1, 2, 3, 4, 5, 6))])
+def test_a_certificate_holds_from_the_best_set_s_information_on(k, roots):
+    t, (size, parts, _), bit = Fraction(2), every_set(k), Fraction(1, 10**15)
+    squares = [square for _, square in spaces(k)]
+    weights = np.array([root**2 * square for root, square in zip(roots, squares, strict=True)])
+    ceiling = max(weights @ parts.astype(object) * t**2 / (math.prod(k) + t * size.astype(object)) ** 2)
+    gained = sum(root * square for root, square in zip(roots, squares, strict=True))
+    certificate = PairCertificate(
+        k=k, e=(Fraction(2), 1 + t), roots=tuple(map(Fraction, roots)), ceiling=ceiling, error=gained**2 / ceiling
+    )
+    assert certificate.check()
+    for error in (certificate.error * (1 + bit), Fraction(0)):
+        assert not dataclasses.replace(certificate, error=error).check()
+    for factor in (1 - bit, -1):
+        low = dataclasses.replace(certificate, ceiling=ceiling * factor, error=certificate.error * factor)
+        assert not low.check()
+    assert not dataclasses.replace(certificate, k=(17, 2), error=Fraction(1, 10**9)).check()
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.5, 5.0, 20.0])
+@pytest.mark.parametrize("k", [(2, 3), (3, 2), (2, 2, 2)])
+def test_the_mixture_of_sets_of_records_has_its_stated_error(k, epsilon):
+    found, t = least_pair_error(k, epsilon), math.expm1(epsilon)
+    size, parts, _ = every_set(k)
+    informs = np.zeros(len(parts))
+    for (kind, mask), often in zip(found.sets, found.weights, strict=True):
+        assert kind == "records"
+        informs += often * parts[:, mask - 1] * (t / (math.prod(k) + t * size[mask - 1])) ** 2
+    assert found.attained == pytest.approx(
+        sum(float(s) / i for (_, s), i in zip(spaces(k), informs, strict=True)), rel=1e-9
+    )
+    assert 1 <= found.gap < 1 + 1e-7
+    assert Fraction(found.error) <= found.certificate.error
+    assert found.certificate.check()
+    assert list(found.weights) == sorted(found.weights, reverse=True)
+    assert sum(found.weights) == pytest.approx(1, rel=1e-12)
+    assert dataclasses.replace(found, error=2.0, attained=3.0).gap == 1.5
+
+
+@pytest.mark.parametrize(("k", "epsilon", "gap"), [((4, 5), 0.5, 0.01), ((2, 3, 4), 2.0, 0.1), ((4, 5), 20.0, 5.0)])
+def test_the_mixture_of_named_sets_has_its_stated_error(k, epsilon, gap):
+    found, t = least_pair_error(k, epsilon), math.expm1(epsilon)
+    names, informs = candidates(k, t)
+    total = sum(often * informs[:, names.index(name)] for name, often in zip(found.sets, found.weights, strict=True))
+    squares = [float(square) for _, square in spaces(k)]
+    assert found.attained == pytest.approx(sum(squares / total), rel=1e-4)
+    assert list(found.weights) == sorted(found.weights, reverse=True)
+    assert sum(found.weights) == pytest.approx(1, rel=1e-12)
+    assert found.certificate is None
+    assert 1 <= found.gap < 1 + gap
+    assert (found.k, found.epsilon) == (k, epsilon)
+
+
+def test_many_attributes_are_asked_for_single_records_up_to_ten():
+    names, informs = candidates((2,) * 10, 1.0)
+    assert sum(name[0] == "record" for name in names) == 2**10 - 1 - 10 - 45
+    assert informs.shape == (55, len(names))
+    assert not any(name[0] == "record" for name in candidates((2,) * 11, 1.0)[0])
+
+
+@pytest.mark.parametrize("rho", [(1.0, 1.0), (0.3, 2.0), (2**0.5, 3**0.5)])
+def test_sets_are_asked_as_often_as_their_information_wants(rho):
+    often, error = spread(np.array([[2.0, 0.0], [0.0, 3.0]]), np.array(rho))
+    roots = np.array(rho) / np.sqrt([2, 3])
+    assert often.sum() == pytest.approx(1, rel=1e-12)
+    assert often == pytest.approx(roots / roots.sum(), rel=1e-3)
+    assert roots.sum() ** 2 * (1 - 1e-12) <= error < roots.sum() ** 2 * (1 + 1e-7)
+
+
+@pytest.mark.parametrize(("space", "t"), [(0, 2.0), (1, 2.0), (2, 2.0), (0, 50.0), (1, 0.1)])
+def test_the_general_bound_of_one_space_is_that_of_its_best_set(space, t):
+    """All but one of the shares are 0 or 1: the spread of k_j values, or cells, with mean mu."""
+    m, rho = (3, 4, 12)[space], 100 * np.eye(3)[space] + 0.01
+    mu = np.linspace(1 / 12, 1, 200_001)
+    most = (np.floor(m * mu) + (m * mu % 1) ** 2) / m - mu**2
+    exact = 10_000 / (most * (t / (1 + t * mu)) ** 2).max()
+    assert relaxed((3, 4), t, rho) == pytest.approx(exact, rel=3e-3)
+
+
+def test_the_general_bound_is_not_below_what_is_known_without_a_search():
+    drawing = 1 - 1 / 6 + 1 - 1 / 8 + 1 - 1 / 12
+    assert relaxed((2, 3, 4), 2.0, np.full(6, 1e-9)) == pytest.approx(drawing, rel=1e-12)
+    rho, t = np.array([1.0, 2.0, 3.0]), 1e-5  # all share mu (1-mu), at a share of one half
+    assert relaxed((4, 6), t, rho) == pytest.approx(36 * 4 * (1 + t) / t**2, rel=1e-12)
+
+
+def test_what_is_not_asked_is_not_known():
+    assert pair_error((2, 2, 2), 1.0, (1, 1, 1), 1, (0.2, 0.3, 0.5)) == math.inf
+    # One question: whether both of two values are one; e = 3, so a quarter is kept: (e-1) / ((e-1) / 4 + 1), mu = 1/4.
+    keep = 2 / (2 / 4 + 1)
+    want = sum(float(square) for _, square in spaces((2, 2))) / keep**2
+    assert pair_error((2, 2), math.log(3), (1, 1), 2, (1.0,)) == pytest.approx(want * 16, rel=1e-12)

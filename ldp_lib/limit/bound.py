@@ -8,13 +8,13 @@ import numpy as np
 
 from ldp_lib.inputs import check_domain, check_population, require
 from ldp_lib.limit import draws, law, table
+from ldp_lib.limit.exact import ABOVE, gained, rounded
 from ldp_lib.limit.uniform import Cells, mixture, product_set
 from ldp_lib.population import Population
 
 BUDGETS = (1e-6, 20.0)  # beyond them floats do not find what can be proved
+DIGITS = 10**20  # the denominator of the bounds of exp(epsilon)
 CLOSE = 1.005  # a bound this near to what a mechanism attains is not looked for again
-GRID = 2**30  # denominators of what is rounded
-ABOVE = 1 + Fraction(1, 10**9)  # what rounding may cost
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,8 +102,7 @@ class SetCertificate:
                     return False
             rows = [draws.row(self.k, units, share, often) for share, often in self.rows]
             covered = draws.holds(self.k, t, rows, self.ceiling / scale)
-        gained = sum(root * (size - 1) / size for root, size in zip(self.roots, self.k, strict=True))
-        return covered and 0 < self.error * self.ceiling <= gained**2
+        return covered and 0 < self.error * self.ceiling <= gained(self.roots, self.k) ** 2
 
 
 def check_certificate(certificate):
@@ -119,13 +118,11 @@ def check_certificate(certificate):
 def enclose(epsilon):
     """Return two Fractions with exp(epsilon) between them, apart by less than one part in 10^12 of exp(epsilon) - 1."""
     x, term, total, i = Fraction(epsilon), Fraction(1), Fraction(1), 1
-    places = 14 + max(0, math.ceil(-math.log10(epsilon)))  # of exp(epsilon) - 1
-    while term * 10**places > total or i < 2 * x:
+    while term * DIGITS > 1:  # below 1 only beyond i = 2x, where all that follow are together less than the last
         term *= x / i
         total += term
         i += 1
-    digits = 10 ** max(0, places - len(str(int(total))))
-    return Fraction(math.floor(total * digits), digits), Fraction(math.ceil((total + term) * digits), digits)
+    return Fraction(math.floor(total * DIGITS), DIGITS), Fraction(math.ceil((total + term) * DIGITS), DIGITS)
 
 
 def kept(k, keep):
@@ -228,7 +225,7 @@ def certify(k, e, weights, *, keep=0, rows=()):
     if len(set(k)) == 1 and not keep:
         roots = (Fraction(1),) * len(k)
     else:
-        roots = tuple(Fraction(round(math.sqrt(w * size) * GRID), GRID) for w, size in zip(weights, k, strict=True))
+        roots = tuple(rounded(math.sqrt(w * size)) for w, size in zip(weights, k, strict=True))
     exact = [root * root / size for root, size in zip(roots, k, strict=True)]
     t = float(e[1] - 1)
     if keep:
@@ -242,10 +239,8 @@ def certify(k, e, weights, *, keep=0, rows=()):
         scale = exact[0] if len(set(k)) == 1 else Fraction(1)
         top = draws.largest(k, t, [draws.row(k, [w / scale for w in exact], b, often) for b, often in rows]) * scale
     ceiling = Fraction(top) * ABOVE
-    gained = sum(root * (size - 1) / size for root, size in zip(roots, k, strict=True))
-    return SetCertificate(
-        k=k, e=e, roots=roots, keep=keep, rows=tuple(rows), ceiling=ceiling, error=gained**2 / ceiling
-    )
+    error = gained(roots, k) ** 2 / ceiling
+    return SetCertificate(k=k, e=e, roots=roots, keep=keep, rows=tuple(rows), ceiling=ceiling, error=error)
 
 
 def in_cells(k, e, rho, keep):

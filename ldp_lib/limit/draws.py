@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import linprog, minimize
 
-GRID = 2**30  # denominators of what is rounded
+from ldp_lib.limit.exact import GRID, never_negative, rounded
 
 
 def overlap(size, part, differ, k):
@@ -91,9 +91,7 @@ def holds(k, t, rows, limit):
     """Return whether `limit` is such an upper bound, exactly: all arguments are Fractions."""
     for low, high, i, m, s in pieces(k, rows):
         c0, c1, c2 = (limit * a - t * t * c for a, c in zip((1, 2 * t, t * t), quadratic(rows[i], m, s), strict=True))
-        if any(c0 + mu * (c1 + mu * c2) < 0 for mu in (low, high)):
-            return False
-        if c2 > 0 and 2 * c2 * low < -c1 < 2 * c2 * high and 4 * c0 * c2 < c1 * c1:
+        if not never_negative(c0, c1, c2, low, high):
             return False
     return True
 
@@ -120,8 +118,3 @@ def rows_for(k, t, rho, weights):
     for _ in range(4):  # Nelder and Mead's search gets stuck; begun again where it stopped, it goes on
         log = minimize(bound, log, method="Nelder-Mead", options={"maxiter": 600}).x
     return np.exp(log - log.max())[kind], tuple((rounded(b), None) for b in np.geomspace(1e-3, 1, 300))
-
-
-def rounded(x):
-    """Return a float as a Fraction with a denominator that all share."""
-    return Fraction(round(float(x) * GRID), GRID)

@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from ldp_lib import subset
-
-GRID = 2**30  # denominators of what is rounded
+from ldp_lib.limit.exact import ABOVE, gained, never_negative, rounded
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,18 +40,11 @@ class LawCertificate:
         """Return whether the bound holds, in rational arithmetic."""
         t, s, top = self.e[1] - 1, self.tilt, self.ceiling
         scale = max(root * root / size for root, size in zip(self.roots, self.k, strict=True))
-        gained = sum(root * (size - 1) / size for root, size in zip(self.roots, self.k, strict=True))
         fits = 0 <= s <= 1 and all(
             never_negative(top * a, top * b - t * t, t * t)
             for a, b in ((1, t + s), ((1 + t) * (1 - s), (1 + t) * (t + s)))
         )
-        return fits and 0 < self.error * top * scale <= gained**2
-
-
-def never_negative(c0, c1, c2):
-    """Return whether c0 + c1 x + c2 x^2, with c2 above 0, is never negative for x from 0 to 1."""
-    vertex = -c1 / (2 * c2)
-    return c0 >= 0 and c0 + c1 + c2 >= 0 and (not 0 < vertex < 1 or 4 * c0 * c2 >= c1 * c1)
+        return fits and 0 < self.error * top * scale <= gained(self.roots, self.k) ** 2
 
 
 def tilt_and_ceiling(e):
@@ -67,12 +59,12 @@ def tilt_and_ceiling(e):
 
 def solve(k, e, population):
     """Return a certificate, the error of one question at a population, its sets, and their weights."""
-    roots = tuple(Fraction(round(math.sqrt(size) * GRID), GRID) for size in k)
+    roots = tuple(rounded(math.sqrt(size)) for size in k)
     tilt, ceiling = (Fraction(x) for x in tilt_and_ceiling(e[1]))
-    ceiling *= 1 + Fraction(1, 10**9)
+    ceiling *= ABOVE
     scale = max(root * root / size for root, size in zip(roots, k, strict=True))
-    gained = sum(root * (size - 1) / size for root, size in zip(roots, k, strict=True))
-    certificate = LawCertificate(k=k, e=e, roots=roots, tilt=tilt, ceiling=ceiling, error=gained**2 / (ceiling * scale))
+    error = gained(roots, k) ** 2 / (ceiling * scale)
+    certificate = LawCertificate(k=k, e=e, roots=roots, tilt=tilt, ceiling=ceiling, error=error)
     ratio, sets, singles = float(e[1]), [], []
     for j, size in enumerate(k):
         named = subset.optimal_size(ratio, size)

@@ -14,7 +14,8 @@ from fractions import Fraction
 import numpy as np
 
 from ldp_lib import inputs
-from ldp_lib.limit.bound import ABOVE, BUDGETS, GRID, enclose
+from ldp_lib.limit.bound import BUDGETS, enclose
+from ldp_lib.limit.exact import ABOVE, rounded
 from ldp_lib.limit.uniform import mixture
 from ldp_lib.subset import keep_probability
 
@@ -166,8 +167,8 @@ def least_pair_error(k, epsilon):
         informs = parts / math.prod(k) ** 2 * (t / (1 + t * share)) ** 2
 
         def best(weights):
-            values = np.round(np.asarray(weights) @ informs, 12)
-            top = int(values.argmax())
+            values = np.asarray(weights) @ informs
+            top = int(np.round(values / values.max(), 12).argmax())
             return float(values[top]), informs[:, top], ("records", int(masks[top]))
 
         with np.errstate(divide="ignore"):
@@ -194,7 +195,7 @@ def least_pair_error(k, epsilon):
 
 def certify(k, e, weights, squares):
     """Return the certificate with these weights of the spaces, rounded, and the ceiling that they need."""
-    roots = [Fraction(round(math.sqrt(w / float(s)) * GRID), GRID) for w, s in zip(weights, squares, strict=True)]
+    roots = [rounded(math.sqrt(w / float(s))) for w, s in zip(weights, squares, strict=True)]
     size, parts, _ = every_set(k)
     exact = np.array([float(root**2 * square) for root, square in zip(roots, squares, strict=True)])
     t = float(e[1] - 1)
@@ -252,7 +253,7 @@ def spread(informs, rho, rounds=3_000):
         slope = (rho**2 / (informs @ often) ** 2) @ informs
         if slope.max() <= (1 + 1e-4) * (slope @ often):
             break
-        often = often * np.sqrt(slope / (slope @ often))
+        often = often * np.sqrt(slope)
         often /= often.sum()
     return often, float((rho**2 / (informs @ often)).sum())
 

@@ -134,11 +134,13 @@ def newton(columns, a, f, q, rounds=150):
     return q, basis @ inverted(q) @ basis.T
 
 
-def prices(along, every, f):
-    """Return the prices with the least sum that cover sum_r (w . h_r)^2 / (F . w) for every column w."""
-    cost = ((every @ along) ** 2).sum(axis=1) / (every @ f)
-    found = linprog(np.ones(len(f)), A_ub=-every, b_ub=-cost, bounds=(None, None), method="highs").x
-    return found * max(1.0, (cost / (every @ found)).max())
+def prices(told, every, f):
+    """Return the prices with the least sum that cover sum_r told_r^2 / (F . w) for every column w."""
+    mean = every.mean(axis=1)
+    rows, cost = every / mean[:, None], (told**2).sum(axis=1) / (every @ f) / mean
+    unit = cost.max()  # the solver's tolerances are absolute
+    found = linprog(np.ones(len(f)), A_ub=-rows, b_ub=-cost / unit, bounds=(None, None), method="highs").x * unit
+    return found * max(1.0, (cost / (rows @ found)).max())
 
 
 def solve(k, e, frequencies):
@@ -149,22 +151,18 @@ def solve(k, e, frequencies):
     every = 1 + t * member
     q, inverse = newton(every, a, f, balanced(every))
     along = inverse @ a.T
-    along -= along.mean(axis=0)  # rounding
-    price = prices(along, every, f)
+    units = np.round(along * (GRID * size / np.abs(along).max()))
+    units[-1] -= units.sum(axis=0)  # each direction sums to 0
+    directions = tuple(tuple(Fraction(int(x), GRID) for x in h) for h in units.T)
+    price = tuple(Fraction(x * (1 + 1e-8)) for x in prices(t * (member @ units) / GRID, every, f).tolist())
     attained = float(((a @ inverse) * a).sum())
-    directions = []
-    for h in along.T * (size / np.abs(along).max()):
-        exact = [Fraction(round(x * GRID), GRID) for x in h]
-        directions.append((*exact[:-1], -sum(exact[:-1])))
-    scale = (size / np.abs(along).max()) ** 2 * (1 + 1e-8)
-    price = tuple(Fraction(x * scale) for x in price.tolist())
     gained = sum(h[x] for row, h in zip(a, directions, strict=True) for x in np.flatnonzero(row))
     certificate = TableCertificate(
         k=k,
         e=e,
         frequencies=frequencies,
         prices=price,
-        directions=tuple(directions),
+        directions=directions,
         error=gained**2 / sum(price),
     )
     often = q * (every @ f)

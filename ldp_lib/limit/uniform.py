@@ -7,6 +7,8 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import minimize
 
+from ldp_lib.limit.exact import never_negative
+
 PAIRS = 20_000  # nested pairs of sets that are tried, at most
 SETS = 50_000  # sets of records that are tried, at most
 RECORDS = 256  # of domains whose sets are listed, at most
@@ -109,11 +111,7 @@ class Cells:
         p = t.denominator * self.size + t.numerator * self.inner.astype(object)
         q = t.numerator * self.extra.astype(object)
         top = limit.numerator * scale
-        c0, c1, c2 = top * p * p - n[0], 2 * top * p * q - n[1], top * q * q - n[2]
-        # c0 + c1 u + c2 u^2 must not be negative from 0 to 1: both ends, and the vertex if it lies between.
-        ends = (c0 >= 0) & (c0 + c1 + c2 >= 0)
-        outside = (c2 <= 0) | (c1 >= 0) | (c1 + 2 * c2 <= 0)
-        return bool((ends & (outside | (4 * c0 * c2 >= c1 * c1))).all())
+        return bool(never_negative(top * p * p - n[0], 2 * top * p * q - n[1], top * q * q - n[2]).all())
 
 
 def shares(parts, rho):
