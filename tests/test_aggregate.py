@@ -3,8 +3,10 @@
 import os
 import signal
 import time
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from test_protocol import MECHANISMS
 
@@ -14,6 +16,7 @@ from ldp_lib.book.sweeps import sweep
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.grr import GRR
 from ldp_lib.sampled import OneQuestion
+from ldp_lib.splitting import SPL
 from ldp_lib.unary import OUE
 
 dd = pytest.importorskip("dask.dataframe")
@@ -213,3 +216,102 @@ def test_chunks_name_what_is_wrong_and_where(monkeypatch):
     for wrong in (0, 1.5, True, "2"):
         with pytest.raises((TypeError, ValueError), match="threads must be an integer from 1 to 1024; got"):
             chunks.perturb_in_chunks(grr, np.zeros(3, int), rng=rng, threads=wrong)
+
+
+def test_counts_start_with_a_positive_number_and_may_be_one():
+    grr = GRR(k=3, epsilon=1.0)
+    assert Counts(grr, np.array([1, 0, 1, 0])).n == 1
+    assert Counts(grr, np.array([1, 0, 1, 0]), ["a"]).parts == ("a",)
+    both = Counts(grr, np.array([1, 0, 1, 0]), ("c", "b")) + Counts(grr, np.array([2, 0, 0, 2]), ("d",))
+    assert (both.counts.tolist(), both.parts) == ([3, 0, 1, 2], ("c", "b", "d"))
+    with pytest.raises(ValueError, match="counts must be of different reports; 'b' is in both"):
+        both + Counts(grr, np.array([1, 1, 0, 0]), ("d", "b"))
+    with pytest.raises(TypeError):
+        both + 1
+    for lacking in ("count", "estimate_counts"):
+        with pytest.raises(ValueError, match="whose counts add up; those of namespace"):
+            aggregate.check_countable(SimpleNamespace(**{lacking: len}))
+
+
+@pytest.mark.parametrize("text", ["[]", "3", "null", '{"mechanism": "GRR"}'])
+def test_what_is_no_manifest_is_refused(text, tmp_path):
+    (tmp_path / "c.json").write_text(text)
+    with pytest.raises(ValueError, match=r"path must be a file of counts; .*c\.json' is none, or is damaged"):
+        Counts.load(tmp_path / "c.json", GRR(k=3, epsilon=1.0))
+    with pytest.raises(FileNotFoundError):
+        Counts.load(tmp_path / "d.json", GRR(k=3, epsilon=1.0))
+
+
+@pytest.mark.parametrize("value", [0, 1, 2])
+def test_reports_that_are_all_alike_are_counted_wherever_they_lie(value, tmp_path):
+    grr, y = GRR(k=3, epsilon=1.0), np.full(4, value, np.uint8)
+    whole = [4, *(4 * (v == value) for v in range(3))]
+    frame = reports.to_frame(y)
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=3)
+    frame[:0].to_parquet(tmp_path / "b.parquet")
+    for form in (y, frame, [frame[:0], frame], tmp_path, dd.from_pandas(frame, npartitions=1)):
+        found = aggregate.aggregate(form, grr)
+        assert found.counts.tolist() == whole
+        assert found.parts == ((str((tmp_path / "a.parquet").resolve()),) if form is tmp_path else ())
+    for nothing in (frame[:0], tmp_path / "b.parquet", [], dd.from_pandas(frame[:0], npartitions=1)):
+        with pytest.raises(ValueError, match="reports must hold at least one report; got none"):
+            aggregate.aggregate(nothing, grr)
+
+
+def test_the_first_column_that_is_missing_is_named(tmp_path):
+    spl = SPL(k=(2, 3), epsilon=1.0)
+    pd.DataFrame({"other": [1, 2]}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(
+        ValueError, match=r"must have the columns \['report_0', 'report_1'\]; .*a\.parquet' lacks 'report_0'"
+    ):
+        aggregate.aggregate(tmp_path, spl)
+
+
+def test_a_page_that_is_damaged_is_named_with_its_row_group(tmp_path):
+    path = tmp_path / "a.parquet"
+    frame = reports.to_frame(np.arange(3_000, dtype=np.uint8) % 3)
+    frame.to_parquet(path, row_group_size=1_500, compression=None, use_dictionary=False)
+    whole = bytearray(path.read_bytes())
+    whole[4:20] = b"\xff" * 16
+    path.write_bytes(whole)
+    with pytest.raises(ValueError, match=r"\(in row group 0 of .*a\.parquet'\)$"):
+        aggregate.aggregate(path, GRR(k=3, epsilon=1.0))
+
+
+def test_up_to_twelve_columns_say_what_they_hold():
+    columns = {f"c{i}": np.array([i, 2 * i]) for i in range(12)}
+    told = aggregate.ranges(columns)
+    assert told.startswith("; its columns hold c0 0 to 0, c1 1 to 2, ")
+    assert told.endswith("c11 11 to 22")
+    assert aggregate.ranges(columns | {"c12": np.array([5])}) == told + ", ..."
+    assert aggregate.ranges(columns, most=1) == "; its columns hold c0 0 to 0, ..."
+    assert aggregate.ranges({"a": np.zeros(0, int), "b": np.array([0.5])}) == ""
+    assert aggregate.ranges({"a": np.zeros(0), "b": np.array([7, 3], np.uint8)}) == "; its columns hold b 3 to 7"
+
+
+class Echo:
+    """Reports are the values themselves, and a coin."""
+
+    k = 7
+
+    def perturb(self, x, *, rng):
+        if (np.asarray(x) == 6).any():
+            raise TypeError("no sixes")
+        return np.column_stack([x, rng.integers(2**62, size=len(x))])
+
+
+def test_a_chunk_is_two_to_the_20_users():
+    x = np.zeros(2**20 + 2, np.int64)
+    x[-1] = 1
+    y = chunks.perturb_in_chunks(Echo(), x, rng=np.random.default_rng(1), threads=2)
+    streams = np.random.default_rng(1).spawn(2)
+    assert y[[0, 2**20 - 1], 1].tolist() == streams[0].integers(2**62, size=2**20)[[0, -1]].tolist()
+    assert y[2**20 :].tolist() == np.column_stack([[0, 1], streams[1].integers(2**62, size=2)]).tolist()
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_errors_of_every_chunk_say_where_it_starts(threads, monkeypatch):
+    monkeypatch.setattr(chunks, "CHUNK", 2)
+    with pytest.raises(TypeError, match="no sixes, counted from user 4"):
+        chunks.perturb_in_chunks(Echo(), [0, 1, 2, 3, 4, 6, 5], rng=np.random.default_rng(1), threads=threads)
+    assert chunks.perturb_in_chunks(Echo(), [5], rng=np.random.default_rng(1)).shape == (1, 2)

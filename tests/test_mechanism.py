@@ -1,12 +1,13 @@
 """The contract's check finds what breaks the contract."""
 
+import itertools
 import math
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
-from ldp_lib import GRR, Mechanism, Population, check, check_mechanism
+from ldp_lib import GRR, OUE, SPL, Mechanism, Population, check, check_mechanism
 from ldp_lib.inputs import NoExactMoments
 
 
@@ -359,3 +360,18 @@ def test_distances_up_to_five_pass_and_foils_are_an_eighth_and_a_fifth_off(monke
     for power in (5.0, 4.6):
         with pytest.raises(AssertionError, match=rf"20 runs of users are too few to see a fault \(power {power}\)"):
             told_distances(monkeypatch, power=power)
+
+
+@pytest.mark.parametrize("mechanism", [OUE(k=3, epsilon=1.0), SPL(k=(3, 2), epsilon=1.0)], ids=repr)
+def test_what_is_right_but_for_its_distances_passes(mechanism, monkeypatch):
+    for name in ("mean_z", "variance_z"):  # asked about the theory and about a foil in turn
+        told = itertools.cycle([0, 9])
+        monkeypatch.setattr(check, name, lambda *given, told=told: next(told))
+    monkeypatch.setattr(check, "covariance_z", lambda *given: 0)
+    check_mechanism(mechanism, runs=20)
+
+
+def test_reports_are_as_many_as_the_channel_has_columns(monkeypatch):
+    right = OUE(k=3, epsilon=1.0)
+    parts = {"reports": lambda self: right.reports()[:-1], "channel": lambda self: right.channel()}
+    found_broken("reports() and channel() have 7, 8", monkeypatch, OUE, **parts)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_lib.population import Population, marginal_frequencies
+from ldp_lib.population import Population, marginal_counts, marginal_frequencies, marginal_populations
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=40))
@@ -209,3 +209,118 @@ def test_the_caller_s_array_is_copied():
 def test_bad_input_is_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_two_to_the_53_users_are_one_too_many():
+    with pytest.raises(ValueError, match=r"counts must add up to less than 2\*\*53; got 9\.0072e\+15"):
+        Population.from_counts([2**52, 2**52])
+
+
+@pytest.mark.parametrize("k", [(2**21,) * 3, (2**32, 2**31), (2**32, 2**32 - 1), (3, 2**62)])
+def test_records_of_domains_about_the_largest_integer_are_sorted(k):
+    rows = [[size - 1 for size in k], [0] * len(k), [size - 1 for size in k], [0, *(size - 1 for size in k[1:])]]
+    population = Population.from_records(rows, k=k)
+    assert population.records.tolist() == [rows[1], rows[3], rows[0]]
+    assert population.counts.tolist() == [1, 1, 2]
+
+
+def test_populations_that_differ_in_one_thing_are_not_equal():
+    one = {"records": np.array([[0], [1]]), "counts": np.array([2, 1]), "k": (3,), "names": ("a",), "labels": ("xyz",)}
+    for name, other in [
+        ("records", np.array([[0], [2]])),
+        ("counts", np.array([1, 2])),
+        ("k", (4,)),
+        ("names", ("b",)),
+        ("labels", ("xyw",)),
+        ("names", None),
+    ]:
+        changed = one | {name: other} | ({"labels": ("xyzw",)} if name == "k" else {})
+        assert Population(**one) != Population(**changed)
+    assert Population(**one) == Population(**one)
+    assert Population(**one).labels == (("x", "y", "z"),)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Population.from_counts(5), ValueError, r"counts must be at least 0 .* got shape \(\), least 5"),
+        (lambda: Population.from_counts([[0, 0], [0, 0]]), ValueError, r"not all 0; got shape \(2, 2\), least 0"),
+        (lambda: Population.from_frame(pd.DataFrame(index=[0, 1])), TypeError, "at least one column; got DataFrame"),
+        (lambda: LABELLED.select(-1), ValueError, r"among \('a', 'b'\) or 0 to 1; got -1"),
+        (lambda: LABELLED.select(2), ValueError, r"among \('a', 'b'\) or 0 to 1; got 2"),
+        (lambda: LABELLED.select(0, "a"), ValueError, r"must differ from each other; got \(0, 'a'\)"),
+        (
+            lambda: Population.from_counts([1, 2], names=("a",)).encode(pd.DataFrame({"a": ["x"]})),
+            ValueError,
+            "must have names and labels",
+        ),
+        (
+            lambda: Population.from_counts([1, 2], labels=("xy",)).encode(pd.DataFrame({"a": ["x"]})),
+            ValueError,
+            "must have names and labels",
+        ),
+        (
+            lambda: LABELLED.encode(pd.DataFrame([["x", "u", "u"]], columns=["a", "b", "b"])),
+            ValueError,
+            r"one column 'b'; got \['a', 'b', 'b'\]",
+        ),
+        (
+            lambda: LABELLED.encode(pd.DataFrame({"b": ["u", "x", "y", "u"], "a": ["x", "y", "x", "y"]})),
+            ValueError,
+            r"one of \('u', 'v', 'w'\) in column 'b'; got 'x' in row 1",
+        ),
+        (
+            lambda: Population.from_counts([[1, 2], [3, 4]], labels=("ab", "abc")),
+            ValueError,
+            r"labels must match k = \(2, 2\); got lengths \(2, 3\)",
+        ),
+        (
+            lambda: Population.from_counts([[1, 2], [3, 4]], labels=("ab",)),
+            ValueError,
+            "labels must have one entry an attribute, 2; got 1",
+        ),
+        (
+            lambda: Population(records=np.array([[0], [1]]), counts=np.array([1.0, 1.0]), k=2),
+            TypeError,
+            "counts must be integers; got type float64",
+        ),
+        (
+            lambda: Population(records=np.array([[0, 1], [0, 1]]), counts=np.array([1, 1]), k=(2, 2)),
+            ValueError,
+            "lexicographic order",
+        ),
+        (
+            lambda: Population(records=np.array([[0, 1], [0, 0]]), counts=np.array([1, 1]), k=(2, 2)),
+            ValueError,
+            "lexicographic order",
+        ),
+        (
+            lambda: Population(records=np.array([[1, 0], [0, 1]], np.uint8), counts=np.array([1, 1]), k=(2, 2)),
+            ValueError,
+            "lexicographic order",
+        ),
+    ],
+)
+def test_each_half_of_what_is_allowed_is_looked_at(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+LABELLED = Population.from_counts([[1, 0, 2], [0, 4, 3]], names=("a", "b"), labels=("xy", "uvw"))
+
+
+def test_attributes_are_picked_with_their_names_and_labels():
+    swapped = LABELLED.select("b", 0)
+    assert swapped == Population.from_counts([[1, 0], [0, 4], [2, 3]], names=("b", "a"), labels=("uvw", "xy"))
+    assert LABELLED.select(np.int64(1)).counts.tolist() == [1, 4, 5]
+    assert [part.histogram.tolist() for part in marginal_populations(LABELLED)] == [[3, 7], [1, 4, 5]]
+    assert LABELLED.encode(pd.DataFrame({"b": ["w", "u"], "a": ["y", "x"]})).tolist() == [[1, 2], [0, 0]]
+    assert LABELLED.users().tolist() == np.repeat([[0, 0], [0, 2], [1, 1], [1, 2]], [1, 2, 4, 3], axis=0).tolist()
+    counts = marginal_counts(LABELLED.records, np.array([[1, 2, 4, 3], [0, 0, 2**52, 1]]), (2, 3))
+    assert [part.tolist() for part in counts] == [[[3, 7], [0, 2**52 + 1]], [[1, 4, 5], [0, 2**52, 1]]]
+
+
+def test_a_single_record_or_value_makes_a_population():
+    assert Population(records=[[1, 2]], counts=[3], k=(2, 3)).n == 3
+    assert Population.from_counts([0, 1]).records.tolist() == [[1]]
+    assert Population.from_records([1], k=2).users().tolist() == [1]
