@@ -3,10 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from test_protocol import MECHANISMS
 
-from ldp_lib import check, reports
+from ldp_lib import check, planner, reports
 from ldp_lib.fake_data import RSFD
 from ldp_lib.grr import GRR
+from ldp_lib.hashing import OLH
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import SPL
 from ldp_lib.survey import Survey
@@ -167,3 +169,114 @@ def test_a_plot_has_a_panel_an_attribute():
         drawn = np.array([line[:, 0] for line in panel.collections[0].get_segments()])
         assert drawn == pytest.approx(part[["low", "high"]].to_numpy())
         assert [bar.get_width() for bar in panel.patches] == pytest.approx(list(part["estimate"]))
+
+
+def is_flat(mechanism):
+    """Return whether the mechanism's reports are one row a user."""
+    try:
+        return bool(reports.columns(mechanism))
+    except ValueError:
+        return False
+
+
+@pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if is_flat(m)], ids=repr)
+def test_every_report_survives_a_table(mechanism):
+    several = isinstance(mechanism.k, tuple)
+    x = np.zeros((3, len(mechanism.k)) if several else 3, int)
+    x[1:] = np.subtract(mechanism.k, 1)
+    y = mechanism.perturb(x, rng=np.random.default_rng(1))
+    frame = reports.to_frame(y, index=[7, 5, 6])
+    assert frame.index.tolist() == [7, 5, 6]
+    assert list(frame.columns) == reports.columns(mechanism)
+    assert {kind.kind for kind in frame.dtypes} <= set("iu")
+    again = reports.from_frame(frame[frame.columns[::-1]].astype(object).infer_objects(), mechanism)
+    assert type(again) is type(y)
+    for rows in (slice(None), slice(1), slice(0)):
+        parts = again if rows == slice(None) else reports.from_frame(frame[rows], mechanism)
+        for part, right in zip(*([v] if isinstance(v, np.ndarray) else v for v in (parts, y)), strict=True):
+            assert part.dtype == right.dtype
+            assert part.tobytes() == right[rows].tobytes()
+
+
+def test_columns_are_named_by_their_place_and_field():
+    assert reports.columns(GRR(k=3, epsilon=1.0)) == ["report"]
+    assert reports.columns(SPL(k=(2, 3), epsilon=1.0)) == ["report_0", "report_1"]
+    assert reports.columns(OLH(k=3, epsilon=1.0)) == [*(f"report_seed_{i}" for i in range(4)), "report_y"]
+    for first in (1, 2, 3):
+        with pytest.raises(ValueError, match=r"mechanism must report one row a user; TwoPhaseRSRFD\(.* does not"):
+            reports.columns(TwoPhaseRSRFD(k=(2, 2), epsilon=1.0, n1=first))
+
+
+def test_reports_fit_their_type_to_its_ends():
+    grr = GRR(k=300, epsilon=1.0)  # reports of two bytes
+    for value in (0, 2**16 - 1):
+        assert reports.from_columns({"report": np.array([value, 1])}, grr).tolist() == [value, 1]
+    for wrong in ([-1, 2], [0, 2**16]):
+        with pytest.raises(ValueError, match=f"from 0 to 65535 in column 'report'; got {wrong[0]} to {wrong[1]}"):
+            reports.from_columns({"report": np.array(wrong)}, grr)
+    with pytest.raises(TypeError, match="reports must hold integers in column 'report'; got type bool"):
+        reports.from_columns({"report": np.array([True])}, grr)
+    for frame in (
+        pd.DataFrame({"y": [1]}),
+        pd.DataFrame({"report": [1], "more": [1]}),
+        pd.DataFrame({"report_0": [1]}),
+    ):
+        with pytest.raises(ValueError, match=r"reports must have the columns \['report'\]; got"):
+            reports.from_frame(frame, grr)
+    for call in (lambda path: reports.write(pd.DataFrame(), path), reports.read):
+        with pytest.raises(ValueError, match=r"path must end in \.parquet or \.csv; got 'a\.txt'"):
+            call("a.txt")
+
+
+def test_what_an_estimate_shows_is_the_mechanism_s_and_the_planner_s():
+    survey = Survey(DOMAIN, 2.0, mechanism=OneQuestion(k=(2, 4, 3), epsilon=1.5))  # less than the budget is allowed
+    collected = survey.collect(people(), rng=np.random.default_rng(4))
+    raw = survey.mechanism.estimate(reports.from_frame(collected, survey.mechanism))
+    for confidence, z in ((0.95, 1.959963984540054), (0.5, 0.6744897501960817)):
+        result = survey.estimate(collected, **({} if confidence == 0.95 else {"confidence": confidence}))
+        spread = np.concatenate(planner.standard_errors(survey.mechanism, raw, 300))
+        assert result["estimate"].to_numpy() == pytest.approx(np.concatenate(raw))
+        assert result["standard_error"].to_numpy() == pytest.approx(spread)
+        assert result["low"].to_numpy() == pytest.approx(np.concatenate(raw) - z * spread)
+        assert result["high"].to_numpy() == pytest.approx(np.concatenate(raw) + z * spread)
+    assert result["attribute"].tolist() == ["smoker"] * 2 + ["region"] * 4 + ["children"] * 3
+
+
+@pytest.mark.parametrize("role", ["missing", "other"])
+def test_the_first_of_several_odd_rows_is_named(role):
+    survey, frame = Survey(DOMAIN, epsilon=1.0), people(5)
+    odd = None if role == "missing" else "up"
+    frame.iloc[[2, 4], 1] = odd
+    told = "a missing value" if role == "missing" else "'up'"
+    with pytest.raises(ValueError, match=rf"column 'region'; got {told} in row {frame.index[2]}\..*name it by {role}="):
+        survey.encode(frame)
+    # Of a missing value and an unknown one the missing one is named first; a label of the one is none for the other.
+    wide, frame.iloc[3, 1] = {**DOMAIN, "region": [*DOMAIN["region"], "?"]}, "up" if role == "missing" else None
+    with pytest.raises(ValueError, match="name it by") as caught:
+        Survey(wide, 1.0, **{role: "?"}).encode(frame)
+    assert str(caught.value).endswith("other=" if role == "missing" else "missing=")
+    both = Survey(wide, 1.0, missing="?", other="south").encode(frame)[:, 1]
+    assert both[[2, 3, 4]].tolist() == ([4, 2, 4] if role == "missing" else [2, 4, 2])
+    with pytest.raises(ValueError, match=f"{role} must be a label of the domain; got 'nowhere'"):
+        Survey(DOMAIN, 1.0, **{role: "nowhere"})
+
+
+def test_the_first_column_that_is_not_categorical_is_shown_with_its_type():
+    frame = pd.DataFrame({"a": pd.Categorical(["x", "y"]), "b": [1.5, 2.5], "c": [1, 2]})
+    told = r"; 'b' is float64\. .*declare them, as in Survey\(\{'b': \[\.\.\.\]\}, epsilon=0\.5\)"
+    with pytest.raises(TypeError, match=told):
+        Survey.from_frame(frame, epsilon=0.5)
+    frame = frame[["a"]].assign(b=pd.Categorical([3, 2], categories=[3, 1, 2]))
+    assert Survey.from_frame(frame, epsilon=0.5, other="x").domain == {"a": ("x", "y"), "b": (3, 1, 2)}
+    twice = pd.DataFrame([["no", "x", "y"]], columns=["a", "b", "b"])
+    with pytest.raises(ValueError, match=r"frame must have one column 'b'; got \['a', 'b', 'b'\]"):
+        Survey({"a": ["no", "yes"], "b": ["x", "y"]}, 1.0).encode(twice)
+
+
+@pytest.mark.parametrize(
+    ("domain", "error"),
+    [([("a", "xy")], TypeError), ({"a": ["x", float("nan"), "y"]}, ValueError), ({"a": []}, ValueError)],
+)
+def test_a_domain_lists_labels(domain, error):
+    with pytest.raises(error, match="domain must"):
+        Survey(domain, 1.0)
