@@ -7,6 +7,7 @@ from ldp_lib import check, compare
 from ldp_lib.catalogue import MECHANISMS
 from ldp_lib.corr_rr import SecondPhase
 from ldp_lib.grr import GRR
+from ldp_lib.inputs import NoExactMoments
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.splitting import SPL
 from ldp_lib.two_phase import TwoPhaseRSRFD
@@ -107,3 +108,119 @@ def test_bad_queries_are_refused():
         compare.relative_error(mechanism, PEOPLE, rng=rng, at_least=0)
     with pytest.raises(TypeError, match="rng must be"):
         compare.relative_error(mechanism, PEOPLE, rng=None)
+
+
+class Written:
+    """A mechanism of two attributes whose estimates, or their mean and variance, are written down."""
+
+    k, epsilon = (2, 3), 1.5
+
+    def __init__(self, runs=None, mean=None, variance=None):
+        self.runs, self.moments, self.has_exact_moments = runs, (mean, variance), mean is not None
+
+    def __repr__(self):
+        return "Written()"
+
+    def mean(self, population):
+        if not self.has_exact_moments:
+            raise NoExactMoments(self)
+        return self.moments[0]
+
+    def variance(self, population):
+        return self.moments[1]
+
+    def simulate(self, population, *, rng, runs):
+        return [part[:runs] for part in self.runs]
+
+
+# Shares of PEOPLE are 0.4 and 0.6; 0.35, 0.3 and 0.35.
+OFF = [np.array([[0.1, -0.1], [0.3, 0.0], [0.0, 0.2]]), np.array([[0.2, 0.0, 0.0], [0.0, 0.4, 0.1], [0.1, 0.0, -0.1]])]
+SHARES = [np.array([0.4, 0.6]), np.array([0.35, 0.3, 0.35])]
+SIMULATED = Written([off + share for off, share in zip(OFF, SHARES, strict=True)])
+EXACT = Written(mean=[SHARES[0] + [0.1, 0], SHARES[1] - [0, 0, 0.3]], variance=[np.array([1, 2]), np.array([3, 4, 5])])
+RNG = np.random.default_rng(1)
+
+
+def test_errors_of_three_written_estimates_by_hand():
+    error, spread = compare.squared_errors(SIMULATED, PEOPLE, rng=RNG, runs=3)
+    # Squares of the first value: 0.01, 0.09 and 0.
+    assert error[0] == pytest.approx([0.1 / 3, 0.05 / 3])
+    assert error[1] == pytest.approx([0.05 / 3, 0.16 / 3, 0.02 / 3])
+    assert spread[0][0] == pytest.approx(np.sqrt((0.0001 + 0.0081 - 0.01 / 3) / 2 / 3))
+    assert [part.shape for part in spread] == [(2,), (3,)]
+    # Sums over values: 0.02, 0.09, 0.04 and 0.04, 0.17, 0.02.
+    parts, off = compare.attribute_errors(SIMULATED, PEOPLE, rng=RNG, runs=3)
+    assert parts == pytest.approx([0.05, 0.23 / 3])
+    assert off[0] == pytest.approx(np.sqrt((0.0009 + 0.0016 + 0.0001) / 2 / 3))
+    total, off = compare.total_errors(SIMULATED, PEOPLE, rng=RNG, runs=3)
+    assert total == pytest.approx(0.38 / 3)
+    assert off == pytest.approx(np.std([0.06, 0.26, 0.06]) / np.sqrt(2))
+    assert compare.total_error(SIMULATED, PEOPLE, rng=RNG, runs=3) == total
+    one = compare.squared_errors(SIMULATED, PEOPLE, rng=RNG, runs=1)
+    assert one[0][1] == pytest.approx([0.04, 0, 0])
+    assert [part.tolist() for part in one[1]] == [[np.inf] * 2, [np.inf] * 3]
+    assert compare.total_errors(SIMULATED, PEOPLE, rng=RNG, runs=1) == (pytest.approx(0.06), np.inf)
+
+
+def test_an_exact_error_is_variance_and_squared_bias_of_each_value():
+    error, spread = compare.squared_errors(EXACT, PEOPLE)
+    assert [part.tolist() for part in error] == [[pytest.approx(1.01), 2], [3, 4, pytest.approx(5.09)]]
+    assert [part.tolist() for part in spread] == [[0, 0], [0, 0, 0]]
+    parts, off = compare.attribute_errors(EXACT, PEOPLE)
+    assert parts == pytest.approx([3.01, 12.09])
+    assert off.tolist() == [0, 0]
+    assert compare.total_errors(EXACT, PEOPLE) == (pytest.approx(15.1), 0.0)
+    table = compare.side_by_side([EXACT, SIMULATED], PEOPLE, rng=RNG, runs=3)
+    assert table["total"].to_numpy() == pytest.approx([0.38 / 3, 15.1])
+    assert table["standard_error"].to_numpy() == pytest.approx([np.std([0.06, 0.26, 0.06]) / np.sqrt(2), 0])
+    assert table["points"].to_numpy() == pytest.approx([100 * np.sqrt(0.38 / 15), 100 * np.sqrt(15.1 / 5)])
+    assert table["epsilon"].tolist() == [1.5, 1.5]
+    for call in (compare.squared_errors, compare.attribute_errors, compare.total_errors):
+        with pytest.raises(ValueError, match="runs must be"):
+            call(SIMULATED, PEOPLE, rng=RNG, runs=0)
+
+
+def test_relative_errors_by_hand():
+    first, second = (OFF[0] / SHARES[0]).__abs__().mean(axis=1), abs(OFF[1] / SHARES[1]).mean(axis=1)
+    each = (first + second) / 2
+    found, spread = compare.relative_error(SIMULATED, PEOPLE, rng=RNG, runs=3)
+    assert found == pytest.approx(each.mean())
+    assert spread == pytest.approx(np.std(each) / np.sqrt(2))
+    each = (abs(OFF[0] / [0.5, 0.6]).mean(axis=1) + abs(OFF[1] / 0.5).mean(axis=1)) / 2
+    assert compare.relative_error(SIMULATED, PEOPLE, rng=RNG, runs=3, at_least=0.5)[0] == pytest.approx(each.mean())
+    rare = Population.from_counts([[10_000, 0, 0], [0, 0, 0]])  # shares below a thousandth count as that
+    off = [np.array([[1, 0.002], [1, 0.004]]), np.array([[1, 0, 0.001], [1, 0, 0]])]
+    assert compare.relative_error(Written(off), rare, rng=RNG, runs=2)[0] == pytest.approx((1 + 2 + 1 / 3 + 0) / 4)
+    for wrong in (0, -1, float("nan")):
+        with pytest.raises(ValueError, match="at_least must be above 0; got"):
+            compare.relative_error(SIMULATED, PEOPLE, rng=RNG, at_least=wrong)
+
+
+def test_count_queries_by_hand():
+    # The sum of values 2 and 0 of attribute 1 is off by 0.2, 0.1 and 0, of a hundred users.
+    error, spread = compare.count_query_error(SIMULATED, PEOPLE, [(1, 2), (1, 0)], rng=RNG, runs=3)
+    squares = np.array([400.0, 100.0, 0.0])
+    assert error == pytest.approx(np.sqrt(500 / 3))
+    assert spread == pytest.approx(squares.std() / np.sqrt(2) / (2 * error))
+    error, spread = compare.count_query_error(SIMULATED, PEOPLE, [(1, 1)], rng=RNG, runs=3)
+    assert error == pytest.approx(40 / np.sqrt(3))
+    assert spread == pytest.approx(np.std([0, 1600, 0]) / np.sqrt(2) / (2 * error))
+    assert compare.count_query_error(EXACT, PEOPLE, [(1, 2)]) == (pytest.approx(100 * np.sqrt(5.09)), 0.0)
+    assert compare.count_query_error(EXACT, PEOPLE, [(0, 1)]) == (pytest.approx(100 * np.sqrt(2)), 0.0)
+    right = Written([np.array([share, share]) for share in SHARES])
+    assert compare.count_query_error(right, PEOPLE, [(0, 1), (0, 0)], rng=RNG, runs=2) == (0.0, 0.0)
+    for values in ([(-1, 0)], [(0, -1)], [(0, 2)], [(2, 0)], [(1, 3)], [(1, 0), (0, 1)], [(0, 0), (0, 2)]):
+        with pytest.raises(ValueError, match="values must"):
+            compare.count_query_error(SIMULATED, PEOPLE, values, rng=RNG)
+    with pytest.raises(TypeError, match="rng must be"):
+        compare.count_query_error(SIMULATED, PEOPLE, [(0, 0)])
+    with pytest.raises(TypeError, match="rng must be"):
+        compare.count_query_error(EXACT, PEOPLE, [(0, 0), (0, 1)])
+
+
+def test_a_question_is_its_mechanism_its_records_and_their_counts():
+    others = [Population.from_counts(c) for c in ([[1, 2, 0]] * 2, [[1, 0, 2]] * 2, [[2, 1, 0]] * 2)]
+    others += [Population.from_counts([[1, 2, 0, 0]] * 2)]
+    draws = {compare.generator(mechanism, other).random() for mechanism in (EXACT, BIASED) for other in others}
+    assert len(draws) == 8
+    assert compare.generator(EXACT, others[0]).random() in draws

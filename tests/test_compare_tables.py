@@ -6,11 +6,21 @@ import math
 import numpy as np
 import pytest
 
+from ldp_lib import consistency, joint, uncertainty
 from ldp_lib.clustering import cramers_v
-from ldp_lib.compare_tables import ESTIMATORS, collectors, pair_estimates, pair_table_errors, strength_errors
+from ldp_lib.compare_tables import (
+    ESTIMATORS,
+    collectors,
+    interaction_noise,
+    pair_estimates,
+    pair_table_errors,
+    strength_errors,
+)
 from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
+from ldp_lib.postprocess import project_simplex
 from ldp_lib.product import RRIndependent
+from ldp_lib.sampled import OneQuestion
 from ldp_lib.sampled.pairs import ask_pairs, pair_variances
 
 
@@ -66,3 +76,81 @@ def test_bad_input():
         pair_table_errors(population, 1.0, rng=rng, runs=1)
     with pytest.raises(ValueError, match="estimators must be among"):
         pair_table_errors(population, 1.0, rng=rng, estimators=["best"])
+
+
+def test_an_interaction_s_variance_is_that_of_a_doubly_centred_table():
+    assert interaction_noise(np.eye(6), (2, 3)) == pytest.approx(2)
+    rng = np.random.default_rng(5)
+    for shape in ((2, 3), (3, 2), (3, 4)):
+        half = rng.normal(size=(math.prod(shape),) * 2)
+        covariance = half @ half.T
+        moved = np.kron(*(np.eye(size) - 1 / size for size in shape))
+        assert interaction_noise(covariance, shape) == pytest.approx(np.trace(moved @ covariance @ moved.T))
+
+
+def test_errors_of_pair_tables_by_hand():
+    people = Population.from_counts([[[9, 1], [2, 3], [0, 5]], [[1, 1], [8, 2], [6, 2]]])
+    mechanism, names, pairs = RRIndependent(k=(2, 3, 2), epsilon=3.0), ["raw", "product"], [(0, 1), (2, 1)]
+    rng, errors = np.random.default_rng(6), {name: [] for name in names}
+    for _ in range(2):
+        y = mechanism.perturb(people.users(), rng=rng)
+        marginals = [project_simplex(part) for part in mechanism.estimate(y)]
+        for name, off in zip(names, np.zeros(2), strict=True):
+            for j, i in pairs:
+                found = mechanism.estimate_table(y, j, i) if name == "raw" else np.outer(marginals[j], marginals[i])
+                off += ((found - people.select(j, i).joint) ** 2).sum()
+            errors[name].append(off)
+    more = {"rng": np.random.default_rng(6), "runs": 2, "pairs": pairs, "mechanisms": [mechanism]}
+    table = pair_table_errors(people, 3.0, estimators=names, **more).set_index("estimator")
+    for name, values in errors.items():
+        row = table.loc[name]
+        assert row["mechanism"] == "RRIndependent"
+        assert row["error"] == pytest.approx(np.mean(values))
+        assert row["standard_error"] == pytest.approx(abs(values[0] - values[1]) / 2)
+        assert row["root"] == pytest.approx(math.sqrt(np.mean(values) / 2))
+    assert table["error"].is_monotonic_increasing
+
+
+def test_every_estimator_starts_from_the_same_raw_tables():
+    mechanism, rng = RRIndependent(k=(2, 3, 2), epsilon=4.0), np.random.default_rng(7)
+    x = np.repeat([[0, 0, 1], [1, 2, 0], [0, 1, 1], [1, 1, 0]], [60, 50, 40, 30], axis=0)
+    y = mechanism.perturb(x, rng=rng)
+    found = pair_estimates(mechanism, y)
+    assert tuple(found) == ESTIMATORS
+    marginals = [project_simplex(part) for part in mechanism.estimate(y)]
+    raw = {pair: mechanism.estimate_table(y, *pair) for pair in itertools.combinations(range(3), 2)}
+    shrunk = {}
+    for (j, i), table in raw.items():
+        product = np.outer(marginals[j], marginals[i])
+        assert found["raw"][j, i] == pytest.approx(table)
+        assert found["product"][j, i] == pytest.approx(product)
+        assert found["projected"][j, i] == pytest.approx(project_simplex(table.ravel()).reshape(table.shape))
+        assert found["most likely"][j, i] == pytest.approx(joint.estimate(mechanism, y, j, i).table)
+        noise = interaction_noise(uncertainty.table_covariance(mechanism, product, j, i, n=180), table.shape)
+        shrunk[j, i] = consistency.shrink_dependence(table, noise).table
+    for name, tables in (("consistent", raw), ("shrunk", shrunk)):
+        for pair, table in consistency.repair_pairs(tables).items():
+            assert found[name][pair] == pytest.approx(table)
+    assert pair_estimates(mechanism, y, [(1, 0)], ["product"])["product"][1, 0] == pytest.approx(
+        found["product"][0, 1].T
+    )
+    one = OneQuestion(k=(2, 3, 2), epsilon=4.0)
+    y = one.perturb(x, rng=rng)
+    assert pair_estimates(one, y, estimators=["raw"]) == {}
+    assert list(pair_estimates(one, y)) == ["product"]
+
+
+def test_strengths_err_as_their_slope_says_where_users_are_many():
+    law, n, runs = np.array([[0.3, 0.1, 0.1], [0.05, 0.2, 0.25]]), 10**10, 150
+    people = Population.from_counts((law * 1000).astype(int))
+    mechanism, step = RRIndependent(k=(2, 3), epsilon=4.0), 1e-6
+    slope = []
+    for cell in range(6):
+        ends = [law.copy().ravel() for _ in range(2)]
+        for end, sign in zip(ends, (1, -1), strict=True):
+            end[cell] += sign * step
+        slope.append(np.subtract(*(cramers_v(end.reshape(2, 3) / end.sum()) for end in ends)) / (2 * step))
+    spread = math.sqrt(slope @ uncertainty.table_covariance(mechanism, law, 0, 1, n=1) @ slope)
+    found = strength_errors(mechanism, people, [n, 100 * n, 10_000 * n], rng=np.random.default_rng(8), runs=runs)
+    assert found[0] * math.sqrt(n) == pytest.approx(spread, rel=5 / math.sqrt(2 * runs))
+    assert found == pytest.approx([found[0], found[0] / 10, found[0] / 100], rel=0.02)
