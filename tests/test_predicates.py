@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ldp_lib import check, predicates, queries
+from ldp_lib.clustering import RRClusters
 from ldp_lib.population import Population
 from ldp_lib.product import ProductRR, RRIndependent, RRJoint
 
@@ -141,3 +142,91 @@ def test_too_many_cells_are_refused_and_the_message_says_what_to_do():
     mechanism = RRIndependent(k=(2,) * 60, epsilon=60.0)
     with pytest.raises(ValueError, match=r"at most 2\*\*22 cells together; got 1152921504606846976: see ask_count"):
         predicates.ask_cells(mechanism, np.zeros((2, 60), int), range(60), [[0] * 60])
+
+
+SURVEY = np.array([[0, 0, 1], [1, 2, 1], [1, 1, 0], [0, 2, 1], [1, 2, 0]])
+ODD = lambda cells: cells.sum(axis=1) % 2 == 1  # noqa: E731
+
+
+def is_the_mean(answer, singles):
+    """Check that an answer is the mean of single reports' scores, with the variance of fixed data that they give."""
+    scores = np.array([single.estimate for single in singles])
+    assert answer.estimate == pytest.approx(scores.mean())
+    assert answer.variance == pytest.approx(((scores**2).mean() - scores.mean()) / len(scores))
+
+
+@each
+@pytest.mark.parametrize("attributes", [(0, 1, 2), (2, 0), (1,)])
+def test_several_reports_add_up(mechanism, attributes):
+    ask = lambda y: predicates.ask_cells(mechanism, y, attributes, ODD)  # noqa: E731
+    is_the_mean(ask(SURVEY), [ask(report[None]) for report in SURVEY])
+    people = Population.from_records(np.vstack([SURVEY, SURVEY[:2]]), k=mechanism.k)
+    own = [
+        predicates.cells_variance(mechanism, Population.from_records(row[None], k=mechanism.k), attributes, ODD)
+        for row in people.users()
+    ]
+    assert predicates.cells_variance(mechanism, people, attributes, ODD) == pytest.approx(sum(own) / 49)
+
+
+KINDS = RRClusters(k=(2, 3, 2, 4), clusters=((0,), (1,), (2,), (3,)), epsilons=(1.0, 0.7, 1.0, 2.0))
+
+
+@pytest.mark.parametrize("which", [lambda count: count % 3 == 1, [True, False, False, True, False]])
+def test_conditions_of_several_kinds_of_coins_add_up(which):
+    where = {0: [1], 2: [0], 1: [0, 2], 3: [1, 2]}
+    y = np.column_stack([SURVEY, [3, 0, 1, 1, 2]])
+    ask = lambda y: predicates.ask_count(KINDS, y, where, which)  # noqa: E731
+    singles = [ask(report[None]) for report in y]
+    is_the_mean(ask(y), singles)
+    chosen = np.asarray(which(np.arange(5)) if callable(which) else which)
+    member = lambda cells: chosen[sum(np.isin(cells[:, j], where[j]).astype(int) for j in where)]  # noqa: E731
+    for row, single in zip(y, singles, strict=True):
+        assert single.estimate == pytest.approx(predicates.ask_cells(KINDS, row[None], range(4), member).estimate)
+    people = Population.from_records(np.vstack([y, y[:3]]), k=KINDS.k)
+    exact = predicates.cells_variance(KINDS, people, range(4), member)
+    assert predicates.count_variance(KINDS, people, where, which) == pytest.approx(exact)
+
+
+def test_blocks_are_all_read(monkeypatch):
+    y = np.random.default_rng(5).integers(0, KINDS.k, (300, 4))
+    where = {0: [1], 2: [0], 1: [0, 2]}
+    calls = (
+        lambda: predicates.ask_count(KINDS, y, where, lambda count: count >= 2),
+        lambda: predicates.ask_cells(KINDS, y, (3, 1), ODD),
+    )
+    whole = [call() for call in calls]
+    for block in (1, 2, 7):
+        monkeypatch.setattr(predicates, "BLOCK", block)
+        for call, answer in zip(calls, whole, strict=True):
+            assert call().estimate == pytest.approx(answer.estimate, rel=1e-12)
+            assert call().variance == pytest.approx(answer.variance, rel=1e-9)
+
+
+def test_too_many_kinds_or_cells_are_refused_by_number():
+    budgets = tuple(1 + j / 100 for j in range(64))
+    many = RRClusters(k=(2,) * 64, clusters=tuple((j,) for j in range(64)), epsilons=budgets)
+    y, which = np.zeros((2, 64), int), lambda count: count >= 1
+    some = {j: [1] for j in range(8)}
+    people = Population.from_records(y, k=many.k)
+    assert predicates.count_variance(many, people, some, which) > 0
+    with pytest.raises(ValueError, match=r"at most 2\*\*16 numbers of fitting reports apart; got 131072"):
+        predicates.count_variance(many, people, {j: [1] for j in range(17)}, which)
+    with pytest.raises(ValueError, match="where must have fewer kinds of coins; got 63"):
+        predicates.ask_count(many, y, {j: [1] for j in range(63)}, which)
+    with pytest.raises(ValueError, match=r"at most 2\*\*22 cells together; got 8388608: see ask_count"):
+        predicates.cells_variance(many, people, range(23), [[0] * 23])
+
+
+def test_each_half_of_a_count_s_conditions_is_looked_at():
+    matrix = MECHANISMS[2]
+    for where in ({0: [1]}, {0: [1], 1: [1]}):
+        with pytest.raises(ValueError, match=r"different clusters with a budget each; got \[0"):
+            predicates.ask_count(matrix, SURVEY, where, [True, False, False][: len(where) + 1])
+    assert predicates.ask_count(matrix, SURVEY, {1: [1]}, [False, True]).estimate == pytest.approx(
+        queries.ask(matrix, SURVEY, {1: [1]}).estimate
+    )
+    for which in ([True, False, True], np.ones((2, 1), bool), lambda count: count, [1, 0]):
+        with pytest.raises(ValueError, match="which must be booleans for 0 to 1 conditions; got"):
+            predicates.ask_count(MECHANISMS[0], SURVEY, {1: [1]}, which)
+    with pytest.raises(TypeError, match="mechanism must be one of clusters, such as RRIndependent; got None"):
+        predicates.cells_variance(None, None, (0,), [[0]])

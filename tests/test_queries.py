@@ -105,3 +105,96 @@ def test_bad_mechanism_and_confidence():
     answer = queries.ask(MECHANISMS[0], np.zeros((2, 3), int), {0: [1]})
     with pytest.raises(ValueError, match="confidence must be a number above 0 and below 1; got 95"):
         answer.interval(95)
+
+
+SURVEY = np.array([[0, 0, 1], [1, 2, 1], [1, 1, 0], [0, 2, 1], [1, 2, 0]])
+
+
+@pytest.mark.parametrize("where", QUERIES)
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
+def test_several_reports_add_up(mechanism, where):
+    scores = np.array([queries.ask(mechanism, report[None], where).estimate for report in SURVEY])
+    answer = queries.ask(mechanism, SURVEY, where)
+    assert answer.estimate == pytest.approx(scores.mean())
+    assert answer.variance == pytest.approx(((scores**2).mean() - scores.mean()) / 5)
+    own = [
+        queries.query_variance(mechanism, Population.from_records(row[None], k=mechanism.k), where) for row in SURVEY
+    ]
+    twice = Population.from_records(np.vstack([SURVEY, SURVEY[:2]]), k=mechanism.k)
+    assert queries.query_variance(mechanism, twice, where) == pytest.approx((sum(own) + own[0] + own[1]) / 49)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: type(m).__name__)
+def test_a_share_within_a_box_is_a_ratio_with_its_delta_variance(mechanism):
+    where, given = {1: [0, 2]}, {0: [1], 2: [0, 1]}
+    both, base = (
+        np.array([queries.ask(mechanism, row[None], box).estimate for row in SURVEY]) for box in (where | given, given)
+    )
+    ratio = both.sum() / base.sum()
+    spread = ((both - ratio * base) ** 2).mean() - base.mean() * ratio * (
+        1 - ratio
+    )  # less what the data themselves add
+    answer = queries.ask_given(mechanism, SURVEY, where, given)
+    assert answer.estimate == pytest.approx(ratio)
+    assert answer.variance == pytest.approx(spread / (5 * base.mean() ** 2))
+
+
+def test_reports_of_all_blocks_are_read(monkeypatch):
+    mechanism, where, given = MECHANISMS[0], {1: [0, 2], 2: [1]}, {0: [1]}
+    y = np.random.default_rng(3).integers(0, mechanism.k, (2 * queries.BLOCK + 7, 3))
+    y[[0, queries.BLOCK - 1, queries.BLOCK, 2 * queries.BLOCK, -1]] = [1, 0, 1]
+    whole = [queries.ask(mechanism, y, where), queries.ask_given(mechanism, y, where, given)]
+    monkeypatch.setattr(queries, "BLOCK", len(y))
+    again = [queries.ask(mechanism, y, where), queries.ask_given(mechanism, y, where, given)]
+    for one, other in zip(whole, again, strict=True):
+        assert one.estimate == pytest.approx(other.estimate, rel=1e-12)
+        assert one.variance == pytest.approx(other.variance, rel=1e-9)
+    table = mechanism.estimate_table(y, 1, 2)
+    assert whole[0].estimate == pytest.approx(table[0, 1] + table[2, 1])
+
+
+def test_an_interval_is_the_normal_one():
+    answer = queries.Answer(estimate=0.5, variance=0.04)
+    assert answer.interval() == pytest.approx((0.5 - 0.2 * 1.959963984540054, 0.5 + 0.2 * 1.959963984540054))
+    assert answer.interval(0.5) == pytest.approx((0.5 - 0.2 * 0.6744897501960817, 0.5 + 0.2 * 0.6744897501960817))
+    assert queries.Answer(estimate=0.5, variance=-0.04).interval() == (0.5, 0.5)
+    for wrong in (0, 1, 0.0, 1.0, True, "0.9", None, math.nan):
+        with pytest.raises(ValueError, match="confidence must be a number above 0 and below 1; got"):
+            answer.interval(wrong)
+
+
+@pytest.mark.parametrize(
+    ("where", "error", "says"),
+    [
+        ([], TypeError, "where must be a dict from attributes to values, or a list of such"),
+        ([{0: [1]}, {}], TypeError, "where must be a dict"),
+        ([{0: [1]}, [1]], TypeError, "where must be a dict"),
+        ({-1: [0]}, ValueError, "attributes from 0 to 2; got -1"),
+        ({True: [0]}, ValueError, "attributes from 0 to 2; got True"),
+        ({1.0: [0]}, ValueError, r"attributes from 0 to 2; got 1\.0"),
+        ({1: [-1, 0]}, ValueError, "values from 0 to 2 for attribute 1"),
+        ({1: [0, 3]}, ValueError, "values from 0 to 2 for attribute 1"),
+        ({2: [2]}, ValueError, "values from 0 to 1 for attribute 2"),
+        ({1: [[0, 1]]}, TypeError, "at least one integer for attribute 1"),
+        ([{0: [0]}, {0: [1], 1: [1]}, {1: [1, 2], 2: [0]}], ValueError, "two overlap"),
+        ([{0: [1], 1: [0, 1]}, {0: [1], 1: [1, 2]}], ValueError, "two overlap"),
+    ],
+)
+def test_each_part_of_a_box_is_looked_at(where, error, says):
+    with pytest.raises(error, match=says):
+        queries.check_boxes(MECHANISMS[0], where)
+
+
+def test_boxes_become_members_of_each_attribute():
+    found = queries.check_boxes(MECHANISMS[0], [{np.int64(1): [2, 2]}, {0: 1, 1: np.array([0, 1])}])
+    assert [{j: member.tolist() for j, member in box.items()} for box in found] == [
+        {1: [False, False, True]},
+        {0: [False, True], 1: [True, True, False]},
+    ]
+    for call in (
+        lambda: queries.ask_given(MECHANISMS[0], SURVEY, [{0: 1}, {0: 0}], {1: 1}),
+        lambda: queries.query_variance(MECHANISMS[0], Population.from_counts([[1, 2], [3, 4]]), {0: 1}),
+        lambda: queries.ask(MECHANISMS[0], SURVEY + 2, {0: 1}),
+    ):
+        with pytest.raises(ValueError, match=r"unpack|population must have domain sizes|y must be from 0"):
+            call()
