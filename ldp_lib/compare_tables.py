@@ -159,9 +159,8 @@ def strength_errors(mechanism, population, users, *, rng, runs=1):
 def interaction_noise(covariance, shape):
     """Return the variance of a table's interaction, summed over cells, from the covariance of its cells."""
     parts = covariance.reshape(*shape, *shape)
-    for axis in (0, 2):  # on both sides
-        parts = parts - parts.mean(axis=axis, keepdims=True)
-        parts = parts - parts.mean(axis=axis + 1, keepdims=True)
+    parts = parts - parts.mean(axis=0, keepdims=True)  # on one side: the trace is that of both, a projection
+    parts = parts - parts.mean(axis=1, keepdims=True)
     return float(np.trace(parts.reshape(covariance.shape)))
 
 

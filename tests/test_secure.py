@@ -2,12 +2,15 @@
 
 import builtins
 import struct
+from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from branches import Walk
 from randomgen import ChaCha
 
-from ldp_lib import GRR, JRR, OLH, OUE, AskSome, Population, SubsetSelection, check, secure
+from ldp_lib import GRR, JRR, OLH, OUE, AskSome, Population, RRJoint, SubsetSelection, check, secure
 
 CONSTANTS = struct.unpack("<4I", b"expand 32-byte k")
 QUARTERS = [(0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15)]
@@ -76,3 +79,31 @@ def test_without_the_package_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(ImportError, match=r"pip install \"ldp-lib\[secure\]\""):
         secure.generator()
+
+
+def test_broadcasts_are_uniform_by_enumeration():
+    for bits in ([0, 0], [1, 0], [1, 1]):
+        total, law, path = sum(bits), Counter(), []
+        while path is not None:  # every draw of the parties in turn
+            rng = Walk(path, 9)
+            count, broadcasts = secure.secure_sum(bits, rng=rng)
+            assert count == total
+            law[tuple(broadcasts.tolist())] += rng.weight
+            taken = [fork for fork, _ in rng.forks]
+            while taken and taken[-1] + 1 == rng.forks[len(taken) - 1][1]:
+                taken.pop()
+            path = [*taken[:-1], taken[-1] + 1] if taken else None
+        assert law == {(a, (total - a) % 3): Fraction(1, 3) for a in range(3)}
+
+
+def test_sums_and_tables_of_one_or_two_parties():
+    rng = np.random.default_rng(1)
+    for bit in (0, 1):
+        count, broadcasts = secure.secure_sum([bit], rng=rng)
+        assert (count, broadcasts.tolist()) == (bit, [bit])
+    assert secure.secure_sum(np.array([1, 1, 1, 1], np.uint8), rng=rng)[0] == 4
+    assert secure.secure_table([[1, 2], [1, 0]], (2, 3), rng=rng).tolist() == [[0, 0, 0], [1, 0, 1]]
+    x, mechanism = np.repeat([[0, 1], [1, 2]], [30, 20], axis=0), RRJoint(k=(2, 3), epsilon=1.5)
+    y = mechanism.perturb(x, rng=np.random.default_rng(2))
+    masked = secure.masked_table(x, (2, 3), 1.5, rng=np.random.default_rng(2))
+    assert masked == pytest.approx(mechanism.estimate_table(y))

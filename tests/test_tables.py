@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from ldp_lib import check, joint, uncertainty
+from ldp_lib.clustering import RRClusters
 from ldp_lib.datasets import load_adult
+from ldp_lib.grr import GRR
 from ldp_lib.population import Population
 from ldp_lib.product import ProductRR, RRIndependent, RRJoint
 from ldp_lib.sampled import AskSome, OneQuestion
@@ -305,3 +307,111 @@ def test_attributes_of_a_table_are_asked_together():
         with pytest.raises(ValueError, match="attributes must be asked together, at most m = 2 of them; got"):
             check_asked(mechanism, pair)
     assert check_asked(mechanism, (2, 0)) == (2, 0)
+
+
+def test_a_table_holds_probabilities_to_a_millionth():
+    for table in ([0.5, 0.5], [0.0, 1.0], [[0.25, 0.25, 0.5 + 0.9e-6], [0, 0, 0]], [0.5, 0.5 - 0.9e-6]):
+        assert uncertainty.check_table(table).sum() == pytest.approx(1, abs=1e-6)
+    for table in ([0.5, 0.5 + 1.1e-6], [0.5, 0.5 - 1.1e-6], [1.1, -0.1], [math.nan, 1.0], [math.inf, 0.0]):
+        with pytest.raises(ValueError, match="table must hold probabilities; got least"):
+            uncertainty.check_table(table)
+    for table in (1.0, [1.0], [[0.5, 0.5]], [[0.5], [0.5]], [[[1.0]]]):
+        with pytest.raises(ValueError, match="table must have some axes of at least 2 values; got shape"):
+            uncertainty.check_table(table)
+    assert uncertainty.check_table([0.5, 0.5], 1).shape == (2,)
+    with pytest.raises(ValueError, match=r"table must have 2 axes of at least 2 values; got shape \(2,\)"):
+        uncertainty.check_table([0.5, 0.5], 2)
+
+
+def test_the_covariance_of_a_table_by_enumeration():
+    mechanism = RRClusters(k=(2, 3, 2), clusters=((2, 0), (1,)), epsilons=(0.7, 0.6, 0.4))
+    table = np.array([[1, 4, 2], [5, 3, 1]]) / 16
+    answers = np.array([mechanism.estimate_table(report[None], 0, 1).ravel() for report in mechanism.reports()])
+    law = np.zeros((2, 3, 2))
+    law[..., 0] = table  # what is not asked about does not matter
+    chances = law.ravel() @ mechanism.channel()
+    wanted = (answers.T * chances) @ answers - np.outer(table, table)
+    assert chances @ answers == pytest.approx(table.ravel())
+    assert uncertainty.table_covariance(mechanism, table, 0, 1, n=1) == pytest.approx(wanted)
+    assert uncertainty.table_covariance(mechanism, table, 0, 1, n=20) == pytest.approx(wanted / 20)
+    turned = np.arange(6).reshape(2, 3).T.ravel()
+    assert uncertainty.table_covariance(mechanism, table.T, 1, 0, n=4) == pytest.approx(
+        wanted[np.ix_(turned, turned)] / 4
+    )
+    fixed = uncertainty.held_fixed(wanted / 20, table, 20)
+    flat = table.ravel()
+    assert fixed == pytest.approx((wanted - np.diag(flat) + np.outer(flat, flat)) / 20)
+    with pytest.raises(ValueError, match=r"shape \(2, 3\) for attributes \(0, 1\); got \(3, 2\)"):
+        uncertainty.table_covariance(mechanism, table.T, 0, 1, n=5)
+
+
+def test_a_whole_cluster_with_a_matrix_is_read_in_any_order():
+    matrix = np.eye(6) * 0.4 + np.outer(np.ones(6), np.arange(6) / 25)
+    mechanism = ProductRR(k=(2, 2, 3), clusters=((2, 0), (1,)), channels=(matrix, 1.0))
+    table = np.random.default_rng(3).dirichlet(np.ones(12)).reshape(2, 2, 3)
+    chances = table.ravel() @ mechanism.channel()
+    answers = np.array([mechanism.estimate_table(report[None], 0, 1, 2).ravel() for report in mechanism.reports()])
+    wanted = (answers.T * chances) @ answers - np.outer(table, table)
+    assert uncertainty.table_covariance(mechanism, table, 0, 1, 2, n=1) == pytest.approx(wanted)
+    with pytest.raises(ValueError, match=r"attributes must hold all of \(2, 0\), which share a channel; got \(1, 2\)"):
+        uncertainty.table_covariance(mechanism, np.full((2, 3), 1 / 6), 1, 2, n=1)
+
+
+def test_too_many_cells_for_a_covariance_are_refused():
+    mechanism = RRIndependent(k=(45, 46), epsilon=1.0)
+    with pytest.raises(ValueError, match="it would have 2070 rows and 2070 columns"):
+        uncertainty.table_covariance(mechanism, np.full((45, 46), 1 / 2070), 0, 1, n=1)
+    one = RRIndependent(k=(2050, 2), epsilon=1.0)
+    with pytest.raises(ValueError, match="it would have 2050 rows and 2050 columns"):
+        uncertainty.table_covariance(one, np.full(2050, 1 / 2050), 0, n=1)
+
+
+def test_cells_at_or_below_the_least_are_taken_as_known():
+    channel = GRR(k=3, epsilon=1.0).channel()
+    for table, least, inside in [
+        ([0.25, 0.75, 0.0], None, [0, 1]),
+        ([0.01, 0.24, 0.75], None, [1, 2]),  # one user's share
+        ([0.02, 0.23, 0.75], None, [0, 1, 2]),
+        ([0.02, 0.23, 0.75], 0.02, [1, 2]),
+        ([0.02, 0.23, 0.75], 0.0, [0, 1, 2]),
+    ]:
+        counts = 100 * np.array(table) @ channel
+        found = uncertainty.observed_covariance(table, counts, [channel], least=least)
+        rows = channel[inside]
+        inverse = np.linalg.inv(rows @ np.diag(counts / (table @ channel) ** 2) @ rows.T)
+        wanted = np.zeros((3, 3))  # the inverse of the information, where the sum of those cells is known
+        wanted[np.ix_(inside, inside)] = inverse - np.outer(inverse.sum(axis=0), inverse.sum(axis=0)) / inverse.sum()
+        assert found == pytest.approx(wanted, abs=1e-15)
+
+
+def test_simulated_tables_need_not_sum_to_one_exactly():
+    table = np.array([0.5, 0.5, 0.0]) * (1 + 9e-7)
+    mechanism, more = RRIndependent(k=(3, 2), epsilon=700.0), {"n": 7, "runs": 4}
+    for estimator in (uncertainty.raw_table, lambda *given: uncertainty.raw_table(*given)):
+        rng = np.random.default_rng(1)
+        runs = uncertainty.simulated_tables(mechanism, table, 0, rng=rng, estimator=estimator, **more)
+        assert runs.shape == (4, 3)
+        assert runs * 7 == pytest.approx(np.round(runs * 7))
+        assert runs.sum(axis=1) == pytest.approx(1)
+    with pytest.raises(ValueError, match="n must be a number of users"):
+        uncertainty.simulated_tables(mechanism, table, 0, rng=np.random.default_rng(1), n=0, runs=2)
+
+
+def test_simulated_users_hold_what_was_drawn_and_else_nothing():
+    mechanism, seen = RRIndependent(k=(2, 300, 3), epsilon=700.0), []
+
+    def estimator(mechanism, y, *attributes):
+        seen.append((y, attributes))
+        return mechanism.estimate_table(y, *attributes)
+
+    table = np.zeros((3, 2))
+    table[2, 0], table[1, 1] = 0.25, 0.75
+    rng = np.random.default_rng(2)
+    runs = uncertainty.simulated_tables(mechanism, table, 2, 0, n=40, rng=rng, runs=3, estimator=estimator)
+    assert runs.shape == (3, 3, 2)
+    for found, (y, attributes) in zip(runs, seen, strict=True):
+        assert attributes == (2, 0)
+        assert y.shape == (40, 3)
+        assert set(map(tuple, y.tolist())) == {(0, 0, 2), (1, 0, 1)}
+        assert found[2, 0] * 40 == pytest.approx((y[:, 2] == 2).sum())
+    assert len({run[2, 0] for run in runs}) > 1
