@@ -120,7 +120,7 @@ def _impossible(factors, columns, marginals, held):
     average, most, size = 0.0, np.zeros(np.count_nonzero(held)), 0.0
     for factor, column, target in zip(factors, columns, marginals, strict=True):
         wanted = target > 0
-        if not (np.isfinite(factor).all() and factor[wanted].min() > 0):
+        if not np.isfinite(factor).all():
             return False
         log = np.log(factor, out=np.full(factor.size, -math.inf), where=wanted)
         average += math.fsum(target[wanted] * log[wanted])

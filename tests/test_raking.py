@@ -252,6 +252,8 @@ def test_a_value_without_weight_is_named_with_what_it_should_have():
     raked = rake([[0, 0], [0, 1], [2, 2]], [[0.25, 0.5, 0.25], [0.5, 0.25, 0.25]])
     assert raked.message == "infeasible: no weight on value 1 of column 0, whose marginal is 0.5"
     assert raked.passes == 1
+    raked = rake([[0, 0], [0, 1]], [[0.2, 0.3, 0.5], HALF])
+    assert raked.message == "infeasible: no weight on value 1 of column 0, whose marginal is 0.3"
     raked = rake([[0, 0], [1, 1], [2, 0]], [[0.25, 0.5, 0.25], [0.5, 0.125, 0.375]])
     assert raked.message == "infeasible: no weight on value 2 of column 1, whose marginal is 0.375"
 
@@ -263,6 +265,8 @@ def test_a_weight_that_is_too_small_for_a_float_proves_nothing():
         assert (raked.converged, raked.message) == (False, why)
     raked = rake([[0], [1]], [HALF], weights=[0, 1e300])
     assert raked.message == "infeasible: no weight on value 0 of column 0, whose marginal is 0.5"
+    raked = rake([[0], [1], [2]], [[0.2, 0.3, 0.5]], weights=[1e300, 0, 5e-324])
+    assert raked.message == "infeasible: no weight on value 1 of column 0, whose marginal is 0.3"
     # The record that is too small would take up a value that has none, but another column does not want it.
     raked = rake([[0, 2], [1, 0], [1, 1]], [HALF, [*HALF, 0]], weights=[5e-324, 1e300, 1e300])
     assert raked.message.startswith("infeasible: no weight on value 0 of column 0")
@@ -283,3 +287,9 @@ def test_marginals_are_scaled_to_sum_to_one():
 def test_weights_are_one_finite_number_a_record(weights):
     with pytest.raises(ValueError, match="weights must be 4 finite numbers of at least 0, not all 0; got"):
         rake(SQUARE, [HALF, HALF], weights=weights)
+
+
+def test_records_without_weight_make_nothing_possible():
+    raked = rake(SQUARE, [HALF, [0.25, 0.75]], weights=[1, 0, 0, 1])
+    assert raked.message == "infeasible: no reweighting of these records has these marginals"
+    assert rake(SQUARE, [HALF, [0.25, 0.75]], weights=[1, 1e-9, 0, 1]).message.startswith("converged")

@@ -232,6 +232,8 @@ def test_large_domains_are_drawn_block_by_block(size):
 def test_the_best_sizes_of_small_domains():
     assert [subset.optimal_size(e, 2) for e in (1.001, 5.0)] == [1, 1]
     assert [subset.optimal_size(1.001, k) for k in (3, 4, 5, 6)] == [1, 2, 2, 3]
+    assert subset.error(Fraction(6), 10, 1) == subset.error(Fraction(6), 10, 2)  # a tie goes to the smaller
+    assert subset.optimal_size(Fraction(6), 10) == 1
     assert SubsetSelection(k=9, epsilon=0.001).size == 4
     assert SubsetSelection(k=9, epsilon=0.001, size=8).size == 8
     assert SubsetSelection(k=9, epsilon=0.001, size=np.int64(1)).size == 1
