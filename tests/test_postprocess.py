@@ -101,3 +101,18 @@ def test_bad_input_is_refused(function, v, error, message):
 def test_clipping_needs_a_positive_entry():
     with pytest.raises(ValueError, match="v must have a positive entry"):
         clip_normalize([[0.5, 0.5], [-1.0, 0.0]])
+
+
+def test_stacks_of_any_shape_are_repaired_along_their_last_axis():
+    v = np.array([[0.5, 0.5, 0.3], [0.9, -0.2, 0.3]])
+    assert project_simplex(v) == pytest.approx(np.array([[0.4, 0.4, 0.2], [0.8, 0, 0.2]]))
+    assert clip_normalize(v) == pytest.approx(np.array([[5, 5, 3], [9.75, 0, 3.25]]) / 13)
+    square = np.array([[0.5, 0.7], [1.5, 0.1]])
+    assert project_simplex(square) == pytest.approx(np.array([[0.4, 0.6], [1, 0]]))
+    assert clip_normalize(square) == pytest.approx(np.array([[5 / 12, 7 / 12], [15 / 16, 1 / 16]]))
+    assert project_simplex(np.stack([v, v[::-1]]))[1] == pytest.approx(project_simplex(v)[::-1])
+    for function in (project_simplex, clip_normalize):
+        assert function(np.zeros((0, 3))).shape == (0, 3)
+        assert function([[7.0], [0.5]]).tolist() == [[1], [1]]
+        with pytest.raises(ValueError, match=r"v must have at least one entry along its last axis; got shape \(2, 0\)"):
+            function(np.zeros((2, 0)))
