@@ -36,7 +36,7 @@ def perturb_in_chunks(mechanism, x, *, rng: np.random.Generator, threads=1):
         allowed = "mechanism must ask each user alone: not in two phases, in groups or with correlated coins"
         raise ValueError(f"{allowed}; got {mechanism!r}")
     x = inputs.unmasked(x, "x")
-    starts = range(0, max(len(x), 1), CHUNK)
+    starts = range(0, len(x), CHUNK)
     *streams, spare = rng.spawn(len(starts) + 1)
     one = mechanism.perturb(x[:1], rng=spare)  # what a report looks like
     y = np.empty((len(x), *one.shape[1:]), one.dtype)

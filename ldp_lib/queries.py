@@ -98,8 +98,7 @@ def ask_given(mechanism, y, where, given):
     (one,), (other,) = check_boxes(mechanism, where), check_boxes(mechanism, given)
     if set(one) & set(other):
         raise ValueError(f"given must name other attributes than where; got {sorted(set(one) & set(other))} in both")
-    y, sums = inputs.check_records(y, mechanism.k, "y"), np.zeros((2, 2))
-    total = np.zeros(2)
+    y, total, sums = inputs.check_records(y, mechanism.k, "y"), 0.0, 0.0
     for start in range(0, len(y), BLOCK):
         rows = y[start : start + BLOCK]
         scores = np.array([_score(mechanism, box, rows) for box in (one | other, other)])

@@ -96,9 +96,9 @@ def _unflat(columns, like, name="report"):
     if like.dtype.names:
         flat = dict(_flat(like, name))
         kind = next(iter(flat.values())).dtype
-        if like.dtype.itemsize == len(flat) * kind.itemsize and {column.dtype for column in flat.values()} == {kind}:
+        if {column.dtype for column in flat.values()} == {kind}:
             rows = np.stack([_typed(columns[column], kind, column) for column in flat], axis=1)
-            return rows.view(like.dtype)[:, 0]  # fields of one type lie side by side
+            return rows.view(like.dtype).ravel()  # fields of one type lie side by side
         parts = {field: _unflat(columns, like[field], f"{name}_{field}") for field in like.dtype.names}
         whole = np.empty(next(map(len, parts.values())), like.dtype)
         for field, part in parts.items():

@@ -1,5 +1,7 @@
 """Errors side by side: exact where they can be, simulated where not, and the two agree."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -138,6 +140,7 @@ OFF = [np.array([[0.1, -0.1], [0.3, 0.0], [0.0, 0.2]]), np.array([[0.2, 0.0, 0.0
 SHARES = [np.array([0.4, 0.6]), np.array([0.35, 0.3, 0.35])]
 SIMULATED = Written([off + share for off, share in zip(OFF, SHARES, strict=True)])
 EXACT = Written(mean=[SHARES[0] + [0.1, 0], SHARES[1] - [0, 0, 0.3]], variance=[np.array([1, 2]), np.array([3, 4, 5])])
+FEWER = PEOPLE.select(0)
 RNG = np.random.default_rng(1)
 
 
@@ -175,6 +178,7 @@ def test_an_exact_error_is_variance_and_squared_bias_of_each_value():
     assert table["standard_error"].to_numpy() == pytest.approx([np.std([0.06, 0.26, 0.06]) / np.sqrt(2), 0])
     assert table["points"].to_numpy() == pytest.approx([100 * np.sqrt(0.38 / 15), 100 * np.sqrt(15.1 / 5)])
     assert table["epsilon"].tolist() == [1.5, 1.5]
+    assert table.index.tolist() == [0, 1]
     for call in (compare.squared_errors, compare.attribute_errors, compare.total_errors):
         with pytest.raises(ValueError, match="runs must be"):
             call(SIMULATED, PEOPLE, rng=RNG, runs=0)
@@ -207,6 +211,8 @@ def test_count_queries_by_hand():
     assert spread == pytest.approx(np.std([0, 1600, 0]) / np.sqrt(2) / (2 * error))
     assert compare.count_query_error(EXACT, PEOPLE, [(1, 2)]) == (pytest.approx(100 * np.sqrt(5.09)), 0.0)
     assert compare.count_query_error(EXACT, PEOPLE, [(0, 1)]) == (pytest.approx(100 * np.sqrt(2)), 0.0)
+    near = Written([np.array([[0.401, 0.6], [0.4, 0.6]])])  # a tenth of a user, once
+    assert compare.count_query_error(near, FEWER, [(0, 0)], rng=RNG, runs=2)[0] == pytest.approx(math.sqrt(0.005))
     right = Written([np.array([share, share]) for share in SHARES])
     assert compare.count_query_error(right, PEOPLE, [(0, 1), (0, 0)], rng=RNG, runs=2) == (0.0, 0.0)
     for values in ([(-1, 0)], [(0, -1)], [(0, 2)], [(2, 0)], [(1, 3)], [(1, 0), (0, 1)], [(0, 0), (0, 2)]):

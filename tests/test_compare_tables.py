@@ -111,6 +111,15 @@ def test_errors_of_pair_tables_by_hand():
     assert table["error"].is_monotonic_increasing
 
 
+def test_all_pairs_and_collectors_are_compared_if_none_are_named():
+    people = Population.from_counts([[[9, 1], [2, 3], [0, 5]], [[1, 1], [8, 2], [6, 2]]])
+    table = pair_table_errors(people, 3.0, rng=np.random.default_rng(9), runs=2, estimators=["product"])
+    assert sorted(table["mechanism"]) == sorted(type(m).__name__ for m in collectors(people.k, 3.0))
+    assert table["error"].is_monotonic_increasing
+    assert table.index.tolist() == [0, 1, 2, 3]
+    assert table["root"].to_numpy() == pytest.approx(np.sqrt(table["error"] / 3))
+
+
 def test_every_estimator_starts_from_the_same_raw_tables():
     mechanism, rng = RRIndependent(k=(2, 3, 2), epsilon=4.0), np.random.default_rng(7)
     x = np.repeat([[0, 0, 1], [1, 2, 0], [0, 1, 1], [1, 1, 0]], [60, 50, 40, 30], axis=0)

@@ -215,6 +215,9 @@ def test_too_many_kinds_or_cells_are_refused_by_number():
         predicates.ask_count(many, y, {j: [1] for j in range(63)}, which)
     with pytest.raises(ValueError, match=r"at most 2\*\*22 cells together; got 8388608: see ask_count"):
         predicates.cells_variance(many, people, range(23), [[0] * 23])
+    with pytest.raises(ValueError, match="subset must be from 0 to 1 in column 1; got 5 in row 0"):
+        predicates.cells_variance(many, people, range(22), [[0, 5] + [0] * 20])
+    assert math.isfinite(predicates.ask_count(many, y, {j: [1] for j in range(62)}, which).estimate)
 
 
 def test_each_half_of_a_count_s_conditions_is_looked_at():

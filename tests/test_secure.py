@@ -50,6 +50,7 @@ def test_every_generator_has_a_key_of_its_own():
     assert len(keys) == 100
     assert {len(key) for key in keys} == {32}
     bits = np.unpackbits(np.frombuffer(b"".join(keys), np.uint8))
+    assert {0 < ones < 100 for ones in bits.reshape(100, 256).sum(axis=0)} == {True}
     assert check.mean_z(bits, 0.5) < 5
 
 
