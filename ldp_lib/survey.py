@@ -172,7 +172,7 @@ class Survey:
         import matplotlib.pyplot as plt
 
         figure, panels = plt.subplots(len(self.k), squeeze=False, figsize=(6, 0.3 * sum(self.k) + 0.6 * len(self.k)))
-        for panel, name in zip(panels[:, 0], self.domain, strict=True):
+        for panel, name in zip(panels.flat, self.domain, strict=True):
             part = result[result["attribute"] == name].iloc[::-1]
             panel.barh([str(v) for v in part["value"]], part["estimate"], alpha=0.6)
             middle, half = (part["low"] + part["high"]) / 2, (part["high"] - part["low"]) / 2

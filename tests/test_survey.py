@@ -95,7 +95,9 @@ def test_a_projected_estimate_is_a_probability_vector():
 
 def test_one_attribute_works_with_a_mechanism_for_one():
     survey = Survey({"smoker": ["no", "yes"]}, 1.0, mechanism=GRR(k=2, epsilon=1.0))
-    assert len(survey.estimate(survey.collect(people(), rng=np.random.default_rng(1)))) == 2
+    result = survey.estimate(survey.collect(people(), rng=np.random.default_rng(1)))
+    assert result["value"].tolist() == ["no", "yes"]
+    assert [panel.get_title() for panel in survey.plot(result).axes] == ["smoker"]
 
 
 def test_a_domain_is_taken_from_categories_and_never_from_values():
