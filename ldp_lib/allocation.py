@@ -176,13 +176,10 @@ def _equal(d, epsilon):
 
 def _sizes(k, epsilon):
     inputs.require(epsilon=epsilon)
-    if isinstance(k, np.ndarray) and k.ndim == 1 and k.dtype.kind in "iu" and k.size and k.min() >= 2:
-        sizes = k.astype(float)
-    else:
-        sizes = check_domain(k)
-        if max(sizes) > 2**63:
-            raise ValueError(f"k must be integers of at most 2**63; got {max(sizes)}")
-        sizes = np.array(sizes, dtype=float)
+    sizes = check_domain(k)
+    if max(sizes) > 2**63:
+        raise ValueError(f"k must be integers of at most 2**63; got {max(sizes)}")
+    sizes = np.array(sizes, dtype=float)
     if _equal(sizes.size, epsilon)[0] < LEAST:
         raise ValueError(f"epsilon must be at least {LEAST:g} for each of {sizes.size} attributes; got {epsilon!r}")
     return sizes

@@ -18,8 +18,6 @@ from ldp_lib.sampled.pairs import ask_pairs
 from ldp_lib.uncertainty import held_fixed, table_covariance
 
 MOST_USERS = 10**15
-
-
 WANTS = ("frequencies", "records", "tables")
 
 
@@ -246,11 +244,11 @@ def required_users(mechanism, margin, *, confidence=0.95):
     def enough(n):
         return z * _worst_standard_error(mechanism, n) <= margin
 
-    most = 2
+    most = 1
     while not enough(most):
-        most *= 2
-        if most > MOST_USERS:
+        if most == MOST_USERS:
             raise ValueError(f"margin must be reachable with {MOST_USERS} users; got {margin!r} for {mechanism!r}")
+        most = min(2 * most, MOST_USERS)
     least = most // 2
     while most - least > 1:
         middle = (least + most) // 2
@@ -279,9 +277,7 @@ def plug_in_population(estimate, n):
     reached = [np.cumsum(_whole(project_simplex(np.asarray(part)), n)) for part in parts]
     ends = np.unique(np.concatenate([[0], *reached]))  # between two of these all users have the same record
     records = np.column_stack([np.searchsorted(steps, ends[:-1], side="right") for steps in reached])
-    counts = np.diff(ends)
-    order = np.lexsort(records.T[::-1])
-    return Population(records=records[order], counts=counts[order], k=tuple(map(len, parts)))
+    return Population(records=records, counts=np.diff(ends), k=tuple(map(len, parts)))
 
 
 def _whole(shares, n):

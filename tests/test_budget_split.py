@@ -197,6 +197,53 @@ def test_bad_budgets_are_refused(split, epsilon):
         split((2, 3), epsilon)
 
 
+def test_equal_shares_are_multiples_of_the_spacing():
+    for d, epsilon in ((3, 1.0), (7, 0.3), (5, 100.0), (1, 0.1)):
+        spacing = Fraction(math.ulp(epsilon))
+        share = Fraction(allocation.brr((9,) * d, epsilon)[0])
+        assert share % spacing == 0
+        assert share * d <= Fraction(epsilon) < (share + spacing) * d
+    assert allocation.mrr((2, 3), 0.5).tolist() == allocation.brr((2, 3), 0.5).tolist() == [0.25, 0.25]
+
+
+@pytest.mark.parametrize("split", [allocation.obrr, allocation.omrr])
+def test_the_best_split_leaves_only_what_rounding_may_take(split):
+    for k in ((2, 5), (3, 2, 90), tuple(range(2, 40))):
+        for epsilon in (0.1, 1.0, 30.0):
+            spent = sum(map(Fraction, split(k, epsilon).tolist()))
+            assert Fraction(epsilon) * (1 - Fraction(len(k) + 4, 2**52)) < spent <= Fraction(epsilon)
+    least = math.nextafter(2e-9, 1)  # what is kept for rounding leaves less than the least for both
+    assert split((2, 3), least).tolist() == [least / 2] * 2
+    assert least / 2 >= allocation.LEAST
+    assert split((7, 2, 7), 1.0)[0] == split((7, 2, 7), 1.0)[2] > split((7, 2, 7), 1.0)[1]
+
+
+def test_the_best_split_by_hand():
+    assert allocation.obrr((2, 8), 2 * math.log(6)) == pytest.approx(2 * np.log([2, 3]), rel=1e-13)
+    assert allocation.omrr((4, 2), math.log(3)) == pytest.approx(np.log([2, 1.5]), rel=1e-13)
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_domain_sizes_are_at_most_so_many(split):
+    assert split((2, 2**63), 1.0).shape == (2,)
+    assert split(np.array([2, 3], dtype=np.uint8), 1.0).tolist() == split([2, 3], 1.0).tolist()
+    for k in ((2, 2**63 + 1), np.array([2, 2**63 + 1], dtype=np.uint64), 2**63 + 1):
+        with pytest.raises(ValueError, match=rf"k must be integers of at most 2\*\*63; got {2**63 + 1}"):
+            split(k, 1.0)
+    with pytest.raises(TypeError, match="k must be"):
+        split(np.array([[2, 3]]), 1.0)
+    for k, epsilon in (((2, 3), 2e-9), ((2, 2, 2), 3e-9)):
+        assert split(k, epsilon * (1 + 1e-12)).min() >= 1e-9
+        with pytest.raises(ValueError, match=f"epsilon must be at least 1e-09 for each of {len(k)} attributes; got"):
+            split(k, epsilon * (1 - 1e-12))
+
+
+@pytest.mark.parametrize(("z", "k"), [(Fraction(2), 5), (Fraction(1, 3), 2)])
+def test_errors_by_hand(z, k):
+    assert allocation.brr_error(z, k) == {5: Fraction(15, 4), 2: Fraction(24)}[k]
+    assert allocation.mrr_error(z, k) == {5: Fraction(9), 2: Fraction(24)}[k]
+
+
 # The mechanisms.
 
 K = (3, 2, 4)

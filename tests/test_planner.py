@@ -1,12 +1,16 @@
 """Intervals cover as often as they say, and the planned number of users is enough and no more."""
 
+import itertools
+import math
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
-from ldp_lib import check, planner
+from ldp_lib import allocation, check, grr, planner
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population
-from ldp_lib.product import squared_length
+from ldp_lib.product import RRIndependent, squared_length
 from ldp_lib.splitting import SPL
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.unary import OUE
@@ -195,3 +199,153 @@ def test_whole_records_are_recommended_where_they_are_wanted():
 def test_unfit_wishes_are_refused(change, message):
     with pytest.raises((TypeError, ValueError), match=message):
         planner.recommend(**({"k": 3, "epsilon": 1.0, "n": 10} | change))
+
+
+def test_the_plug_in_population_by_hand():
+    found = planner.plug_in_population([np.array([0.5, 0.5]), np.array([0.2, 0.3, 0.5])], 10)
+    assert found.records.tolist() == [[0, 0], [0, 1], [1, 2]]
+    assert found.counts.tolist() == [2, 3, 5]
+    assert found.k == (2, 3)
+    uneven = planner.plug_in_population([np.array([0.1, 0.9]), np.array([0.0, 0.4, 0.0, 0.6])], 10)
+    assert list(zip(uneven.records.tolist(), uneven.counts.tolist(), strict=True)) == [
+        ([0, 1], 1),
+        ([1, 1], 3),
+        ([1, 3], 6),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shares", "n", "counts"),
+    [
+        ((0.5, 0.5), 1, (1, 0)),
+        ((0.25, 0.25, 0.5), 3, (1, 1, 1)),
+        ((0.125, 0.125, 0.125, 0.625), 4, (1, 1, 0, 2)),
+        ((0.0, 0.4375, 0.5625), 4, (0, 2, 2)),
+        ((1.0, 0.0), 7, (7, 0)),
+        ((1.5, -0.5), 3, (3, 0)),
+        ((0.75, 0.75), 6, (3, 3)),
+    ],
+)
+def test_whole_users_go_by_largest_remainders_and_then_to_the_first(shares, n, counts):
+    assert planner.plug_in_population(np.array(shares), n).histogram.tolist() == list(counts)
+
+
+@pytest.mark.parametrize("simultaneous", [False, True])
+def test_intervals_by_hand(simultaneous):
+    one, n = GRR(k=3, epsilon=1.0), 8
+    estimate = np.array([0.625, 0.25, 0.125])
+    p, q = grr.probabilities(math.e, 3)
+    spread = np.sqrt([(f * p * (1 - p) + (1 - f) * q * (1 - q)) / (n * (p - q) ** 2) for f in estimate])
+    assert planner.standard_errors(one, estimate, n) == pytest.approx(spread, rel=1e-12)
+    z = NormalDist().inv_cdf(1 - 0.1 / (6 if simultaneous else 2))
+    low, high = planner.estimate_interval(one, estimate, n, confidence=0.9, simultaneous=simultaneous)
+    assert low == pytest.approx(estimate - z * spread, rel=1e-12)
+    assert high == pytest.approx(estimate + z * spread, rel=1e-12)
+    both = SPL(k=(2, 3), epsilon=2.0)
+    first = np.array([0.75, 0.25])
+    spreads = [np.sqrt(v) for v in both.variance(planner.plug_in_population([first, estimate], n))]
+    z = NormalDist().inv_cdf(1 - 0.05 / (10 if simultaneous else 2))
+    found = planner.estimate_interval(both, [first, estimate], n, simultaneous=simultaneous)
+    for sign, ends in zip((-1, 1), found, strict=True):
+        for end, middle, half in zip(ends, (first, estimate), spreads, strict=True):
+            assert end == pytest.approx(middle + sign * z * half, rel=1e-12)
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.95, 0.99])
+def test_the_least_number_of_users_is_found_from_one_on(confidence):
+    mechanism, z = GRR(k=2, epsilon=6.0), NormalDist().inv_cdf(0.5 + confidence / 2)
+    p, q = grr.probabilities(math.exp(6.0), 2)
+    spread = math.sqrt(p * q) / (p - q)  # of one user
+    for n in (1, 2, 3, 4, 5, 1_000, 1_025):
+        margin = z * spread / math.sqrt(n) * (1 + 1e-9)
+        if margin < 1:
+            assert planner.required_users(mechanism, margin, confidence=confidence) == n
+            assert planner.required_users(mechanism, margin * (1 - 1e-6), confidence=confidence) == n + 1
+
+
+def test_as_many_users_as_there_may_be_can_be_planned():
+    z, p = NormalDist().inv_cdf(0.975), math.exp(1e-6) / (math.exp(1e-6) + 1)
+    margin = z * math.sqrt(p * (1 - p)) / (2 * p - 1) / math.sqrt(planner.MOST_USERS)
+    mechanism = GRR(k=2, epsilon=1e-6)
+    found = planner.required_users(mechanism, margin * (1 + 1e-7))
+    assert found == pytest.approx(planner.MOST_USERS * (1 - 2e-7), rel=1e-8)
+    with pytest.raises(ValueError, match=f"margin must be reachable with {10**15} users; got"):
+        planner.required_users(mechanism, margin * (1 - 1e-7))
+
+
+def test_the_error_of_tables_is_that_of_inverted_reports():
+    """A user's table is a product of two inverted rows; its squared length, averaged over all records and reports."""
+    k, n, total = (2, 3, 4), 10, 0.0
+    mechanism = RRIndependent(k=k, epsilon=1.5)
+    powers = np.exp(allocation.omrr(k, 1.5))
+    for pair in itertools.combinations(zip(powers, k, strict=True), 2):
+        squares = [
+            (grr.channel(e, size).mean(axis=0) * (grr.inverse(e, size) ** 2).sum(axis=1)).sum() for e, size in pair
+        ]
+        total += squares[0] * squares[1] - 1
+    assert planner.pairs_error(mechanism, n) == pytest.approx(total / n, rel=1e-9)
+
+
+def test_what_is_compared_are_unbiased_mechanisms_of_the_domain():
+    rows = planner.errors(k=[np.int64(2), 3], epsilon=1, n=np.int64(60))
+    even = Population.from_counts(np.full((2, 3), 10))
+    for error, mechanism in rows:
+        assert mechanism.k == (2, 3)
+        assert type(mechanism.epsilon) is float
+        assert not type(mechanism).__module__.startswith("ldp_lib.jrr")
+        skew = Population.from_counts([[30, 1, 0], [2, 0, 7]])
+        assert flat(mechanism.mean(skew)) == pytest.approx([31 / 40, 9 / 40, 32 / 40, 1 / 40, 7 / 40])
+        assert error == pytest.approx(flat(mechanism.variance(even)).sum(), rel=1e-9)
+    names = [type(mechanism).__name__ for _, mechanism in rows]
+    assert {"SPL", "OneQuestion", "RRJoint"} <= set(names)
+    assert len(names) == len(set(names))
+    records = planner.errors(k=(2, 3), epsilon=1.0, n=60, wants="records")
+    assert {type(mechanism).__name__ for _, mechanism in records} < set(names)
+    assert all(hasattr(mechanism, "simulate_tables") for _, mechanism in records)
+    assert all(mechanism.k == 3 for _, mechanism in planner.errors(k=np.int64(3), epsilon=1.0, n=1))
+    assert len(planner.errors(k=(3,), epsilon=1.0, n=10**15)) > 1
+    assert [
+        type(mechanism).__name__ for _, mechanism in planner.errors(k=(2, 2), epsilon=1.0, n=5, wants="tables")
+    ] == [
+        "RRIndependent",
+        "RRJoint",
+        "AskSome",
+    ]
+
+
+@pytest.mark.parametrize(("wants", "cells"), [("frequencies", 9), ("records", 9), ("tables", 26)])
+def test_a_recommendation_is_the_first_of_the_least(wants, cells):
+    wish = {"k": (2, 3, 4), "epsilon": 1.0, "n": 1_000, "wants": wants}
+    rows, found = planner.errors(**wish), planner.recommend(**wish)
+    least, *others = sorted({error for error, _ in rows})
+    assert found.error == pytest.approx(least, rel=1e-9)
+    assert found.points == pytest.approx(100 * math.sqrt(least / cells), rel=1e-9)
+    second = min(error for error in others if error > least * (1 + 1e-9))
+    assert found.runner_up_error == second
+    assert found.runner_up in [mechanism for error, mechanism in rows if error == second]
+    assert found.why == (
+        f"{type(found.mechanism).__name__} has the least exact error of {len(rows)} mechanisms at this budget; "
+        f"{type(found.runner_up).__name__}, the next, has {second / least:.3g} times its error."
+    )
+
+
+@pytest.mark.parametrize("n", [0, 10**15 + 1, True, np.True_, 2.0, "3", None])
+def test_a_survey_has_a_whole_number_of_people(n):
+    with pytest.raises(ValueError, match=r"n must be an integer from 1 to 10\*\*15; got"):
+        planner.errors(k=3, epsilon=1.0, n=n)
+
+
+def test_wishes_are_one_of_three():
+    with pytest.raises(ValueError, match=r"wants must be one of .*tables.*; got 'cells'"):
+        planner.errors(k=3, epsilon=1.0, n=5, wants="cells")
+    with pytest.raises(ValueError, match="k must have at least two attributes for records; got 3"):
+        planner.errors(k=3, epsilon=1.0, n=5, wants="records")
+    for epsilon in (0, 701.0, True):
+        with pytest.raises((TypeError, ValueError), match="epsilon must be"):
+            planner.errors(k=3, epsilon=epsilon, n=5)
+    for name in ("margin", "confidence"):
+        for value in (0, 1, True):
+            with pytest.raises((TypeError, ValueError), match=f"{name} must be a number above 0 and below 1"):
+                planner.required_users(GRR(k=3, epsilon=1.0), **({"margin": 0.1} | {name: value}))
+    with pytest.raises(ValueError, match="confidence must be a number"):
+        planner.estimate_interval(GRR(k=2, epsilon=1.0), np.array([0.5, 0.5]), 5, confidence=1.0)
