@@ -133,7 +133,7 @@ class Plurality:
         kind = sampling.draw(self._cells, n, rng).astype(np.intp)
         votes = np.stack([(x == v).sum(axis=1) for v in range(k)], axis=1)
         plurality = (votes + rng.random((n, k))).argmax(axis=1)
-        asked = x[np.arange(n), np.maximum(kind - 1, 0) % d]
+        asked = x[np.arange(n), (kind - 1) % d]  # a vote looks at none
         value = np.where(kind == 0, plurality, np.where(kind <= d, plurality == asked, asked))
         y = np.empty(n, inputs.small_dtype(k + 2 * d + d * k))
         for size, chosen in ((k, (kind == 0) | (kind > d)), (2, (kind > 0) & (kind <= d))):

@@ -208,7 +208,7 @@ def draw_pivots(records, counts, k, rng):
     picked = [None] * len(k)
     for j in range(len(k) - 1, -1, -1):
         chosen = rng.binomial(counts, 1 / (j + 1)) if j else counts
-        picked[j] = marginal_counts(records[:, [j]], chosen, [k[j]])[0]
+        (picked[j],) = marginal_counts(records[:, [j]], chosen, [k[j]])
         counts = counts - chosen
     return picked
 

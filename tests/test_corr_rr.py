@@ -518,7 +518,7 @@ def test_the_shortest_least_squares_by_hand():
 def test_a_few_joint_tables_are_the_shortest_of_the_best():
     """As the slow test of all sets of bounds, for sixteen cases."""
     for f in itertools.islice(reuse_cases(), 16):
-        (d, k), g, n2 = f.shape, f - 1 / f.shape[1], 2
+        (d, k), g, n2 = f.shape, f - 1 / f.shape[1], 3
         if d > 4:
             continue
         for m, column in enumerate(corr_rr.joint_reuse(f, n2).T):
@@ -534,8 +534,9 @@ def test_a_few_joint_tables_are_the_shortest_of_the_best():
 
 
 def test_joint_reuse_of_large_raw_estimates_is_that_of_their_directions():
-    f = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]])
-    for factor in (40.0, 1e6):
+    rows = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]])
+    along = 1 / 3 + np.outer([1, 0.5, -0.3, 0.7], [0.31, -0.17, -0.14])  # all on one line
+    for f, factor in itertools.product((rows, along), (40.0, 1e6)):
         large = 1 / 3 + factor * (f - 1 / 3)
         assert np.allclose(corr_rr.joint_reuse(large, 9), corr_rr.joint_reuse(f, 9), rtol=0, atol=1e-9)
 
@@ -557,6 +558,15 @@ def test_joint_reuse_of_large_raw_estimates_is_that_of_their_directions():
 )
 def test_the_best_probability_is_a_vertex_or_an_end(c, want):
     assert corr_rr.reuse.best_from_0_to_1(*map(np.array, c)) == want
+
+
+def test_a_pivot_is_uniform_to_within_rounding():
+    target, off = np.array([0.7, 0.2, 0.1]), np.array([1.0, -2.0, 1.0])
+    for size, want in ((0, 1 / 3), (1e-13, 1 / 3), (1e-9, None)):
+        found = corr_rr.reuse_probability(target, 1 / 3 + size * off, n2=50)
+        assert (found == 1 / 3) == (want == 1 / 3)
+    tables = corr_rr.reuse_probability(np.array([target] * 2), np.array([[1 / 3] * 3, [0.5, 0.3, 0.2]]), n2=50)
+    assert tables.tolist() == [1 / 3, 1]
 
 
 def test_a_reuse_probability_of_one_user_goes_all_the_way():
@@ -686,7 +696,7 @@ def test_copies_are_undone_exactly_where_the_conditionals_allow():
         assert found == pytest.approx(want, abs=1e-10)
 
 
-@pytest.mark.parametrize(("t", "seen"), [(0.8, True), (0.83, False), (-0.8, True), (-0.83, False)])
+@pytest.mark.parametrize(("t", "seen"), [(0.8, True), (0.83, False), (-0.8, True), (-0.83, False), (9 / 11, False)])
 def test_directions_that_copies_hide_stay_uniform(t, seen):
     """Two bits that copy each other: singular values are as 1 + t to 1 - t, and a tenth of the largest is the limit."""
     law = np.array([[[1 + t, 1 - t], [1 - t, 1 + t]]]) / 2
@@ -757,6 +767,13 @@ def test_cond_rr_at_a_large_budget_tells_the_truth(debias):
     if not debias:
         for j, found in enumerate(estimate):
             assert found == pytest.approx(np.bincount(both[:, j], minlength=(2, 3)[j]) / 60, abs=1e-12)
+
+
+def test_cond_rr_s_first_phase_is_simulated_without_bias():
+    """Of 60 users two are in the second phase."""
+    people = Population.from_records(np.array([[0, 2]] * 40 + [[1, 0]] * 20), k=(2, 3))
+    runs = np.hstack(CondRR(k=(2, 3), epsilon=3.0, n1=58).simulate(people, rng=np.random.default_rng(1), runs=400))
+    assert np.abs(runs.mean(axis=0) - np.array([2, 1, 1, 0, 2]) / 3).max() < 0.05
 
 
 def test_debias_is_true_or_false():

@@ -575,3 +575,26 @@ def test_oracles_are_checked_one_by_one():
             OneQuestion(k=(3, 4), epsilon=1.0, oracle=oracle)
     with pytest.raises(TypeError, match="out of GRR, SubsetSelection, UnaryEncoding, OLH; got 'x' for attribute 1"):
         OneQuestion(k=(3, 4), epsilon=1.0, oracle=(three, "x"))
+
+
+@pytest.mark.parametrize("epsilon", [0.9, 2.2])
+def test_equal_domains_of_one_question_get_the_best_size_of_one_attribute(epsilon):
+    e = math.exp(epsilon)
+    for k in ((9,), (9, 9)):
+        m, sizes, weights = formulas.best_design(e, k, 1)
+        assert (m, sizes) == (1, (subset.optimal_size(e, k[0]),) * len(k))
+        assert weights == pytest.approx([1 / len(k)] * len(k), abs=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 4.5])
+def test_the_number_of_questions_is_the_best_of_all(epsilon):
+    e, k = math.exp(epsilon), (3, 3, 3)
+    found = formulas.best_design(e, k)
+
+    def total(design):
+        keep = formulas.keep_probabilities(e, k, design[1], design[0])
+        return formulas.attribute_errors(k, design[1], design[0], keep, np.array(design[2])).sum()
+
+    others = [formulas.best_design(e, k, m, (size,) * 3) for m in (1, 2, 3) for size in (1, 2)]
+    assert total(found) <= min(map(total, others)) * (1 + 1e-9)
+    assert found == min(others, key=lambda design: (round(total(design), 9), design[0]))

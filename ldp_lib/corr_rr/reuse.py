@@ -117,7 +117,7 @@ def shortest_least_squares(a, b, low, high, *, tolerance=1e-12):
     """
     t, free = np.zeros(a.shape[1]), np.ones(a.shape[1], dtype=bool)
     blocked = ~free
-    for _ in range(100 + 20 * len(t) ** 2):
+    for _ in range(rounds := 100 + 20 * len(t) ** 2):
         before = t
         t, free, dual = _solve_free(a, b, t, free, low, high, tolerance)
         blocked &= np.array_equal(t, before)  # freeing these changed nothing: rounding
@@ -129,7 +129,7 @@ def shortest_least_squares(a, b, low, high, *, tolerance=1e-12):
             return t
         chosen = np.lexsort((np.abs(slope), np.abs(first), inward))[-1]
         free[chosen] = blocked[chosen] = True
-    raise ArithmeticError(f"no solution in {100 + 20 * len(t) ** 2} rounds for a = {a.tolist()}, b = {b.tolist()}")
+    raise ArithmeticError(f"no solution in {rounds} rounds for a = {a.tolist()}, b = {b.tolist()}")
 
 
 def _solve_free(a, b, t, free, low, high, tolerance):
@@ -143,8 +143,8 @@ def _solve_free(a, b, t, free, low, high, tolerance):
         passed = free & ((goal <= low) | (goal >= high))
         if not passed.any():
             return goal, free, left @ (right @ goal[free] / size)
-        bound, way = np.where(goal >= high, high, low), np.where(passed, goal - t, 1.0)
-        share = np.where(passed, (bound - t) / np.where(way == 0, 1.0, way), np.inf)
+        bound, share = np.where(goal >= high, high, low), np.where(passed, 0.0, np.inf)
+        np.divide(bound - t, goal - t, out=share, where=passed & (goal != t))
         t = np.where(free, t + share.min() * (goal - t), t)
         stopped = passed & (share <= share.min())
         t, free = np.where(stopped, bound, t), free & ~stopped

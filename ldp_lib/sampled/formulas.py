@@ -47,7 +47,7 @@ def support_probabilities(keep, k, size):
     return keep + (1 - keep) * size / k, keep * (size - 1) / (k - 1) + (1 - keep) * size / k
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def questions(d, m):
     """Return all choices of m of d attributes in lexicographic order, an array of shape (Q, m)."""
     if math.comb(d, m) > MOST_QUESTIONS:
@@ -76,13 +76,13 @@ def attribute_errors(k, sizes, m, keep, weights):
     return sizes * (k - 1) ** 2 / (k * (k - sizes)) / ((weights * keep**2) @ concerns(len(k), m))
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def concerns(d, m):
     """Return the matrix with 1 where a question (row) concerns an attribute (column), shape (Q, d)."""
     return (questions(d, m)[:, :, None] == np.arange(d)).any(axis=1).astype(int)
 
 
-@lru_cache(maxsize=256)
+@lru_cache
 def best_design(e, k, m=None, sizes=None):
     """Return the m, sizes and weights of the least total error, what is given held fixed: `AskSome`'s default.
 
@@ -111,7 +111,7 @@ def _best_sizes(e, k, m):
 
     k = np.array(k)
     if len(set(k)) == 1:
-        sizes = np.arange(1, k[0])[:, None] * np.ones(len(k), int)
+        sizes = np.arange(1, k.min())[:, None] * np.ones(len(k), int)
         return sizes[_first_least(total(sizes, 0))]
     starts = np.unique(np.clip(np.rint(np.linspace(0.01, 0.9, 90)[:, None] * k), 1, k - 1).astype(int), axis=0)
     sizes, steps = (
