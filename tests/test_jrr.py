@@ -692,3 +692,35 @@ def test_a_delta_for_each_epsilon_in_the_shape_given():
                 match=re.escape(f"epsilon must be a number from 0 to 700, or an array of such; got {wrong!r}"),
             ):
                 spent(wrong, 0.6, -0.6, 6)
+
+
+@pytest.mark.parametrize(
+    ("k", "p", "rho"), [(2, 0.6, -0.5), (2, 0.75, 0.8), (3, 0.5, -0.8), (4, 0.4, 1.5), (3, 1.0, 0.0)]
+)
+def test_a_pair_s_exact_chances_are_those_of_the_table(k, p, rho):
+    mechanism = jrr.KJRR(k=k, p=p, rho=rho)
+    both, first, second, none = mechanism.realised_pair
+    stated = jrr.table(p, rho, k)
+    assert both + first == mechanism.realised_p
+    assert both + first + second + none == 1
+    want = [stated[0], (k - 1) * stated[1], (k - 1) * stated[1], (k - 1) ** 2 * stated[2]]
+    assert [float(c) for c in (both, first, second, none)] == pytest.approx(want, abs=1e-15)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        jrr.KJRR(k=3, p=0.5, rho=-0.8),
+        jrr.KJRR(k=3, p=0.6, rho=1.5),
+        jrr.JointHashing(k=3, epsilon=1.5, g=4, rho=-2.0),
+        jrr.JointHashing(k=3, epsilon=1.5, g=2, rho=0.8),
+        jrr.JointUnary(k=3, epsilon=1.5, q=0.3),
+    ],
+    ids=repr,
+)
+def test_simulated_estimates_of_a_few_have_the_exact_moments(mechanism):
+    people = Population.from_counts([1, 4, 0])
+    assert (mechanism.mean(people) == [0.2, 0.8, 0]).all()
+    runs, variance = mechanism.simulate(people, rng=np.random.default_rng(5), runs=8_000), mechanism.variance(people)
+    assert check.mean_z(runs, [0.2, 0.8, 0]) < 5 < check.mean_z(runs, [0.3, 0.8, 0])
+    assert check.variance_z(runs, variance) < 5 < check.variance_z(runs, 1.2 * variance)

@@ -43,7 +43,7 @@ def _partner_odds(p, rho, n, m):
     n, tilt = n + n % 2, _cells(p, rho)[2] / (1 - p) ** 2 if p < 1 else 0
     least = max(0, m - n // 2)
     weight = tilt**0  # 1, of the same type
-    inside, outside = (m - 2 * least) * weight, (n - 2 * m + 2 * least) * weight
+    inside, outside = weight * (m - 2 * least), weight * (n - 2 * m + 2 * least)
     for j in range(least, m // 2):
         weight *= tilt * ((m - 2 * j) * (m - 2 * j - 1)) / (2 * (j + 1) * (n - 2 * m + 2 * j + 2))
         inside, outside = inside + weight * (m - 2 * j - 2), outside + weight * (n - 2 * m + 2 * j + 2)
