@@ -94,6 +94,11 @@ class Plurality:
         return inputs.are_sizes(k, equal=True)
 
     @property
+    def _size(self):
+        """The size of every attribute's domain."""
+        return self.k[0]
+
+    @property
     def has_exact_moments(self) -> bool:
         """Whether `mean` and `variance` are exact: if nobody is asked."""
         return self.shares[2] == 0
@@ -102,7 +107,7 @@ class Plurality:
     def probabilities(self) -> tuple:
         """(p, q) of the votes and answers, and (p, q) of the agreements."""
         e = math.exp(self.epsilon)
-        return grr.probabilities(e, self.k[0]), grr.probabilities(e, 2)
+        return grr.probabilities(e, self._size), grr.probabilities(e, 2)
 
     @cached_property
     def _cells(self):
@@ -112,24 +117,24 @@ class Plurality:
 
     def channel(self) -> np.ndarray:
         """Return the channel from records, in lexicographic order, to reports, as floats."""
-        k, d = self.k[0], len(self.k)
+        k, d = self._size, len(self.k)
         inputs.check_cells(k**d, self._starts[-1] + k)
         return channel(math.exp(self.epsilon), k, d, self.shares).astype(float)
 
     def reports(self) -> np.ndarray:
         """Return every report of one user, in the order of the channel's columns."""
-        size = int(self._starts[-1]) + self.k[0]
+        size = int(self._starts[-1]) + self._size
         return np.arange(size, dtype=inputs.small_dtype(size))
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: the most that one answer spends."""
-        return max(grr.GRR(k=size, epsilon=self.epsilon).realised_epsilon() for size in (2, self.k[0]))
+        return max(grr.GRR(k=size, epsilon=self.epsilon).realised_epsilon() for size in (2, self._size))
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user, shape (n,): below k a vote, then d times no, yes, then d times k answers."""
         inputs.require(rng=rng)
         x = inputs.check_records(x, self.k)
-        k, d, n = self.k[0], len(self.k), len(x)
+        k, d, n = self._size, len(self.k), len(x)
         kind = sampling.draw(self._cells, n, rng).astype(np.intp)
         votes = np.stack([(x == v).sum(axis=1) for v in range(k)], axis=1)
         plurality = (votes + rng.random((n, k))).argmax(axis=1)
@@ -144,7 +149,7 @@ class Plurality:
 
     @cached_property
     def _starts(self):
-        k, d = self.k[0], len(self.k)
+        k, d = self._size, len(self.k)
         return np.concatenate([[0], k + 2 * np.arange(d), k + 2 * d + k * np.arange(d)])
 
     def estimate(self, y) -> list:
@@ -153,8 +158,8 @@ class Plurality:
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports, then how often each occurs; counts of disjoint sets of reports add up."""
-        y = inputs.check_values(y, self._starts[-1] + self.k[0], "y")
-        return np.concatenate([[y.size], np.bincount(y, minlength=self._starts[-1] + self.k[0])])
+        y = inputs.check_values(y, self._starts[-1] + self._size, "y")
+        return np.concatenate([[y.size], np.bincount(y, minlength=self._starts[-1] + self._size)])
 
     def estimate_counts(self, counts) -> list:
         """Return the estimates, one array (k,) for each attribute, from the counts of all reports."""
@@ -167,7 +172,7 @@ class Plurality:
         """
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)
-        k, d, e = self.k[0], len(self.k), math.exp(self.epsilon)
+        k, d, e = self._size, len(self.k), math.exp(self.epsilon)
         chances = law(population.records, k)
         rest, reports = np.broadcast_to(population.counts, (runs, len(population.counts))), []
         for kind, cell in enumerate(self._cells):
@@ -188,7 +193,7 @@ class Plurality:
         """Return the exact expectation of the estimate, one array (k,) for each attribute, if nobody is asked."""
         users, m10, m01, _, _ = self._moments(population)
         first, second = users @ m10, users @ m01
-        return list(1 / self.k[0] + second[:, None] * first - np.einsum("r,rj,rv->jv", users, m01, m10))
+        return list(1 / self._size + second[:, None] * first - np.einsum("r,rj,rv->jv", users, m01, m10))
 
     def variance(self, population: Population) -> list:
         """Return the exact variance, one array (k,) for each attribute, the data held fixed, if nobody is asked."""
@@ -205,7 +210,7 @@ class Plurality:
     def model(self, population: Population) -> list:
         """Return what the model makes of the data without noise: the estimate's limit if nobody is asked."""
         inputs.check_population(population, self.k)
-        chances, weights, k = law(population.records, self.k[0]), population.counts / population.n, self.k[0]
+        chances, weights, k = law(population.records, self._size), population.counts / population.n, self._size
         agreement = [weights @ chances[np.arange(len(chances)), column] for column in population.records.T]
         return [1 / k + (k * a - 1) / (k - 1) * (weights @ chances - 1 / k) for a in agreement]
 
@@ -215,8 +220,8 @@ class Plurality:
             raise inputs.NoExactMoments(self)
         inputs.check_population(population, self.k)
         (p, q), (p2, q2) = self.probabilities
-        k, n, (vote, agree, _) = self.k[0], population.n, self.shares
-        agree, chances = agree / len(self.k), law(population.records, self.k[0])
+        k, n, (vote, agree, _) = self._size, population.n, self.shares
+        agree, chances = agree / len(self.k), law(population.records, self._size)
         share = q + (p - q) * chances
         second = (share * (1 - 2 / k) + 1 / k**2) / (vote * (n * (p - q)) ** 2)
         right = np.stack([chances[np.arange(len(chances)), column] for column in population.records.T], axis=1)
@@ -227,7 +232,7 @@ class Plurality:
 
     def _estimate(self, counts):
         """Return the estimates, d arrays (runs, k), from counts of reports, (runs, reports)."""
-        k, d, (vote, agree, ask) = self.k[0], len(self.k), self.shares
+        k, d, (vote, agree, ask) = self._size, len(self.k), self.shares
         (p, q), (p2, q2) = self.probabilities
         n = counts[0].sum()
         votes, bits, answers = np.split(counts, [k, k + 2 * d], axis=1)

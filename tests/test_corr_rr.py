@@ -533,6 +533,15 @@ def test_a_few_joint_tables_are_the_shortest_of_the_best():
             assert np.allclose(corr_rr.shrinkage(column[others], k), min(found)[2], rtol=0, atol=1e-8)
 
 
+def test_bounds_of_joint_reuse_are_probabilities_to_the_last_bit():
+    """Opposite attributes copy as little as can be: 1 + (k-1) t is 0, whatever -1 / (k-1) is in floats."""
+    for k in range(2, 60):
+        up = 1 / k + np.where(np.arange(k) == 0, 0.01, -0.01 / (k - 1))
+        table = corr_rr.joint_reuse([up, 2 / k - up], 50)
+        assert 0 <= table.min() < 1e-15
+        assert corr_rr.joint_reuse([up, up], 50).tolist() == [[1, 1], [1, 1]]
+
+
 def test_joint_reuse_of_large_raw_estimates_is_that_of_their_directions():
     rows = np.array([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.2, 0.7]])
     along = 1 / 3 + np.outer([1, 0.5, -0.3, 0.7], [0.31, -0.17, -0.14])  # all on one line
@@ -681,6 +690,37 @@ def test_the_least_number_of_users_leaves_one_for_the_second_phase(family):
 
 
 # Cond-RR.
+
+
+def test_expected_reports_of_values_without_mass_give_exact_conditionals():
+    joint = np.array([[0.3, 0.0, 0.7], [0.0, 0.0, 0.0]])
+    mechanism = CondRR(k=(2, 3), epsilon=1.5)
+    tables = 1_000 * (joint.ravel() @ splitting.channel(math.exp(0.75), (2, 3)).astype(float)).reshape(1, 2, 3)
+    laws = mechanism.conditionals({(0, 1): tables})
+    assert laws[0, 1][0] == pytest.approx(np.array([[0.3, 0, 0.7], [1 / 3] * 3]), abs=1e-12)
+    assert laws[0, 1][0][0, 1] == 0
+    assert laws[1, 0][0].tolist() == [[1, 0], [0.5, 0.5], [1, 0]]
+
+
+def test_what_is_not_given_has_its_default():
+    assert repr(CondRR(k=(2, 3), epsilon=1.0)) == "CondRR(k=(2, 3), epsilon=1.0, n1=0.1, debias=True)"
+    assert repr(CorrRR(k=(2, 2), epsilon=1.0)) == "CorrRR(k=(2, 2), epsilon=1.0, n1=0.1, reuse=None)"
+    assert repr(TwoPhaseRSRFD(k=(2, 3), epsilon=1.0)) == "TwoPhaseRSRFD(k=(2, 3), epsilon=1.0, n1=0.1)"
+    assert not AppendixCorrRR(k=(2, 2), epsilon=1.0).exchanged
+
+
+def test_each_way_serves_its_domains_and_says_whether_it_has_moments():
+    people = Population.from_counts([[3, 1], [1, 2]])
+    for family, one, unequal in ((CondRR, False, True), (CorrRR, False, False), (SecondPhase, False, False),
+                                 (TwoPhaseRSRFD, True, True)):  # fmt: skip
+        assert [family.serves(k) for k in ((2, 2), (3,), (2, 3), (1, 2), 2)] == [True, one, unequal, False, False]
+    for mechanism in (CondRR(k=(2, 2), epsilon=1.0), CorrRR(k=(2, 2), epsilon=1.0)):
+        assert mechanism.has_exact_moments is False
+        for moment in (mechanism.mean, mechanism.variance):
+            with pytest.raises(NoExactMoments):
+                moment(people)
+    assert SecondPhase(k=(2, 2), epsilon=1.0).has_exact_moments is True
+    assert CorrRR(k=(2, 2), epsilon=1.0, reuse=0.5).has_exact_moments is True
 
 
 def test_copies_are_undone_exactly_where_the_conditionals_allow():

@@ -229,6 +229,14 @@ def test_pairs_are_two_attributes_in_order(pair):
         pair_tables(mechanism, np.zeros(4, mechanism._dtype), [(0, 1), pair])
 
 
+def test_the_first_pair_that_lacks_reports_is_named():
+    mechanism = AskSome(k=(2, 2, 2), epsilon=1.0, m=2, weights=(1, 1, 1))
+    y = np.zeros(4, mechanism._dtype)
+    with pytest.raises(ValueError, match=r"about both attributes of every pair; got none for \(0, 2\)"):
+        pair_tables(mechanism, y)
+    assert list(pair_tables(mechanism, y, [(0, 1)])) == [(0, 1)]
+
+
 def test_a_pair_is_asked_only_at_a_weight_above_zero():
     weights = np.array([1e-9, 1, 1])
     mechanism = AskSome(k=(2, 2, 2), epsilon=1.0, m=2, weights=weights, groups=False)

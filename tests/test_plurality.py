@@ -187,12 +187,15 @@ def test_reports_follow_the_channel(mechanism):
 
 
 def test_simulated_reports_have_the_channel_s_mean():
-    people, told = small(), []
-    mechanism = Plurality(k=(3, 3), epsilon=1.5, shares=(0.2, 0.3, 0.5))
+    people, told = (
+        Population.from_records(np.array([[0, 0, 1]] * 9 + [[2, 1, 1]] * 5 + [[0, 1, 2]] * 3), k=(3,) * 3),
+        [],
+    )
+    mechanism = Plurality(k=(3,) * 3, epsilon=1.5, shares=(0.2, 0.3, 0.5))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Plurality, "_estimate", lambda self, counts: told.append(counts) or [])
         mechanism.simulate(people, rng=np.random.default_rng(1), runs=3_000)
-    rows = [3 * a + b for a, b in people.records]
+    rows = people.records @ [9, 3, 1]
     want, law = people.counts @ mechanism.channel()[rows], mechanism.channel()[rows]
     (counts,) = told
     assert (counts.sum(axis=1) == people.n).all()

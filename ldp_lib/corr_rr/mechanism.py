@@ -56,29 +56,34 @@ class SecondPhase:
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k, equal=True))
         inputs.settle(self, "epsilon")
-        table = 1 / self.k[0] if self.reuse is None else self.reuse
+        table = 1 / self._size if self.reuse is None else self.reuse
         object.__setattr__(self, "reuse", as_table(table, len(self.k)))
+
+    @property
+    def _size(self):
+        """The size of every attribute's domain."""
+        return self.k[0]
 
     @cached_property
     def probabilities(self):
         """p and q of the pivot's randomized response."""
-        return grr.probabilities(math.exp(self.epsilon), self.k[0])
+        return grr.probabilities(math.exp(self.epsilon), self._size)
 
     def channel(self) -> np.ndarray:
         """Return Pr[report | record], both in lexicographic order; ValueError if it is too large."""
         size = math.prod(self.k)
         inputs.check_cells(size, size)
-        return channel(math.exp(self.epsilon), self.k[0], self.reuse)
+        return channel(math.exp(self.epsilon), self._size, self.reuse)
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: that of the pivot's report."""
-        return grr.GRR(k=self.k[0], epsilon=self.epsilon).realised_epsilon()
+        return grr.GRR(k=self._size, epsilon=self.epsilon).realised_epsilon()
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one row of d reported values a user, in the smallest unsigned integer type that holds them."""
         inputs.require(rng=rng)
         x = check_records(x, self.k)
-        k, d, n = self.k[0], len(self.k), len(x)
+        k, d, n = self._size, len(self.k), len(x)
         pivot = rng.integers(d, size=n)
         report = grr.GRR(k=k, epsilon=self.epsilon).perturb(x[np.arange(n), pivot], rng=rng)
         y = np.empty((n, d), inputs.small_dtype(k), order="F")
@@ -111,7 +116,7 @@ class SecondPhase:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k,) for each attribute."""
         inputs.check_population(population, self.k)
         p, q = self.probabilities
-        pi = q + (p - q) * record_means(population.records, self.reuse, self.k[0])
+        pi = q + (p - q) * record_means(population.records, self.reuse, self._size)
         return list(population.counts @ (pi * (1 - pi)) / (population.n * (p - q)) ** 2)
 
 
@@ -245,7 +250,7 @@ class CorrRR:
         n2, shares = n - n1, population.counts / n
         coins1 = [v * n for v in self._first.variance(population)]  # of one user's debiased report, on average
         coins2 = [v * n for v in second.variance(population)]
-        k, d = self.k[0], len(self.k)
+        k, d = second._size, len(self.k)
         held = np.eye(k)[population.records].transpose(1, 0, 2)
         moved = held - record_means(population.records, self.reuse, k)  # by the choice of the phase
         spread = [shares @ (moved[m] - shares @ moved[m]) ** 2 for m in range(d)]

@@ -104,7 +104,7 @@ def joint_reuse(frequencies, n2):
         target = ((d - 1) * n2 + 1) / (n2 - 1) * g[m]
         t = shortest_least_squares(g[others].T / scale, target / scale, -1 / (k - 1), 1)
         table[others, m] = (1 + (k - 1) * t) / k
-    return np.clip(table, 0, 1)  # rounding of 1 / k
+    return table
 
 
 def shortest_least_squares(a, b, low, high, *, tolerance=1e-12):

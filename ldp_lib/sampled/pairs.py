@@ -45,7 +45,7 @@ def ask_pairs(k, epsilon):
         each = [([k[j] for j in pair], [sizes[j] for j in pair]) for pair in asked]
         return [math.sqrt(interaction_error(*one, c)) for one, c in zip(each, keep, strict=True)]
 
-    sizes = tuple(max(1, min(size - 1, round(size / (1 + math.sqrt(e))))) for size in k)
+    sizes = tuple(max(1, round(size / (1 + math.sqrt(e)))) for size in k)
     while True:
         steps = [(*sizes[:j], sizes[j] + s, *sizes[j + 1 :]) for j in range(len(k)) for s in (-1, 1)]
         around = [step for step in steps if all(1 <= s < size for s, size in zip(step, k, strict=True))]
@@ -99,7 +99,7 @@ def pair_tables(mechanism, y, pairs=None):
             continue
         held = [_held(sets[:, place], k[j], mechanism.sizes[j]) for place, j in enumerate(asked)]
         for part, j in zip(held, asked, strict=True):
-            singles[j][number] = part.sum(axis=0, dtype=float)
+            singles[j][number] = part.sum(axis=0)
         for (j, one), (i, other) in itertools.combinations(zip(asked.tolist(), held, strict=True), 2):
             if (j, i) in products:
                 products[j, i][_questions(mechanism, (j, i)).index(number)] = one.T @ other
@@ -193,7 +193,7 @@ def _effects(one, other):
 
 def _held(sets, k, size):
     sets = subset.check_sets(sets[:, :size], k, size)
-    held = np.zeros((len(sets), k), np.float32 if len(sets) < 2**24 else float)  # counts stay exact
+    held = np.zeros((len(sets), k))
     rows = np.arange(len(sets)) * k
     for column in sets.T:
         held.ravel()[rows + column] = 1

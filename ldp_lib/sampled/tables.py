@@ -181,7 +181,7 @@ def _read(mechanism, y, attributes):
         if not mine or not dealt[number]:
             continue
         sets = y["sets"][order[ends[number] : ends[number + 1]]]
-        held = [_held(sets[:, asked.index(j)], mechanism.k[j], mechanism.sizes[j]).astype(float) for j in mine]
+        held = [_held(sets[:, asked.index(j)], mechanism.k[j], mechanism.sizes[j]) for j in mine]
         t = math.expm1(mechanism.epsilon)
         t *= math.prod(mechanism.sizes[j] / mechanism.k[j] for j in asked if j not in mine)
         planned = len(y) * mechanism.weights[number]
@@ -198,7 +198,7 @@ def _subsets(attributes):
 def _second_moments(k, size):
     """Mean product of two values' centred indicators in a set that holds the truth, shape (truth, k, k)."""
     share = size / k
-    both = np.full((k, k, k), (size - 1) * (size - 2) / ((k - 1) * (k - 2)) if k > 2 else 0.0)
+    both = np.full((k, k, k), (size - 1) * (size - 2) / ((k - 1) * max(k - 2, 1)))
     alone = np.full((k, k), (size - 1) / (k - 1))
     for x in range(k):
         alone[x, x] = 1
