@@ -44,6 +44,16 @@ def test_the_product_is_the_one_that_is_written_out(small, monkeypatch):
     assert np.allclose(tensor.backward(values), full @ values, rtol=1e-10, atol=0)
 
 
+def test_small_parts_after_a_large_one_are_multiplied_out(monkeypatch):
+    monkeypatch.setattr("ldp_lib.tensor.SMALL", 10)
+    rng = np.random.default_rng(2)
+    matrices = [rng.dirichlet(np.ones(m), r) for r, m in ((5, 6), (2, 3), (3, 3))]
+    full, tensor = reduce(np.kron, [*matrices, symmetric(0.3, 4)]), Tensor([*matrices, 0.3], (6, 3, 3, 4))
+    table, values = rng.random(len(full)), rng.random(full.shape[1])
+    assert tensor.forward(table) == pytest.approx(table @ full)
+    assert tensor.backward(values) == pytest.approx(full @ values)
+
+
 @pytest.mark.parametrize("keep", [0.1, 0.3, 0.9])
 def test_no_other_table_is_likelier_by_more_than_the_gap(keep):
     population = load_adult().select("relationship", "sex")
@@ -351,6 +361,18 @@ def test_counts_are_finite_numbers_of_at_least_zero(counts, error, says):
 def test_a_channel_is_a_chance_or_a_matrix_of_chances(entry, says):
     with pytest.raises(ValueError, match=says):
         check_channels([0.5, entry], (2, 2))
+
+
+def test_channels_that_tell_little_are_no_singular_ones():
+    for weak in (symmetric(1e-9, 3), np.repeat(symmetric(1e-9, 2), 4, axis=1) / 4):  # a square, and two by eight
+        assert check_channels([weak], weak.shape[1:])[0].tolist() == weak.tolist()
+
+
+def test_a_gap_that_no_float_reaches_ends_with_the_steps():
+    for counts, keep in (([[5, 2], [1, 3]], [0.5, 0.5]), ([30, 10, 20], [0.9]), ([6, 3], [0.25])):
+        found = joint.fit(counts, keep, gap=1e-300, max_steps=300)
+        assert found.converged == (found.gap == 0)
+        assert found.gap < 1e-9
 
 
 def test_channels_that_fit_are_kept_as_they_are():

@@ -229,6 +229,13 @@ def test_large_domains_are_drawn_block_by_block(size):
     assert abs(sets[1::2].mean() - (k - 1) / 2) < 5 * k / math.sqrt(12 * n * size / 2)
 
 
+def test_a_block_holds_one_user_at_least():
+    k = 2**20 + 1
+    sets = subset.draw_sets(np.array([k - 1, 5, 0]), np.array([True, False, True]), k, 2, np.random.default_rng(3))
+    assert (sets[:, 0] < sets[:, 1]).all()
+    assert (sets[0, 1], sets[2, 0]) == (k - 1, 0)
+
+
 def test_the_best_sizes_of_small_domains():
     assert [subset.optimal_size(e, 2) for e in (1.001, 5.0)] == [1, 1]
     assert [subset.optimal_size(1.001, k) for k in (3, 4, 5, 6)] == [1, 2, 2, 3]
