@@ -119,9 +119,9 @@ def audit(
 def log_ratio_bound(hits, hits2, runs, confidence):
     """Return a lower confidence bound on ln(P / P2) from two binomial counts, Clopper and Pearson's for each share."""
     hits, hits2, error = np.asarray(hits), np.asarray(hits2), (1 - confidence) / 2
-    low = np.where(hits > 0, beta.ppf(error, hits, runs - hits + 1), 0)
+    low = np.where(hits > 0, beta.ppf(error, hits, runs - hits + 1), 1e-300)
     high = np.where(hits2 < runs, beta.isf(error, hits2 + 1, runs - hits2), 1)
-    return np.log(np.maximum(low, 1e-300)) - np.log(high)
+    return np.log(low) - np.log(high)
 
 
 def _all(y):
