@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from ldp_lib import GRR, OUE, SPL, Mechanism, Population, check, check_mechanism
+from ldp_lib import GRR, MRR, OUE, SPL, Mechanism, Population, check, check_mechanism
 from ldp_lib.inputs import NoExactMoments
 
 
@@ -362,7 +362,10 @@ def test_distances_up_to_five_pass_and_foils_are_an_eighth_and_a_fifth_off(monke
             told_distances(monkeypatch, power=power)
 
 
-@pytest.mark.parametrize("mechanism", [OUE(k=3, epsilon=1.0), SPL(k=(3, 2), epsilon=1.0)], ids=repr)
+RIGHT = [OUE(k=3, epsilon=1.0), SPL(k=(3, 2), epsilon=1.0), MRR(k=(4,), epsilon=1.0), SPL(k=(50, 60), epsilon=1.0)]
+
+
+@pytest.mark.parametrize("mechanism", RIGHT, ids=repr)
 def test_what_is_right_but_for_its_distances_passes(mechanism, monkeypatch):
     for name in ("mean_z", "variance_z"):  # asked about the theory and about a foil in turn
         told = itertools.cycle([0, 9])

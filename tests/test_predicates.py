@@ -206,7 +206,7 @@ def test_too_many_kinds_or_cells_are_refused_by_number():
     budgets = tuple(1 + j / 100 for j in range(64))
     many = RRClusters(k=(2,) * 64, clusters=tuple((j,) for j in range(64)), epsilons=budgets)
     y, which = np.zeros((2, 64), int), lambda count: count >= 1
-    some = {j: [1] for j in range(8)}
+    some = {j: [1] for j in range(16)}  # 2**16 numbers: as many as there may be
     people = Population.from_records(y, k=many.k)
     assert predicates.count_variance(many, people, some, which) > 0
     with pytest.raises(ValueError, match=r"at most 2\*\*16 numbers of fitting reports apart; got 131072"):
