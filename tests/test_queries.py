@@ -198,3 +198,11 @@ def test_boxes_become_members_of_each_attribute():
     ):
         with pytest.raises(ValueError, match=r"unpack|population must have domain sizes|y must be from 0"):
             call()
+
+
+def test_a_box_that_is_estimated_to_hold_nobody_has_no_shares():
+    channels = ([[0.5, 0.5], [0.25, 0.75]], 1.0)  # a report of the value 1 adds 2 to it, one of 0 takes off 2
+    mechanism = ProductRR(k=(2, 2), clusters=((0,), (1,)), channels=channels)
+    assert queries.ask(mechanism, np.array([[0, 0], [1, 0]]), {0: [1]}).estimate == 0
+    with pytest.raises(ValueError, match=r"given must hold some users; it is estimated to hold a share of 0\.0"):
+        queries.ask_given(mechanism, np.array([[0, 0], [1, 0]]), {1: [0]}, {0: [1]})
