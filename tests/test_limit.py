@@ -550,6 +550,9 @@ def test_parabolas_are_tried_at_both_ends_and_in_the_valley():
         ((2, -1, 0), 0, 2 + A_BIT, False),
         ((-2, 1, 0), 2, 3, True),
         ((-2, 1, 0), 2 - A_BIT, 3, False),
+        ((Fraction(1, 32), Fraction(-1, 2), 1), 0, 1, False),
+        ((0, Fraction(1, 2), 1), 0, 1, True),
+        ((Fraction(3, 2), Fraction(-5, 2), 1), 0, 1, True),
     ]:
         assert never_negative(*map(Fraction, c), low, high) == fits, (c, low, high)
     assert never_negative(np.array([1, 1]), np.array([-2, -3]), np.array([1, 2])).tolist() == [True, False]
