@@ -205,3 +205,22 @@ def test_tables_of_all_pairs_are_needed_and_no_others():
     for wrong in ([table], None, {}):
         with pytest.raises(TypeError, match=f"tables must be a dict from pairs of .* got {type(wrong).__name__}"):
             synthetic.fit_tree(wrong)
+
+
+class Still(np.random.Generator):
+    """A generator whose uniform numbers are all 0."""
+
+    def random(self, size):
+        return np.zeros(size)
+
+
+def test_a_value_of_probability_zero_is_never_drawn():
+    step = np.array([[0.0, 0.0, 1.0], [0.0, 0.5, 0.5]])
+    tree = synthetic.Tree(k=(2, 3), root=np.array([0.0, 1.0]), edges=((0, 1),), conditionals=(step,))
+    assert tree.sample(2, rng=Still(np.random.PCG64(1))).tolist() == [[1, 1], [1, 1]]
+
+
+@pytest.mark.parametrize(("more", "first"), [(4e-13, (0, 1)), (4e-12, (0, 2)), (-4e-12, (0, 1))])
+def test_scores_count_as_equal_within_rounding(more, first):
+    tables = dict.fromkeys([(0, 1), (0, 2), (1, 2)], np.full((2, 2), 0.25))
+    assert synthetic.fit_tree(tables, {(0, 1): 1.0, (0, 2): 1.0 + more, (1, 2): 0.0}).edges[0] == first

@@ -203,7 +203,7 @@ class CorrRR:
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: the larger of the two phases'."""
-        return max(self._first.realised_epsilon(), self._second(1).realised_epsilon())
+        return max(self._first.realised_epsilon(), self._second(None).realised_epsilon())
 
     def perturb(self, x, *, rng: np.random.Generator) -> tuple:
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
@@ -216,7 +216,7 @@ class CorrRR:
     def estimate(self, y) -> list:
         """Return the estimates, one array (k,) for each attribute, from the reports of both phases; raw and biased."""
         first, second = two_phase.check_phases(y, self.n1)
-        parts = self._first.estimate(first), self._second(1).estimate(second)
+        parts = self._first.estimate(first), self._second(None).estimate(second)
         return two_phase.combine(*parts, len(first), len(second))
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
