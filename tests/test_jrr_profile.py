@@ -409,3 +409,8 @@ def test_where_the_bound_leaves_no_gain_it_is_randomized_response(times, told, m
 @pytest.mark.parametrize("delta", [1e-30, 0.1])
 def test_a_delta_at_either_end_is_served(delta, told):
     assert 0.5 < jrr.signed_parameters(epsilon=math.log(3), delta=delta, n=4)[0] < 0.8
+
+
+def test_a_budget_spent_to_the_last_bit_is_kept():
+    p = goal.largest_p(lambda p, rho: 0.1 if p <= 0.7 else 0.2, math.log(3), 0.1, 0.5)
+    assert 0.65 < p <= 0.7
