@@ -140,6 +140,13 @@ def test_draws_have_their_realised_shares(shares):
     assert check.mean_z(draws == 1, shares[1]) < 5
 
 
+@pytest.mark.parametrize("shares", [(0.25,) * 4, (1 / 3,) * 3, (0.1,) * 10, (1.0,)])
+def test_shares_that_are_equal_stay_so(shares):
+    assert sampling.realised_shares(shares) == [Fraction(1, len(shares))] * len(shares)
+    counts = np.bincount(sampling.draw(shares, 2_000, np.random.default_rng(3)), minlength=len(shares))
+    assert ((counts - 2_000 / len(shares)) ** 2 <= 25 * 2_000 / len(shares)).all()
+
+
 @given(epsilons)
 def test_the_rational_bound_lies_just_below_the_exponential(epsilon):
     bound, exact = sampling.exp_below(epsilon), sp.exp(sp.Rational(*epsilon.as_integer_ratio()))
