@@ -22,7 +22,12 @@ CHANGES = [  # a sampler, formulas, a validator, an estimator, what decides betw
         test_edges.test_lies_are_spread_evenly_over_all_other_values,
     ),
     ("limit/draws.py", "(part == 1)", "(part == 2)", test_edges.test_what_draws_lack_is_made_up_for),
-    ("shrinkage.py", "1 + a / s**2", "1 + a / s**1", test_edges.test_the_estimated_risk_of_pooling_is_stein_s),
+    (
+        "shrinkage.py",
+        "1 + a / s**2",
+        "1 + a / s**1",
+        lambda: test_edges.test_the_estimated_risk_of_pooling_is_stein_s(4, 3),
+    ),
     (
         "uncertainty.py",
         "isinstance(n, bool) or",
