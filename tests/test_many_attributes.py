@@ -378,8 +378,9 @@ def test_priors_are_probabilities_to_a_thousand_millionth():
 
 
 def test_priors_that_sum_to_one_in_floats_stay_and_others_are_divided():
-    near = (1 / 3, 1 / 3, 1 / 3 + 2.0**-53)
-    assert fake_data.check_priors([near], (3,)) == (near,)
+    for stays in ((1 / 3, 1 / 3, 1 / 3 + 2.0**-53), (0.25, 0.25, 0.5 + 2.0**-51), (0.25, 0.25, 0.25, 0.25 + 2.0**-50)):
+        assert fake_data.check_priors([stays], (len(stays),)) == (stays,)
+    assert fake_data.check_priors([(0.25, 0.25, 0.5 + 2.0**-50)], (3,))[0][0] < 0.25
     off = (0.25, 0.25, 0.5 + 2.0**-49)  # further than three roundings
     assert fake_data.check_priors([off], (3,))[0][0] == 0.25 / (1 + 2.0**-49) < 0.25
     assert fake_data.check_priors([(0.2 + 1e-10, 0.8)], (2,))[0][1] < 0.8
