@@ -232,6 +232,7 @@ def test_domain_sizes_are_at_most_so_many(split):
             split(k, 1.0)
     with pytest.raises(TypeError, match="k must be"):
         split(np.array([[2, 3]]), 1.0)
+    assert split((5,), 1e-9).tolist() == [1e-9]
     for k, epsilon in (((2, 3), 2e-9), ((2, 2, 2), 3e-9)):
         assert split(k, epsilon * (1 + 1e-12)).min() >= 1e-9
         with pytest.raises(ValueError, match=f"epsilon must be at least 1e-09 for each of {len(k)} attributes; got"):

@@ -40,7 +40,7 @@ class LawCertificate:
         """Return whether the bound holds, in rational arithmetic."""
         t, s, top = self.e[1] - 1, self.tilt, self.ceiling
         scale = max(root * root / size for root, size in zip(self.roots, self.k, strict=True))
-        fits = 0 <= s <= 1 and all(
+        fits = s >= 0 and all(  # above 1 the second is negative at its beginning
             never_negative(top * a, top * b - t * t, t * t)
             for a, b in ((1, t + s), ((1 + t) * (1 - s), (1 + t) * (t + s)))
         )
