@@ -201,10 +201,10 @@ def spent_if_alike(e, p, s, n, middle, lean):
     return np.max([np.maximum(0, one - e[:, None] * other).sum(axis=1) for one, other in laws], axis=0)
 
 
-@pytest.mark.parametrize("n", [120, 1_000])
+@pytest.mark.parametrize("n", [120, 1_004])
 def test_rare_reports_of_many_alike_count_in_full(n):
-    for p in (0.6, 0.52):
-        s, rho = 0.9 * (1 - p), 0.81 * jrr.rho_range(p)[0]
+    for p, share in ((0.6, 0.1), (0.6, 0.3), (0.6, 0.81), (0.52, 0.81)):
+        s, rho = math.sqrt(share) * (1 - p), share * jrr.rho_range(p)[0]
         e = np.exp(np.linspace(0.001, 4 * math.log(p / (1 - p)), 80))
         exact = spent_if_alike(e, p, s, n, p, s)
         seen = exact > 1e-34
