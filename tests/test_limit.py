@@ -142,7 +142,8 @@ def test_draws_from_equal_domains_bound_every_set_at_its_own_size(k):
             assert Fraction(int(weight), total**2) == min(bounds)
 
 
-@pytest.mark.parametrize(("k", "d"), [(2, 2), (3, 2), (4, 2), (7, 2), (2, 10), (7, 10)])
+@pytest.mark.parametrize("k", [2, 3, 4, 7])
+@pytest.mark.parametrize("d", [2, 10])
 def test_one_question_is_best_for_equal_domains_up_to_a_budget(k, d):
     """Up to exp(epsilon) = 1 + k (2k - 3): the bound is d times d one-attribute errors."""
     for e in (1.9, 1 + k * (2 * k - 3)):
