@@ -306,7 +306,7 @@ def test_moments_that_are_wrong_for_one_or_two_users_are_found(users, monkeypatc
 def test_coins_that_are_wrong_for_one_record_are_found(record, monkeypatch):
     def perturb(self, x, *, rng):
         x = np.asarray(x)
-        return GRR(k=3, epsilon=1.3 if (x == record).all() and x.dtype.kind == "i" else 1.0).perturb(x, rng=rng)
+        return GRR(k=3, epsilon=1.3 if x.dtype.kind == "i" and (x == record).all() else 1.0).perturb(x, rng=rng)
 
     found_broken(f"coins of record {record}", monkeypatch, perturb=perturb)
 
