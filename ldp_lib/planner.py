@@ -244,7 +244,7 @@ def required_users(mechanism, margin, *, confidence=0.95):
     def enough(n):
         return z * _worst_standard_error(mechanism, n) <= margin
 
-    most = 1
+    most = 2 if hasattr(mechanism, "n1") else 1  # one user for each phase
     while not enough(most):
         if most == MOST_USERS:
             raise ValueError(f"margin must be reachable with {MOST_USERS} users; got {margin!r} for {mechanism!r}")

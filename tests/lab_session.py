@@ -51,7 +51,7 @@ def lab(tmp_path_factory):
                 urllib.request.urlopen(f"{address}/api?token={token}", timeout=5).close()
                 break
             except OSError:
-                assert server.poll() is None, log.read_text()
+                assert server.poll() is None, log.read_text(encoding="utf-8")
                 time.sleep(1)
         yield folder, f"{address}/?token={token}"
     finally:
@@ -167,7 +167,7 @@ def test_the_last_command_of_a_courses_workflow_passes_and_sees_a_change(tmp_pat
     run = subprocess.run(command, **options)
     assert "4 passed" in run.stdout
     ledger = folder / "ledger" / "week1.yml"
-    ledger.write_text(ledger.read_text().replace("verdict: conditional", "verdict: refuted"))
+    ledger.write_text(ledger.read_text(encoding="utf-8").replace("verdict: conditional", "verdict: refuted"))
     run = subprocess.run(command, **options)
     assert run.returncode == 1
     assert "the ledger says refuted" in run.stdout

@@ -67,7 +67,7 @@ def project(tmp_path):
         "tests/test_exact.py": "def test_one():\n    pass\n",
         "tests/test_digits.py": "def test_two():\n    pass\n",
         "tests/test_site.py": "from pathlib import Path\n\n\ndef test_site():\n    "
-        'assert "Chapter b" in Path("_build/html/notebooks/b.html").read_text()\n',
+        'assert "Chapter b" in Path("_build/html/notebooks/b.html").read_text(encoding="utf-8")\n',
         ".venv/ready": "",
     }
     for name, text in texts.items():
@@ -98,7 +98,7 @@ class Make:
 
     def said(self):
         """What it has said."""
-        return self.log.read_text()
+        return self.log.read_text(encoding="utf-8")
 
     def done(self):
         """Wait for its end; return whether it succeeded."""
@@ -135,10 +135,10 @@ def is_whole(project):
     pages = [project / "_build" / "html" / f"{name}.html" for name in ("book/intro", "notebooks/a", "notebooks/b")]
     return (
         names == {"a.ipynb", "b.ipynb"}
-        and all("42" in executed(project, name).read_text() for name in "ab")
-        and all(page.read_text().rstrip().endswith("</html>") for page in pages)
-        and "Chapter b" in pages[-1].read_text()
-        and (project / "_build" / "html" / "searchindex.js").read_text().endswith(")")
+        and all("42" in executed(project, name).read_text(encoding="utf-8") for name in "ab")
+        and all(page.read_text(encoding="utf-8").rstrip().endswith("</html>") for page in pages)
+        and "Chapter b" in pages[-1].read_text(encoding="utf-8")
+        and (project / "_build" / "html" / "searchindex.js").read_text(encoding="utf-8").endswith(")")
     )
 
 
@@ -172,7 +172,7 @@ def test_an_interrupted_test_run(how, project):
     chapter(project / "notebooks" / "b.ipynb", LONG)
     Make(project, "test").stop(how, executed(project, "a").exists)
     assert not executed(project, "b").exists()
-    assert "42" in executed(project, "a").read_text()
+    assert "42" in executed(project, "a").read_text(encoding="utf-8")
     chapter(project / "notebooks" / "b.ipynb", SHORT)
     assert "1 passed" in makes(project, "test")
     assert is_whole(project)
@@ -194,7 +194,7 @@ def test_a_kernel_killed_in_a_build(target, project):
 @pytest.mark.parametrize("target", ["book", "test"])
 def test_a_damaged_chapter_in_a_build(target, project):
     path = project / "notebooks" / "b.ipynb"
-    path.write_text(path.read_text()[:-40])
+    path.write_text(path.read_text(encoding="utf-8")[:-40])
     run = Make(project, target)
     assert not run.done()
     assert "notebooks/b.ipynb" in run.said()
@@ -216,7 +216,7 @@ def test_a_full_disk_during_a_build(size, project):
         assert not run.done()
         assert "No space left on device" in run.said(), run.said()
         for name in "ab":
-            assert not executed(project, name).exists() or "42" in executed(project, name).read_text()
+            assert not executed(project, name).exists() or "42" in executed(project, name).read_text(encoding="utf-8")
         subprocess.run(["mount", "-o", "remount,size=1g", folder], check=True)
         makes(project, "book")
         assert is_whole(project)

@@ -14,7 +14,7 @@ COURSE = ROOT / "book" / "course"
 
 
 def test_the_workflow_has_ten_lines_and_ends_with_nbval():
-    text = (COURSE / "check.yml").read_text()
+    text = (COURSE / "check.yml").read_text(encoding="utf-8")
     assert len(text.splitlines()) == 10
     assert yaml.safe_load(text)["jobs"]["notebooks"]["steps"][-1]["run"] == "pytest --nbval *.ipynb"
 
@@ -45,6 +45,8 @@ def test_a_claim_fails_with_false_evidence_or_another_verdict():
 def test_a_ledger_of_ones_own_must_be_there_and_keep_the_format(tmp_path):
     with pytest.raises(FileNotFoundError, match="no claims ledger"):
         claims_in(tmp_path)
-    (tmp_path / "own.yml").write_text((COURSE / "ledger" / "week1.yml").read_text().replace("holds", "true"))
+    (tmp_path / "own.yml").write_text(
+        (COURSE / "ledger" / "week1.yml").read_text(encoding="utf-8").replace("holds", "true")
+    )
     with pytest.raises(ValueError, match="verdict"):
         claims_in(tmp_path)

@@ -64,7 +64,7 @@ def test_a_full_disk_leaves_what_was_there(tmp_path):
         finally:
             os._exit(code)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-    assert target.read_text() == "before"
+    assert target.read_text(encoding="utf-8") == "before"
     assert no_leftovers(tmp_path, "a.ipynb")
 
 
@@ -75,7 +75,7 @@ def test_two_builds_at_once_leave_one_whole_file(tmp_path):
     def read():
         while not stop.is_set():
             if target.exists():
-                seen.add(target.read_text())
+                seen.add(target.read_text(encoding="utf-8"))
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -86,14 +86,14 @@ def test_two_builds_at_once_leave_one_whole_file(tmp_path):
     assert [build.wait(100) for build in builds] == [0, 0]
     stop.set()
     reader.join()
-    assert target.read_text() in texts
+    assert target.read_text(encoding="utf-8") in texts
     assert seen <= set(texts)
     assert no_leftovers(tmp_path, "a.ipynb")
 
 
 def test_a_damaged_notebook_is_named(tmp_path):
     source, target = notebook(tmp_path / "a.ipynb", "1 + 1"), tmp_path / "b.ipynb"
-    source.write_text(source.read_text()[:-40])
+    source.write_text(source.read_text(encoding="utf-8")[:-40])
     ran = run(source, target)
     assert ran.returncode != 0
     assert "a.ipynb is no notebook, or a damaged one" in ran.stderr
@@ -120,9 +120,9 @@ def test_a_killed_kernel_is_told_and_the_next_run_works(tmp_path):
     ran = run(source, target)
     assert ran.returncode != 0
     assert "its kernel died" in ran.stderr
-    assert target.read_text() == "before"
+    assert target.read_text(encoding="utf-8") == "before"
     assert run(source, target).returncode == 0
-    assert "42" in target.read_text()
+    assert "42" in target.read_text(encoding="utf-8")
 
 
 @slow

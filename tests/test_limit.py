@@ -919,6 +919,23 @@ def test_rare_records_leave_a_bound_that_is_proved(f, epsilon):
     assert found.error > 0
 
 
+@pytest.mark.parametrize("epsilon", [1e-6, 6.0, 10.0, 13.0, 15.0, 18.0, 19.0, 20.0])
+@pytest.mark.parametrize(
+    ("k", "counts"),
+    [
+        ((2, 2), [5, 0, 0, 1]),
+        ((2, 2), [0, 5, 1, 0]),
+        ((2, 2), [5, 1, 0, 0]),
+        ((2, 3), [3, 8, 0, 28, 0, 50]),
+        ((3,), [27, 0, 12]),
+    ],
+)
+def test_records_that_nobody_has_leave_a_bound_that_is_proved_and_near(k, counts, epsilon):
+    found = limit.least_error(k, epsilon, np.reshape(counts, k))
+    assert limit.check_certificate(found)
+    assert found.gap < 1 + 1e-6
+
+
 def test_prices_cover_every_column():
     t = 3.0
     member = subset_sums(np.eye(4, dtype=int)).T[1:-1]

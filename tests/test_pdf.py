@@ -168,7 +168,7 @@ def test_the_first_page_links_to_the_pdf_only_where_there_is_one(tmp_path):
     intro = tmp_path / "book" / "intro.html"
     intro.write_text(f"<p>A</p>{pdf.PLACE}<p>B</p>")
     pdf.offer(tmp_path, b"%PDF" + b"x" * 2_000_000)
-    assert f'<a href="../{pdf.NAME}">The book as PDF</a>, 2 MB' in intro.read_text()
+    assert f'<a href="../{pdf.NAME}">The book as PDF</a>, 2 MB' in intro.read_text(encoding="utf-8")
     assert (tmp_path / pdf.NAME).stat().st_size == 2_000_004
     with pytest.raises(RuntimeError, match="one place for the link"):
         pdf.offer(tmp_path, b"%PDF")

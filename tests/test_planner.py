@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ldp_lib import allocation, check, grr, planner
+from ldp_lib.corr_rr import CorrRR
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population
 from ldp_lib.product import RRIndependent, squared_length
@@ -261,6 +262,13 @@ def test_the_least_number_of_users_is_found_from_one_on(confidence):
         if margin < 1:
             assert planner.required_users(mechanism, margin, confidence=confidence) == n
             assert planner.required_users(mechanism, margin * (1 - 1e-6), confidence=confidence) == n + 1
+
+
+def test_two_phases_need_two_users_at_least():
+    mechanism = CorrRR(k=(3, 3), epsilon=1.0, reuse=0.4, n1=0.5)
+    n = planner.required_users(mechanism, 0.05)
+    assert planner.required_users(mechanism, 0.05 * (1 - 1e-3)) > n > 1_000
+    assert planner.required_users(CorrRR(k=(2, 2), epsilon=20.0, reuse=0.0, n1=0.5), 0.5) == 2
 
 
 def test_as_many_users_as_there_may_be_can_be_planned():

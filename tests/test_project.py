@@ -96,7 +96,9 @@ def test_the_lock_has_checksums_of_every_file():
     for requirement, hashes in locked():
         assert hashes, requirement
         assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", found) for found in hashes), requirement
-    assert "pip install --quiet --require-hashes -r requirements.lock" in (ROOT / "Makefile").read_text()
+    assert "pip install --quiet --require-hashes -r requirements.lock" in (ROOT / "Makefile").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_the_lock_names_no_index_and_no_address():

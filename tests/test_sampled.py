@@ -463,6 +463,8 @@ def test_the_questions_are_shared_and_cannot_be_overwritten():
     mechanism = AskSome(k=(2, 3, 2), epsilon=1.0, m=2)
     with pytest.raises(ValueError, match="read-only"):
         mechanism.questions[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        formulas.concerns(3, 2)[0] = 1
     assert mechanism.questions.tolist() == [[0, 1], [0, 2], [1, 2]]
 
 

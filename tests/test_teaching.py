@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 import teaching  # noqa: E402
 
-ENTRIES = yaml.safe_load(teaching.QUESTIONS.read_text())
+ENTRIES = yaml.safe_load(teaching.QUESTIONS.read_text(encoding="utf-8"))
 LEARN = list(teaching.learn())
 
 
@@ -30,7 +30,7 @@ def test_each_learn_chapter_has_goals_and_three_questions(path):
 
 @pytest.mark.parametrize("path", LEARN, ids=lambda path: path.stem)
 def test_the_questions_come_before_the_exercises(path):
-    source = [path.read_text()]
+    source = [path.read_text(encoding="utf-8")]
     teaching.add_questions(None, f"notebooks/{path.stem}", source)
     text = "\n".join("".join(cell["source"]) for cell in json.loads(source[0])["cells"])
     assert text.count("{dropdown} Answer") == 3
@@ -41,7 +41,7 @@ def test_the_questions_come_before_the_exercises(path):
         "".join(cell["source"]).replace(teaching.check_yourself(path.stem, entry) + "\n", "")
         for cell in json.loads(source[0])["cells"]
     ]
-    assert before == ["".join(cell["source"]) for cell in json.loads(path.read_text())["cells"]]
+    assert before == ["".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
 
 
 def test_the_answer_is_the_first_choice_wherever_it_is_sorted():
@@ -65,11 +65,11 @@ def test_other_pages_stay_as_they_are():
 
 
 def test_the_instructors_page_names_every_set_and_learn_chapter():
-    page = (ROOT / "book" / "instructors.md").read_text()
+    page = (ROOT / "book" / "instructors.md").read_text(encoding="utf-8")
     assert "```{teaching-sets}" in page
     assert "```{teaching-chapters}" in page
     listed = set(re.findall(r"\{doc\}`../notebooks/(\w+)`", page))
     assert listed <= {path.stem for path in LEARN}
     assert set(re.findall(r"(?:^ *|`)make ([\w-]+)", page, re.M)) <= set(
-        re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M)
+        re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
     )

@@ -65,4 +65,4 @@ def test_a_downloaded_chapter_runs_from_the_wheel(chapter, python, tmp_path):
     )
     run(python, ROOT / "tools" / "execute.py", f"{chapter}.ipynb", "done.ipynb", folder=tmp_path)
     assert (tmp_path / "done.ipynb").stat().st_size > 10_000
-    assert 0 < float((tmp_path / "done.seconds").read_text()) < 300
+    assert 0 < float((tmp_path / "done.seconds").read_text(encoding="utf-8")) < 300

@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "book" / "_ext"))
 import where  # noqa: E402
 
 HOME = "https://github.com/Somebody/some-book"
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text())
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 NAMES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
 
 
@@ -98,7 +98,7 @@ def test_a_download_begins_with_how_to_install(tmp_path):
         builder=SimpleNamespace(format="html"), outdir=tmp_path, config=config, env=SimpleNamespace(found_docs={"a"})
     )
     where.finish(app, None)
-    first, second = json.loads((folder / "x.ipynb").read_text())["cells"]
+    first, second = json.loads((folder / "x.ipynb").read_text(encoding="utf-8"))["cells"]
     assert f"git+{HOME}" in "".join(first["source"])
     assert second == {"cell_type": "markdown"}
     assert {path.name for path in tmp_path.glob("*.*")} == {"404.html", "sitemap.xml"}
@@ -154,15 +154,19 @@ def test_the_package_s_addresses_follow_from_the_same_setting(monkeypatch):
 
 
 def test_binder_installs_the_lock_and_shows_chapters_as_make_lab_does():
-    lines = [line for line in (ROOT / "binder" / "requirements.txt").read_text().splitlines() if line[0] != "#"]
+    lines = [
+        line
+        for line in (ROOT / "binder" / "requirements.txt").read_text(encoding="utf-8").splitlines()
+        if line[0] != "#"
+    ]
     assert lines == ["-r ../requirements.lock"]  # with checksums pip takes no editable package beside it
-    assert (ROOT / "binder" / "postBuild").read_text().endswith("pip install --no-deps -e .\n")
+    assert (ROOT / "binder" / "postBuild").read_text(encoding="utf-8").endswith("pip install --no-deps -e .\n")
     assert all(os.access(ROOT / "binder" / name, os.X_OK) for name in ("start", "postBuild"))
-    (config,) = re.findall(r"--config=\"\$PWD/(\S+)\"", (ROOT / "binder" / "start").read_text())
+    (config,) = re.findall(r"--config=\"\$PWD/(\S+)\"", (ROOT / "binder" / "start").read_text(encoding="utf-8"))
     assert (ROOT / config).exists()
 
 
 def test_the_citation_names_the_version_and_the_title():
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert cited["version"] == ldp_lib.__version__
-    assert cited["title"] == yaml.safe_load((ROOT / "_config.yml").read_text())["title"]
+    assert cited["title"] == yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["title"]

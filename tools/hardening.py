@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks"), str(ROOT / "tools
 
 def record(**counts):
     """Put counts into the file, and print them."""
-    known = json.loads(STORE.read_text()) if STORE.exists() else {}
+    known = json.loads(STORE.read_text(encoding="utf-8")) if STORE.exists() else {}
     known.update(counts)
     STORE.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")
     print(counts)
@@ -104,7 +104,7 @@ def inputs(count=120_000):
 
 def mutants():
     """Take over what tools/mutants.py has counted."""
-    found = json.loads((ROOT / "_build" / "mutants" / "summary.json").read_text())
+    found = json.loads((ROOT / "_build" / "mutants" / "summary.json").read_text(encoding="utf-8"))
     record(mutants=found["mutants"], mutants_tried=found["tried"], mutants_killed=found["killed"])
 
 

@@ -140,7 +140,8 @@ def prices(told, every, f):
     rows, cost = every / mean[:, None], (told**2).sum(axis=1) / (every @ f) / mean
     unit = cost.max()  # the solver's tolerances are absolute
     found = linprog(np.ones(len(f)), A_ub=-rows, b_ub=-cost / unit, bounds=(None, None), method="highs").x * unit
-    return found * max(1.0, (cost / (rows @ found)).max())
+    lack = max(0.0, (cost - rows @ found).max())  # what is added to every price is added n times to every row
+    return found + (lack + 1e-10 * unit) / len(f)
 
 
 def solve(k, e, frequencies):

@@ -79,7 +79,9 @@ def attribute_errors(k, sizes, m, keep, weights):
 @lru_cache
 def concerns(d, m):
     """Return the matrix with 1 where a question (row) concerns an attribute (column), shape (Q, d)."""
-    return (questions(d, m)[:, :, None] == np.arange(d)).any(axis=1).astype(int)
+    found = (questions(d, m)[:, :, None] == np.arange(d)).any(axis=1).astype(int)
+    found.flags.writeable = False
+    return found
 
 
 @lru_cache
