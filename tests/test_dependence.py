@@ -293,3 +293,9 @@ def test_measures_say_which_tables_they_take():
     for confidence in (0.0, 1.0):
         with pytest.raises(ValueError, match="confidence must be a number above 0 and below 1"):
             dependence.Measured(value=1.0, bias=0.0, standard_error=1.0).interval(confidence)
+
+
+@pytest.mark.parametrize(("value", "ends"), [(1.5, (1.0, 1.0)), (-1.5, (0.0, 0.0))])
+def test_both_ends_of_an_interval_for_v_are_from_0_to_1(value, ends):
+    square = dependence.Measured(value=value, bias=0.0, standard_error=0.01)
+    assert dependence.cramers_interval(square) == ends

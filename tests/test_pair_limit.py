@@ -99,6 +99,17 @@ def test_the_general_bound_is_below_the_exact_one_and_near_at_small_budgets():
     assert math.isclose(sum(adult.weights), 1, rel_tol=1e-9)
 
 
+def test_sets_of_every_size_are_tried():
+    names, informs = candidates((4, 2, 3), 1.5)
+    assert [name[1:] for name in names if name[0] == "values"] == [(0, 1), (0, 2), (0, 3), (1, 1), (2, 1), (2, 2)]
+    assert {name[1:] for name in names if name[0] == "boxes"} == {
+        (j, i, a, b)
+        for (j, u), (i, v) in itertools.combinations(enumerate((4, 2, 3)), 2)
+        for a, b in itertools.product(range(1, u), range(1, v))
+    }
+    assert informs.shape[1] == len(names) and informs.min() >= 0
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_the_weights_and_sizes_of_ask_pairs_are_nearly_the_best(epsilon):
     """Against any weights, and sizes of sets that may differ from pair to pair: within five per cent."""
