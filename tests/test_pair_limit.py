@@ -107,7 +107,8 @@ def test_sets_of_every_size_are_tried():
         for (j, u), (i, v) in itertools.combinations(enumerate((4, 2, 3)), 2)
         for a, b in itertools.product(range(1, u), range(1, v))
     }
-    assert informs.shape[1] == len(names) and informs.min() >= 0
+    assert informs.shape[1] == len(names)
+    assert informs.min() >= 0
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
