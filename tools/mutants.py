@@ -33,7 +33,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "_build" / "mutants"
-PACKAGES = STORE / "packages"
+PACKAGES, RESULTS = STORE / "packages", STORE / "results.jsonl"
 FOUND, PAGE = ROOT / "book" / "mutants.json", ROOT / "book" / "mutants.md"
 SKIPPED = ("book/", "printed.py", "__init__.py", "catalogue.py", "datasets.py", "fixtures")
 NOT_OF_THE_LIBRARY = {  # these check the site, the notebooks and the project, and say nothing about a line
@@ -55,6 +55,7 @@ NOT_OF_THE_LIBRARY = {  # these check the site, the notebooks and the project, a
 }
 OPTIONS = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=no")
 ALIVE = ("survived", "untested")
+HARD = resource.getrlimit(resource.RLIMIT_CPU)[1]
 FAMILIES = {
     "ReplaceBinaryOperator": (
         "Add_Sub Sub_Add Mul_Div Div_Mul FloorDiv_Mul Mod_Mul Pow_Mul RShift_LShift LShift_RShift BitAnd_BitOr "
@@ -144,7 +145,7 @@ def cover(arguments):
     measure.start()
     noted = Noted(measure)
     chosen = [f"tests/test_{name}.py" for name in arguments.only] if arguments.only else paths_of_tests()
-    code = pytest.main(["-q", "-p", "no:cacheprovider", "-m", "not slow", *chosen], plugins=[noted])
+    code = pytest.main(["-q", "-p", "no:cacheprovider", *chosen], plugins=[noted])
     measure.stop()
     data, lines = measure.get_data(), {}
     for path in data.measured_files():
@@ -187,6 +188,12 @@ class Finder:
         return None
 
 
+def allow(seconds):
+    """Let this process use the processor for so many seconds from now."""
+    spent = resource.getrusage(resource.RUSAGE_SELF)
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(spent.ru_utime + spent.ru_stime + seconds), HARD))
+
+
 def forked(work, timeout):
     """Do some work in a fork, for so many seconds of the processor: "survived" if it returns 0, "timeout", "killed"."""
     pid = os.fork()
@@ -196,7 +203,7 @@ def forked(work, timeout):
             os.dup2(quiet, stream)
         code = 99
         try:
-            resource.setrlimit(resource.RLIMIT_CPU, (timeout, timeout))
+            allow(timeout)
             resource.setrlimit(resource.RLIMIT_AS, (12 * 2**30, 12 * 2**30))
             code = int(work())
         finally:
@@ -243,8 +250,8 @@ def plain(code):
 class Quick:
     """A pytest plugin that runs no tests, but tries mutants by them."""
 
-    def __init__(self, todo, keep):
-        self.todo, self.keep, self.sound = todo, keep, {}
+    def __init__(self, todo, keep, seconds=None):
+        self.todo, self.keep, self.seconds, self.sound = todo, keep, seconds or {}, {}
 
     def pytest_runtestloop(self, session):
         """Try all that can be tried by exchanging functions."""
@@ -281,6 +288,7 @@ class Quick:
                     function.__code__ = code
                 for name in chosen:
                     os.pwrite(told.fileno(), name.encode().ljust(1000), 0)
+                    allow(5 + 3 * self.seconds.get(name, 1.0))  # a change may make it endless
                     if not self.passes(name):
                         return 1
                 return 0
@@ -301,12 +309,12 @@ class Quick:
         return not any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
 
 
-def quick(todo, keep):
+def quick(todo, keep, seconds):
     """Try mutants in forks of one process that has collected all tests."""
     import pytest
 
     files = sorted({test.partition("::")[0] for _, _, _, tests, _ in todo.values() for test in tests})
-    return pytest.main([*OPTIONS, "-s", *files], plugins=[Quick(todo, keep)])
+    return pytest.main([*OPTIONS, "-s", *files], plugins=[Quick(todo, keep, seconds)])
 
 
 def tests_of(known, path, line, most):
@@ -381,8 +389,45 @@ def digest_of(path):
     return hashlib.sha256((ROOT / path).read_bytes()).hexdigest()[:12]
 
 
+def stored():
+    """What became of the mutants tried so far: label -> its outcome, line and difference."""
+    if not RESULTS.exists():
+        return {}
+    entries = [json.loads(line) for line in RESULTS.read_text(encoding="utf-8").splitlines() if line.endswith("}")]
+    return {entry["label"]: entry for entry in entries}
+
+
+def keep(label, outcome, line, difference):
+    """Note what became of a mutant, at one stroke: several processes do so."""
+    entry = {"label": label, "outcome": outcome, "line": line, "difference": difference}
+    with RESULTS.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
+
+
+def tried(todo, about, seconds):
+    """Try some mutants in a process of its own."""
+    done = set()
+
+    def note(label, outcome):
+        done.add(label)
+        keep(label, outcome, *about[label])
+
+    if os.fork() == 0:
+        os._exit(int(quick(todo, note, seconds)))
+    os.wait()
+    done, sound = set(stored()), {}
+    for label, (path, source, changed, tests, timeout) in todo.items():
+        if label not in done:
+            outcome = attempt(path, changed, tests, timeout)
+            if outcome != "survived" and (path, *tests) not in sound:  # do they pass without the change?
+                sound[path, *tests] = attempt(path, source, tests, timeout) == "survived"
+            note(label, outcome if sound.get((path, *tests), True) else "untested")
+
+
 def run(arguments):
     """Try mutants and keep what became of them."""
+    from tqdm import tqdm
+
     kinds, known = operators(), json.loads((STORE / "lines.json").read_text(encoding="utf-8"))
     os.chdir(ROOT)
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -390,47 +435,35 @@ def run(arguments):
     everything = [(path, *mutant) for path in files() for mutant in mutants(path, kinds)]
     scope = [m for m in everything if not arguments.only or any(part in m[0] for part in arguments.only)]
     print(f"{len(everything)} mutants in {len(files())} files, {len(scope)} in scope", flush=True)
-    drawn = shared_out(scope, arguments.seed)[: arguments.sample]
+    drawn = {
+        f"{m[0]} {digest_of(m[0])} {m[1]} {m[2]}": m for m in shared_out(scope, arguments.seed)[: arguments.sample]
+    }
     warm()
-    kept = STORE / "results.json"
-    results = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-
-    def key(path, name, occurrence):
-        return f"{path} {digest_of(path)} {name} {occurrence}"
-
-    def keep(label=None, outcome=None):
-        if label:
-            results[label]["outcome"] = outcome
-        kept.with_suffix(".part").write_text(json.dumps(results, indent=0))
-        kept.with_suffix(".part").replace(kept)
-
-    todo = {}
-    for mutant in drawn:
-        label = key(*mutant[:3])
-        if (
-            label not in results
-            or results[label]["outcome"] == "open"
-            or (arguments.again and results[label]["outcome"] in ALIVE)
-        ):
+    old, todo, about = stored(), {}, {}
+    if arguments.again:
+        old = {label: entry for label, entry in old.items() if entry["outcome"] not in ALIVE}
+        RESULTS.write_text("".join(json.dumps(entry) + "\n" for entry in old.values()), encoding="utf-8")
+    for label, mutant in drawn.items():
+        if label not in old:
             outcome, difference, trial = prepared(known, kinds, *mutant, arguments.most)
-            results[label] = {"outcome": outcome or "open", "line": mutant[3], "difference": difference}
+            about[label] = (mutant[3], difference)
             if trial:
                 todo[label] = trial
-    keep()
-    if todo and os.fork() == 0:
-        os._exit(int(quick(todo, keep)))
-    if todo:
-        os.wait()
-    results.update(json.loads(kept.read_text(encoding="utf-8")))
-    sound = {}
-    for label, (path, source, changed, tests, timeout) in todo.items():
-        if results[label]["outcome"] == "open":
-            outcome = attempt(path, changed, tests, timeout)
-            if outcome != "survived" and (path, *tests) not in sound:  # do they pass without the change?
-                sound[path, *tests] = attempt(path, source, tests, timeout) == "survived"
-            keep(label, outcome if sound.get((path, *tests), True) else "untested")
-    found = {key(*mutant[:3]): results[key(*mutant[:3])] for mutant in drawn}
-    found = {label: result for label, result in found.items() if result["outcome"] != "invalid"}
+            else:
+                keep(label, outcome, *about[label])
+    labels, workers = list(todo), []
+    for i in range(arguments.jobs):
+        workers.append(os.fork())
+        if workers[-1] == 0:
+            tried({label: todo[label] for label in labels[i :: arguments.jobs]}, about, known["seconds"])
+            os._exit(0)
+    with tqdm(total=len(todo), desc="mutants") as bar:
+        while workers:
+            workers = [pid for pid in workers if os.waitpid(pid, os.WNOHANG)[0] == 0]
+            bar.update(len(stored().keys() & todo.keys()) - bar.n)
+            time.sleep(1)
+    results = stored()
+    found = {label: results[label] for label in drawn if results[label]["outcome"] != "invalid"}
     alive = [label for label, result in found.items() if result["outcome"] in ALIVE]
     counts = {"files": len({m[0] for m in scope}), "mutants": len(scope), "tried": len(found), "seed": arguments.seed}
     summary = counts | {"killed": len(found) - len(alive), "survivors": alive}
@@ -441,7 +474,7 @@ def run(arguments):
 
 def survivors(arguments):
     """Print the mutants of the present files that no test noticed."""
-    for label, result in json.loads((STORE / "results.json").read_text(encoding="utf-8")).items():
+    for label, result in stored().items():
         path, digest, name, _ = label.split()
         if digest_of(path) == digest and result["outcome"] in ALIVE:
             print(f"{path}:{result['line']} {name} ({result['outcome']})", *result["difference"], sep="\n    ")
@@ -451,7 +484,7 @@ def survivors(arguments):
 def page(arguments):
     """Write the last run's counts and survivors, with the reasons known, and the page of them."""
     summary = json.loads((STORE / "summary.json").read_text(encoding="utf-8"))
-    results = json.loads((STORE / "results.json").read_text(encoding="utf-8"))
+    results = stored()
     known = json.loads(FOUND.read_text(encoding="utf-8"))["survivors"] if FOUND.exists() else []
     reasons = {(each["file"], each["old"], each["new"]): each["reason"] for each in known}
     listed = []
@@ -497,7 +530,8 @@ if __name__ == "__main__":
     parser.add_argument("what", choices=("cover", "run", "survivors", "page"))
     parser.add_argument("--sample", type=int, help="so many mutants, drawn at random")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--most", type=float, default=10.0, help="seconds of tests a mutant")
+    parser.add_argument("--most", type=float, default=60.0, help="seconds of tests a mutant")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="so many at once")
     parser.add_argument("--only", nargs="*", default=[], help="parts of files' names; for cover, of tests")
     parser.add_argument("--again", action="store_true", help="try survivors again")
     given = parser.parse_args()
