@@ -104,8 +104,11 @@ def inputs(count=120_000):
 
 def mutants():
     """Take over what tools/mutants.py has counted."""
-    found = json.loads((ROOT / "_build" / "mutants" / "summary.json").read_text(encoding="utf-8"))
-    record(mutants=found["mutants"], mutants_tried=found["tried"], mutants_killed=found["killed"])
+    import mutants as counted
+
+    found = json.loads(counted.FOUND.read_text(encoding="utf-8"))
+    kinds = {f"mutants_{kind}": count for kind, count in counted.kinds_of(found).items()}
+    record(mutants=found["mutants"], mutants_tried=found["tried"], mutants_killed=found["killed"], **kinds)
 
 
 def faults():

@@ -9,7 +9,7 @@ Operators and source trees are those of Cosmic Ray. A mutant is tried by the tes
 first: in a fork of a process that has collected all tests, where the changed functions get new code; or, where more
 than functions change, in a fork that imports the library anew. What is known is kept in _build/mutants, so an
 interrupted run goes on where it stopped; a changed file is tried anew. A sample takes the same share of every file's
-mutants. Why a survivor is none to mend is written by hand into book/mutants.json, and kept.
+mutants. What kind of change a survivor is, and why, is written by hand into book/mutants.json, and kept.
 """
 
 import argparse
@@ -482,17 +482,18 @@ def survivors(arguments):
 
 
 def page(arguments):
-    """Write the last run's counts and survivors, with the reasons known, and the page of them."""
+    """Write the last run's counts and survivors, with what is known of them, and the page of them."""
     summary = json.loads((STORE / "summary.json").read_text(encoding="utf-8"))
     results = stored()
     known = json.loads(FOUND.read_text(encoding="utf-8"))["survivors"] if FOUND.exists() else []
-    reasons = {(each["file"], each["old"], each["new"]): each["reason"] for each in known}
+    known = {(each["file"], each["old"], each["new"]): (each["kind"], each["reason"]) for each in known}
     listed = []
     for label in summary["survivors"]:
         result = results[label]
         old, new = (" ".join(t[1:].strip() for t in result["difference"] if t[0] == sign) for sign in "-+")
         place = (label.split()[0], old, new)
-        listed.append(dict(zip(("file", "old", "new"), place, strict=True)) | {"reason": reasons.get(place, "")})
+        names = ("file", "old", "new", "kind", "reason")
+        listed.append(dict(zip(names, (*place, *known.get(place, ("gap", ""))), strict=True)))
     listed.sort(key=lambda each: tuple(each.values()))
     FOUND.write_text(json.dumps(summary | {"survivors": listed}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     PAGE.write_text(written(json.loads(FOUND.read_text(encoding="utf-8"))), encoding="utf-8")
@@ -504,25 +505,39 @@ HEAD = """\
 
 The library has {mutants:,} places where one small change can be made ({{doc}}`hardening`). Of these, {tried:,} were
 drawn at random, the same share of each of {files} files (seed {seed}), and tried. A test failed, or did not end, for
-{killed:,} of them, {share:.1%}. So tests notice at least {bound} % of all, with a confidence of 95 % (Clopper and
-Pearson). Left out are formulas as papers print them, data sets, and what draws the book.
-
-Here are the others: why nothing tells them apart, or which gap they show. What was closed since does not count above;
-another sample would be needed.
+{killed:,} of them. Of the other {alive}, {same} change nothing that a caller can see, and {effort} change only how a
+search goes whose result is certified, or how much memory is used at a time. That leaves {gap} gaps: tests notice
+{share:.1%} of the changes that matter, and at least {bound} % of all such changes in the library, with a confidence of
+95 % (Clopper and Pearson). A change that makes no difference counts on neither side, as is usual {{cite:p}}`jia2011`.
+Left out are formulas as papers print them, data sets, and what draws the book.
 
 """
+KINDS = {
+    "gap": "Gaps",
+    "effort": "How a search goes",
+    "same": "Nothing that a caller can see",
+}
+
+
+def kinds_of(found):
+    """How many survivors are of each kind."""
+    return {kind: sum(each["kind"] == kind for each in found["survivors"]) for kind in KINDS}
 
 
 def written(found):
     """The page of a run."""
-    bound = math.floor(1000 * at_least(found["killed"], found["tried"])) / 10
-    head = HEAD.format(**found, share=found["killed"] / found["tried"], bound=bound)
-    parts, file = [], None
-    for each in found["survivors"]:
-        parts += [f"## {each['file']}\n\n"] if each["file"] != file else []
-        file = each["file"]
-        parts.append(f"```diff\n- {each['old']}\n+ {each['new']}\n```\n\n{each['reason']}\n\n")
-    return head + "".join(parts).rstrip() + "\n"
+    counts = kinds_of(found)
+    matter = found["killed"] + counts["gap"]
+    share, bound = found["killed"] / matter, math.floor(1000 * at_least(found["killed"], matter)) / 10
+    parts = [HEAD.format(**found, **counts, alive=len(found["survivors"]), share=share, bound=bound)]
+    for kind, title in KINDS.items():
+        parts += [f"## {title}\n\n"] if counts[kind] else []
+        for each in found["survivors"]:
+            if each["kind"] == kind:
+                parts.append(
+                    f"`{each['file']}`\n\n```diff\n- {each['old']}\n+ {each['new']}\n```\n\n{each['reason']}\n\n"
+                )
+    return "".join(parts).rstrip() + "\n"
 
 
 if __name__ == "__main__":
