@@ -15,6 +15,7 @@ mutants. What kind of change a survivor is, and why, is written by hand into boo
 import argparse
 import contextlib
 import difflib
+import functools
 import gc
 import hashlib
 import importlib.machinery
@@ -55,6 +56,7 @@ NOT_OF_THE_LIBRARY = {  # these check the site, the notebooks and the project, a
 }
 OPTIONS = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=no")
 ALIVE = ("survived", "untested")
+CACHED = type(functools.lru_cache(len))
 HARD = resource.getrlimit(resource.RLIMIT_CPU)[1]
 FAMILIES = {
     "ReplaceBinaryOperator": (
@@ -251,7 +253,8 @@ class Quick:
     """A pytest plugin that runs no tests, but tries mutants by them."""
 
     def __init__(self, todo, keep, seconds=None):
-        self.todo, self.keep, self.seconds, self.sound = todo, keep, seconds or {}, {}
+        self.todo, self.keep, self.seconds = todo, keep, seconds or {}
+        self.sound, self.caches = {}, []
 
     def pytest_runtestloop(self, session):
         """Try all that can be tried by exchanging functions."""
@@ -260,6 +263,8 @@ class Quick:
         for each in gc.get_objects():
             if isinstance(each, types.FunctionType):
                 functions.setdefault(each.__code__.co_filename, []).append(each)
+            elif isinstance(each, CACHED):
+                self.caches.append(each)
         for label, (path, source, changed, tests, timeout) in self.todo.items():
             swaps = self.swaps(functions.get(str(ROOT / path), []), path, source, changed)
             if swaps:
@@ -286,6 +291,8 @@ class Quick:
             def work():
                 for function, code in swaps:
                     function.__code__ = code
+                for cache in self.caches:  # what the old code has returned
+                    cache.cache_clear()
                 for name in chosen:
                     os.pwrite(told.fileno(), name.encode().ljust(1000), 0)
                     allow(5 + 3 * self.seconds.get(name, 1.0))  # a change may make it endless
