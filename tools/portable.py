@@ -150,6 +150,9 @@ def main():
         if chosen.list:
             print(name, how if isinstance(how, dict) else python)
             continue
+        if "tests/test_site.py" in what and not (ROOT / "_build" / "html" / "index.html").is_file():
+            subprocess.run(["make", "--silent", "book"], cwd=ROOT, check=True)
+            subprocess.run([sys.executable, "tests/browser.py"], cwd=ROOT, check=True)
         environment = how if isinstance(how, dict) else {}
         python = python if isinstance(how, dict) else installed(name, how, python)
         good &= python is not None and run(name, environment, python, arguments or what, chosen.jobs)
