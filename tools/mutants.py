@@ -514,8 +514,9 @@ The library has {mutants:,} places where one small change can be made ({{doc}}`h
 drawn at random, the same share of each of {files} files (seed {seed}), and tried. A test failed, or did not end, for
 {killed:,} of them. Of the other {alive}, {same} change nothing that a caller can see, and {effort} change only how a
 search goes whose result is certified, or how much memory is used at a time. That leaves {gap} gaps: tests notice
-{share:.1%} of the changes that matter, and at least {bound} % of all such changes in the library, with a confidence of
-95 % (Clopper and Pearson). A change that makes no difference counts on neither side, as is usual {{cite:p}}`jia2011`.
+{share:.1f} % of the changes that matter, and at least {bound} % of all such changes in the library, with a confidence
+of 95 % (Clopper and Pearson). A change that makes no difference counts on neither side, as is usual
+{{cite:p}}`jia2011`; if those of searches counted as gaps, the share would be {least:.1f} %.
 Left out are formulas as papers print them, data sets, and what draws the book.
 
 """
@@ -536,7 +537,8 @@ def written(found):
     counts = kinds_of(found)
     matter = found["killed"] + counts["gap"]
     share, bound = found["killed"] / matter, math.floor(1000 * at_least(found["killed"], matter)) / 10
-    parts = [HEAD.format(**found, **counts, alive=len(found["survivors"]), share=share, bound=bound)]
+    least = 100 * found["killed"] / (matter + counts["effort"])
+    parts = [HEAD.format(**found, **counts, alive=len(found["survivors"]), share=100 * share, bound=bound, least=least)]
     for kind, title in KINDS.items():
         parts += [f"## {title}\n\n"] if counts[kind] else []
         for each in found["survivors"]:
