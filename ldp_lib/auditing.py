@@ -109,7 +109,8 @@ def audit(
         order = np.argsort(-(likely + 0.5) / (rare + 0.5), kind="stable")
         bounds = log_ratio_bound(np.cumsum(likely[order]), np.cumsum(rare[order]), half, confidence)
         event = order[: np.argmax(bounds) + 1]
-        events.append((bounds.max(), tuple(int(counts[event].sum()) for counts in seen)))
+        first, second = (int(counts[event].sum()) for counts in seen)
+        events.append((bounds.max(), (first, second)))
     _, hits = max(events, key=lambda event: event[0])
     promise = float(mechanism.epsilon if epsilon is None else epsilon)
     bound = max(0.0, float(log_ratio_bound(*hits, runs - half, confidence)))
