@@ -3,6 +3,7 @@
 import csv
 import gzip
 import json
+import os
 import shutil
 import sys
 from collections import Counter
@@ -580,5 +581,7 @@ BAD = [
 
 @pytest.mark.parametrize(("check", "old", "new"), BAD)
 def test_a_bad_page_fails(check, old, new, show):
+    if check == "fonts" and "FONTCONFIG_FILE" in os.environ:
+        pytest.skip("there is no other font to fall back on")
     assert old in GOOD
     assert check in faults(show(GOOD.replace(old, new)))
