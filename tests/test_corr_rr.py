@@ -246,21 +246,27 @@ def reuse_cases():
         yield f
 
 
+def by_all_sets_of_bounds(f, n2):
+    """Yield, for each pivot, the copies that `joint_reuse` takes, and (error, length, copies) for every set of bounds."""
+    (d, k), g = f.shape, f - 1 / f.shape[1]
+    for m, column in enumerate(corr_rr.joint_reuse(f, n2).T):
+        others = np.arange(d) != m
+        a, b, found = g[others].T, ((d - 1) * n2 + 1) / (n2 - 1) * g[m], []
+        for sides in itertools.product((math.nan, -1 / (k - 1), 1), repeat=d - 1):
+            t = np.array(sides)
+            free = np.isnan(t)
+            t[free] = np.linalg.pinv(a[:, free], rcond=1e-9) @ (b - a[:, ~free] @ t[~free])
+            if (t >= -1 / (k - 1) - 1e-9).all() and (t <= 1 + 1e-9).all():
+                found.append((np.linalg.norm(a @ t - b).round(9), t @ t, tuple(t)))
+        yield corr_rr.shrinkage(column[others], k), found
+
+
 def test_joint_reuse_is_the_shortest_of_the_best_by_trying_all_sets_of_bounds():
     shorter = 0
     for f in reuse_cases():
-        (d, k), g, n2 = f.shape, f - 1 / f.shape[1], 50
-        for m, column in enumerate(corr_rr.joint_reuse(f, n2).T):
-            others = np.arange(d) != m
-            a, b, found = g[others].T, ((d - 1) * n2 + 1) / (n2 - 1) * g[m], []
-            for sides in itertools.product((math.nan, -1 / (k - 1), 1), repeat=d - 1):
-                t = np.array(sides)
-                free = np.isnan(t)
-                t[free] = np.linalg.pinv(a[:, free], rcond=1e-9) @ (b - a[:, ~free] @ t[~free])
-                if (t >= -1 / (k - 1) - 1e-9).all() and (t <= 1 + 1e-9).all():
-                    found.append((np.linalg.norm(a @ t - b).round(9), t @ t, tuple(t)))
+        for copies, found in by_all_sets_of_bounds(f, 50):
             shorter += sum(error == min(found)[0] for error, *_ in found) > 1
-            assert np.allclose(corr_rr.shrinkage(column[others], k), min(found)[2], rtol=0, atol=1e-8)
+            assert np.allclose(copies, min(found)[2], rtol=0, atol=1e-8)
     assert shorter > 100  # or the length had nothing to decide
 
 
@@ -518,19 +524,9 @@ def test_the_shortest_least_squares_by_hand():
 def test_a_few_joint_tables_are_the_shortest_of_the_best():
     """As the slow test of all sets of bounds, for sixteen cases."""
     for f in itertools.islice(reuse_cases(), 16):
-        (d, k), g, n2 = f.shape, f - 1 / f.shape[1], 3
-        if d > 4:
-            continue
-        for m, column in enumerate(corr_rr.joint_reuse(f, n2).T):
-            others = np.arange(d) != m
-            a, b, found = g[others].T, ((d - 1) * n2 + 1) / (n2 - 1) * g[m], []
-            for sides in itertools.product((math.nan, -1 / (k - 1), 1), repeat=d - 1):
-                t = np.array(sides)
-                free = np.isnan(t)
-                t[free] = np.linalg.pinv(a[:, free], rcond=1e-9) @ (b - a[:, ~free] @ t[~free])
-                if (t >= -1 / (k - 1) - 1e-9).all() and (t <= 1 + 1e-9).all():
-                    found.append((np.linalg.norm(a @ t - b).round(9), t @ t, tuple(t)))
-            assert np.allclose(corr_rr.shrinkage(column[others], k), min(found)[2], rtol=0, atol=1e-8)
+        if len(f) <= 4:
+            for copies, found in by_all_sets_of_bounds(f, 3):
+                assert np.allclose(copies, min(found)[2], rtol=0, atol=1e-8)
 
 
 def test_bounds_of_joint_reuse_are_probabilities_to_the_last_bit():

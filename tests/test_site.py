@@ -581,7 +581,7 @@ BAD = [
 
 @pytest.mark.parametrize(("check", "old", "new"), BAD)
 def test_a_bad_page_fails(check, old, new, show):
-    if check == "fonts" and "FONTCONFIG_FILE" in os.environ:
+    if old in ("here</a>", ' mathvariant="normal"') and check == "fonts" and "FONTCONFIG_FILE" in os.environ:
         pytest.skip("there is no other font to fall back on")
     assert old in GOOD
     assert check in faults(show(GOOD.replace(old, new)))
