@@ -247,7 +247,7 @@ def reuse_cases():
 
 
 def by_all_sets_of_bounds(f, n2):
-    """Yield, for each pivot, the copies that `joint_reuse` takes, and (error, length, copies) for every set of bounds."""
+    """Yield, for each pivot, the copies that `joint_reuse` takes, and (error, length, copies) by sets of bounds."""
     (d, k), g = f.shape, f - 1 / f.shape[1]
     for m, column in enumerate(corr_rr.joint_reuse(f, n2).T):
         others = np.arange(d) != m
