@@ -180,6 +180,9 @@ def _sizes(k, epsilon):
     if max(sizes) > 2**63:
         raise ValueError(f"k must be integers of at most 2**63; got {max(sizes)}")
     sizes = np.array(sizes, dtype=float)
-    if _equal(sizes.size, epsilon)[0] < LEAST:
-        raise ValueError(f"epsilon must be at least {LEAST:g} for each of {sizes.size} attributes; got {epsilon!r}")
+    part = float(_equal(sizes.size, epsilon)[0])
+    if part < LEAST:
+        raise ValueError(
+            f"epsilon must be at least {LEAST:g} for each of {sizes.size} attributes; got {epsilon!r}, that is {part!r}"
+        )
     return sizes

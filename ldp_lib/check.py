@@ -159,6 +159,8 @@ def equal(found, wanted):
         If not: it shows the first place at which they differ.
     """
     if isinstance(wanted, dict) or isinstance(found, dict):
+        if not (isinstance(wanted, dict) and isinstance(found, dict)):
+            raise AssertionError(f"{found!r}, not {wanted!r}: only one is a dict")
         if found != wanted:
             keys = [key for key in {**found, **wanted} if found.get(key) != wanted.get(key)]
             raise AssertionError(f"at {keys[0]!r}: {found.get(keys[0])!r}, not {wanted.get(keys[0])!r}")

@@ -83,10 +83,11 @@ def recommend(*, k, epsilon, n, wants="frequencies"):
     cells = sum(sizes) if wants != "tables" else sum(a * b for a, b in itertools.combinations(sizes, 2))
     others = [row for row in rows if row[0] > first[0] * (1 + 1e-9)]
     second = min(others, key=lambda row: row[0]) if others else (np.inf, None)
-    name, gain = type(first[1]).__name__, second[0] / first[0] if first[0] else np.inf
+    name = type(first[1]).__name__
     why = f"{name} has the least exact error of {len(rows)} mechanisms at this budget"
     if others:
-        why += f"; {type(second[1]).__name__}, the next, has {gain:.3g} times its error"
+        more = f"{second[0] / first[0]:.3g} times its error" if first[0] else f"{second[0]:.3g}, where it has none"
+        why += f"; {type(second[1]).__name__}, the next, has {more}"
     return Recommendation(
         mechanism=first[1],
         error=first[0],

@@ -208,7 +208,7 @@ class Population:
         for attribute in attributes:
             if self.names and attribute in self.names:
                 columns.append(self.names.index(attribute))
-            elif isinstance(attribute, Integral) and 0 <= attribute < self.d:
+            elif isinstance(attribute, Integral) and not isinstance(attribute, bool) and 0 <= attribute < self.d:
                 columns.append(int(attribute))
             else:
                 raise ValueError(f"{allowed}; got {attribute!r}")

@@ -7,11 +7,12 @@ agree with each other by construction.
 import itertools
 import math
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 
 from ldp_lib import inputs
-from ldp_lib.uncertainty import check_table, check_users
+from ldp_lib.uncertainty import check_table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,7 +39,9 @@ class Tree:
     def sample(self, n, *, rng):
         """Return n records drawn from the tree, shape (n, d)."""
         inputs.require(rng=rng)
-        x = np.zeros((check_users(n), len(self.k)), inputs.small_dtype(max(self.k)))
+        if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
+            raise ValueError(f"n must be an integer of at least 1; got {n!r}")
+        x = np.zeros((n, len(self.k)), inputs.small_dtype(max(self.k)))
         first = self.edges[0][0]
         x[:, first] = _draw(self.root[None], np.zeros(n, int), rng)
         for (parent, child), rows in zip(self.edges, self.conditionals, strict=True):

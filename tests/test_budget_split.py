@@ -237,6 +237,8 @@ def test_domain_sizes_are_at_most_so_many(split):
         assert split(k, epsilon * (1 + 1e-12)).min() >= 1e-9
         with pytest.raises(ValueError, match=f"epsilon must be at least 1e-09 for each of {len(k)} attributes; got"):
             split(k, epsilon * (1 - 1e-12))
+    with pytest.raises(ValueError, match=r"got 2e-09, that is 9\.99999999999999\d*e-10"):  # parts are rounded down
+        split((2, 3), 2e-9)
 
 
 @pytest.mark.parametrize(("z", "k"), [(Fraction(2), 5), (Fraction(1, 3), 2)])

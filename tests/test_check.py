@@ -96,6 +96,9 @@ def test_a_failed_check_says_how_far_off_it_is():
         check.equal({"a": 1, "b": 2}, {"a": 1})
     with pytest.raises(AssertionError, match=r"shapes differ: \(2,\) and \(3,\)"):
         check.equal([1, 2], [1, 2, 3])
+    for found, wanted in (({"a": 1}, 1), (1, {"a": 1}), ({"a": 1}, [1])):
+        with pytest.raises(AssertionError, match="only one is a dict"):
+            check.equal(found, wanted)
     with pytest.raises(AssertionError, match="check 2 of 2 is false"):
         check.passed(True, False)
     with pytest.raises(TypeError, match="check 1 of 1 must be a check or a boolean; got 1"):

@@ -228,7 +228,8 @@ def test_joint_reuse_has_the_least_total_error():
 
 
 def reuse_cases():
-    """Frequencies whose best reuse table is not always unique: general, uniform, collinear, equal, coarse."""
+    """Frequencies whose best reuse table is not always unique: general, uniform, collinear, equal, coarse, of few."""
+    yield np.array([[4, 9, 6], [4, 9, 6], [4, 4, 11], [8, 5, 6], [5, 7, 7]]) / 19
     rng = np.random.default_rng(3)
     for trial in range(300):
         k, d = int(rng.integers(2, 5)), int(rng.integers(2, 6))
@@ -244,6 +245,21 @@ def reuse_cases():
         elif trial % 6 == 5:
             f = 1 / k + np.round(3 * (f - 1 / k)) / 4
         yield f
+        if trial % 6 == 0:
+            people = int(rng.integers(5, 30))
+            yield rng.multinomial(people, np.full(k, 1 / k), size=d) / people
+
+
+def all_sets_of_bounds(a, b, low, high):
+    """Return (error, length, t) of the shortest best t within the bounds for each set of coordinates held at them."""
+    found = []
+    for sides in itertools.product((math.nan, low, high), repeat=a.shape[1]):
+        t = np.array(sides)
+        free = np.isnan(t)
+        t[free] = np.linalg.pinv(a[:, free], rcond=1e-9) @ (b - a[:, ~free] @ t[~free])
+        if (t >= low - 1e-9).all() and (t <= high + 1e-9).all():
+            found.append((np.linalg.norm(a @ t - b).round(9), t @ t, tuple(t)))
+    return found
 
 
 def by_all_sets_of_bounds(f, n2):
@@ -251,14 +267,8 @@ def by_all_sets_of_bounds(f, n2):
     (d, k), g = f.shape, f - 1 / f.shape[1]
     for m, column in enumerate(corr_rr.joint_reuse(f, n2).T):
         others = np.arange(d) != m
-        a, b, found = g[others].T, ((d - 1) * n2 + 1) / (n2 - 1) * g[m], []
-        for sides in itertools.product((math.nan, -1 / (k - 1), 1), repeat=d - 1):
-            t = np.array(sides)
-            free = np.isnan(t)
-            t[free] = np.linalg.pinv(a[:, free], rcond=1e-9) @ (b - a[:, ~free] @ t[~free])
-            if (t >= -1 / (k - 1) - 1e-9).all() and (t <= 1 + 1e-9).all():
-                found.append((np.linalg.norm(a @ t - b).round(9), t @ t, tuple(t)))
-        yield corr_rr.shrinkage(column[others], k), found
+        goal = ((d - 1) * n2 + 1) / (n2 - 1) * g[m]
+        yield corr_rr.shrinkage(column[others], k), all_sets_of_bounds(g[others].T, goal, -1 / (k - 1), 1)
 
 
 def test_joint_reuse_is_the_shortest_of_the_best_by_trying_all_sets_of_bounds():
@@ -544,6 +554,48 @@ def test_joint_reuse_of_large_raw_estimates_is_that_of_their_directions():
     for f, factor in itertools.product((rows, along), (40.0, 1e6)):
         large = 1 / 3 + factor * (f - 1 / 3)
         assert np.allclose(corr_rr.joint_reuse(large, 9), corr_rr.joint_reuse(f, 9), rtol=0, atol=1e-9)
+
+
+def test_the_shortest_least_squares_at_corners():
+    """The goal is a corner of the box, where bounds, columns and rows meet in more ways than they need."""
+    rng = np.random.default_rng(8)
+    shorter = 0
+    for _ in range(300):
+        a = rng.integers(-3, 4, size=rng.integers(1, (4, 5))).astype(float)
+        low = -1 / int(rng.integers(1, 4))
+        corner = rng.choice([low, 1.0], size=a.shape[1])
+        t = corr_rr.reuse.shortest_least_squares(a, a @ corner, low, 1.0)
+        assert np.allclose(t, min(all_sets_of_bounds(a, a @ corner, low, 1.0))[2], rtol=0, atol=1e-8)
+        shorter += t @ t < corner @ corner - 1e-9
+    assert shorter > 50
+
+
+def test_a_round_of_the_search_in_a_box_lowers_the_error_and_stays_inside():
+    """That no set of free ones comes twice, and so that the search ends, rests on this."""
+    rng = np.random.default_rng(9)
+    for _ in range(300):
+        signs, low = rng.choice([-1, 1], size=(20, 1)), -1 / int(rng.integers(1, 4))
+        a = (rng.normal(size=(20, 20)) + 10 * rng.normal(size=20) * signs) / 30
+        start, free = rng.uniform(low, 1, size=20), rng.random(20) < 0.8
+        b = a @ rng.uniform(-3, 3, size=20)
+        t, left = corr_rr.reuse._solve_free(a, b, start, free, low, 1.0)
+        assert np.array_equal(t[~free], start[~free])
+        assert not (left & ~free).any()
+        assert ((t[left] > low) & (t[left] < 1)).all()
+        assert np.isin(t[free & ~left], (low, 1)).all()
+        assert np.allclose(a[:, left].T @ (b - a @ t), 0, atol=1e-10)
+        assert np.linalg.norm(a @ t - b) < np.linalg.norm(a @ start - b)
+
+
+def test_the_shortest_least_squares_where_sets_of_bounds_could_come_twice():
+    a = np.array([[-1, -3, -3, -1, -1, 1, -2, 1], [-3, -2, -1, -2, 0, 1, 0, 2], [2, 1, 3, 2, 0, -1, -2, 3]], float)
+    a = np.vstack([a, [1, -3, 1, 2, 3, -1, 0, -1]])
+    t = corr_rr.reuse.shortest_least_squares(a, np.array([1.0, 3, 3, 4]), -0.2, 1.0)
+    assert 25 * np.sum((a @ t - [1, 3, 3, 4]) ** 2) == pytest.approx(32, rel=1e-12)
+    assert t @ t < 2.3275  # another best one, 2.33, has all but two of its coordinates at tenths
+    assert t[[0, 1, 4, 7]].tolist() == [-0.2, -0.2, 1, 1]
+    a, b = np.array([[2.0, -1, -3], [-2, 2, -2]]), np.array([-4.0, -2])
+    assert corr_rr.reuse.shortest_least_squares(a, b, -1.0, 1.0).tolist() == [-1, -1, 1]
 
 
 @pytest.mark.parametrize(

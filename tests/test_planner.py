@@ -337,6 +337,12 @@ def test_a_recommendation_is_the_first_of_the_least(wants, cells):
     )
 
 
+def test_a_recommendation_without_error_says_so():
+    found = planner.recommend(k=(3, 4), epsilon=700.0, n=1_000)
+    assert found.error == 0 < found.runner_up_error < 1e-40
+    assert found.why.endswith(f"SPL, the next, has {found.runner_up_error:.3g}, where it has none.")
+
+
 @pytest.mark.parametrize("n", [0, 10**15 + 1, True, np.True_, 2.0, "3", None])
 def test_a_survey_has_a_whole_number_of_people(n):
     with pytest.raises(ValueError, match=r"n must be an integer from 1 to 10\*\*15; got"):

@@ -224,6 +224,12 @@ def test_records_of_domains_about_the_largest_integer_are_sorted(k):
     assert population.counts.tolist() == [1, 1, 2]
 
 
+@pytest.mark.parametrize("attribute", [True, np.True_, 2, -1, "b", 1.0, None])
+def test_attributes_to_select_are_names_or_numbers(attribute):
+    with pytest.raises(ValueError, match=r"attributes must be among \('a', 'c'\) or 0 to 1; got"):
+        Population.from_frame(pd.DataFrame({"a": [0, 1], "c": [1, 0]})).select(attribute)
+
+
 def test_populations_that_differ_in_one_thing_are_not_equal():
     one = {"records": np.array([[0], [1]]), "counts": np.array([2, 1]), "k": (3,), "names": ("a",), "labels": ("xyz",)}
     for name, other in [

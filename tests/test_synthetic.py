@@ -110,7 +110,7 @@ def test_records_from_pairs_are_nearer_than_reweighted_reports():
         (lambda: synthetic.fit_tree({}), TypeError, "tables must be a dict from pairs"),
         (lambda: synthetic.fit_tree({(0, 2): np.full((2, 2), 0.25)}), ValueError, r"missing \[\(0, 1\)\]"),
         (lambda: synthetic.fit_tree({(0, 1): [[0.5, 0.6], [0, -0.1]]}), ValueError, "table must hold probabilities"),
-        (lambda: tiny().sample(0, rng=np.random.default_rng(1)), ValueError, "n must be a number of users"),
+        (lambda: tiny().sample(0, rng=np.random.default_rng(1)), ValueError, "n must be an integer of at least 1"),
         (lambda: tiny().sample(5, rng=1), TypeError, "rng must be a numpy"),
         (lambda: tiny().table(0, 0), ValueError, "two attributes from 0 to 1; got 0 and 0"),
     ],
@@ -181,6 +181,13 @@ def test_records_of_a_tree_are_as_small_as_can_be_and_follow_sure_steps():
     assert abs(twice.sample(4_000, rng=np.random.default_rng(1))[:, 1].mean() - 0.75) < 5 * 0.5 / math.sqrt(4_000)
     wide = synthetic.Tree(k=(257, 2), root=np.eye(257)[256], edges=((0, 1),), conditionals=(np.full((257, 2), 0.5),))
     assert wide.sample(3, rng=np.random.default_rng(1)).dtype == np.uint16
+
+
+@pytest.mark.parametrize("n", [2.5, 3.0, 0, -1, True, "4", None])
+def test_a_tree_s_sample_is_a_whole_number_of_records(n):
+    with pytest.raises(ValueError, match=f"n must be an integer of at least 1; got {n!r}"):
+        tiny().sample(n, rng=np.random.default_rng(1))
+    assert tiny().sample(np.int64(3), rng=np.random.default_rng(1)).shape == (3, 2)
 
 
 @pytest.mark.parametrize("pair", [(0, 2), (2, 0), (-1, 0), (0, -1), (1, 1)])

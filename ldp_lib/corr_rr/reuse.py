@@ -110,39 +110,53 @@ def joint_reuse(frequencies, n2):
 def shortest_least_squares(a, b, low, high, *, tolerance=1e-12):
     """Return the shortest of all t from low < 0 to high > 0 whose a @ t is nearest to b; entries of a of order 1.
 
-    An active-set method (bounded-variable least squares, Stark and Parker 1995) for the squared error plus an
-    infinitely small multiple of the squared length, so that slopes are pairs, compared in order: of the error, then of
-    the length. Singular values and slopes below `tolerance` count as 0. Coordinates between the bounds always solve
-    their own problem and each round lowers the objective, so no set of them comes twice, and the method ends.
+    First one of the nearest is found. Where the error has a slope, every nearest t is at that bound; the others can
+    move in the null space of their columns, and the shortest way to within the bounds is a problem of the same kind
+    (least distance programming: Lawson and Hanson 1974, chapter 23). Singular values and slopes below `tolerance`
+    count as 0, as does a smaller distance from a bound.
     """
-    t, free = np.zeros(a.shape[1]), np.ones(a.shape[1], dtype=bool)
-    blocked = ~free
+    t, error = _nearest_in_box(a, b, low, high, tolerance)
+    movable = np.abs(a.T @ error) <= tolerance * (1 + np.linalg.norm(b))
+    _, size, right = np.linalg.svd(a[:, movable])
+    moves = right[np.count_nonzero(size > tolerance) :].T
+    start = t[movable] - moves @ (moves.T @ t[movable])
+    sides = np.block([[moves.T, -moves.T], [low - start, start - high]])
+    weights, _ = _nearest_in_box(sides, np.eye(len(sides))[-1], 0, np.inf, tolerance)
+    at = weights > 0  # the bounds that the shortest one reaches
+    t[movable] = start + moves @ np.linalg.lstsq(sides[:-1, at].T, sides[-1, at], rcond=None)[0]
+    return np.where(t < low + tolerance, low, np.where(t > high - tolerance, high, t))
+
+
+def _nearest_in_box(a, b, low, high, tolerance):
+    """Return a t from low to high whose a @ t is nearest to b, and b - a @ t (Stark and Parker 1995).
+
+    An active-set method. All start at `low`. Of those at a bound that a slope draws inward, the one with the steepest
+    slope is freed. Its column is independent of the free ones, and those are between the bounds; so each round lowers
+    the error, no set of free ones comes twice with the same bounds, and the method ends.
+    """
+    t = np.full(a.shape[1], float(low))
+    free, blocked = np.zeros((2, len(t)), dtype=bool)
     for _ in range(rounds := 100 + 20 * len(t) ** 2):
-        before = t
-        t, free, dual = _solve_free(a, b, t, free, low, high, tolerance)
-        blocked &= np.array_equal(t, before)  # freeing these changed nothing: rounding
-        error, length = a.T @ (b - a @ t), a.T @ dual - t
-        first = np.where(np.abs(error) > tolerance * (1 + np.linalg.norm(b)), error, 0)
-        slope = np.where(first != 0, first, np.where(np.abs(length) > 1e-9, length, 0))
-        inward = ~free & ~blocked & np.where(t > 0, slope < 0, slope > 0)
-        if not inward.any():
-            return t
-        chosen = np.lexsort((np.abs(slope), np.abs(first), inward))[-1]
+        error = b - a @ t
+        slope = np.where(t == low, 1, -1) * (a.T @ error)
+        inward = np.where(free | blocked, 0, slope)
+        if inward.max(initial=0) <= tolerance * (1 + np.linalg.norm(b)):
+            return t, error
+        chosen, before = inward.argmax(), t
         free[chosen] = blocked[chosen] = True
+        t, free = _solve_free(a, b, t, free, low, high)
+        blocked &= np.array_equal(t, before)  # freeing these changed nothing: rounding
     raise ArithmeticError(f"no solution in {rounds} rounds for a = {a.tolist()}, b = {b.tolist()}")
 
 
-def _solve_free(a, b, t, free, low, high, tolerance):
-    """Move the free coordinates to the shortest best ones; fix at its bound what would pass it; return the dual too."""
+def _solve_free(a, b, t, free, low, high):
+    """Move the free coordinates to their best place; fix at its bound what would pass it."""
     while True:
-        left, size, right = np.linalg.svd(a[:, free], full_matrices=False)
-        keep = size > tolerance
-        left, size, right = left[:, keep], size[keep], right[keep]
         goal = t.copy()
-        goal[free] = right.T @ (left.T @ (b - a[:, ~free] @ t[~free]) / size)
+        goal[free] = np.linalg.lstsq(a[:, free], b - a[:, ~free] @ t[~free], rcond=None)[0]
         passed = free & ((goal <= low) | (goal >= high))
         if not passed.any():
-            return goal, free, left @ (right @ goal[free] / size)
+            return goal, free
         bound, share = np.where(goal >= high, high, low), np.where(passed, 0.0, np.inf)
         np.divide(bound - t, goal - t, out=share, where=passed & (goal != t))
         t = np.where(free, t + share.min() * (goal - t), t)
