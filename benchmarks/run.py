@@ -256,7 +256,7 @@ def corr_rr(repetitions=7):
 
 def row(name, values, target, *, at_least=True, unit=""):
     middle = statistics.median(values)
-    numbers = " | ".join(f"{value:.3g}{unit}" for value in (middle, min(values), max(values)))
+    numbers = " | ".join(f"{float(f'{value:.3g}'):,g}{unit}" for value in (middle, min(values), max(values)))
     if target is None:
         return f"| {name} | {numbers} | | |"
     met = middle >= target if at_least else middle < target

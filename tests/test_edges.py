@@ -268,6 +268,19 @@ def test_a_bound_that_is_too_low_by_a_thousandth_does_not_hold():
         assert not draws.holds(k, t, rows, top * Fraction(999, 1000))
 
 
+def test_the_largest_bound_where_its_slope_is_level_or_half_as_steep():
+    """The slope of (b mu + (v - b) mu^2) / (1 + t mu)^2 is a line, which is level where 2 (v - b) = t b."""
+    mu = np.linspace(0, 1, 20_001)
+    for b, v, t in ((1, 2, 2.0), (1, 3, 2.0), (2, 3, 1.0)):
+        bounds = []
+        for s in (0, 1):
+            r0, r1, r2 = (float(c) for c in draws.remainder(2, s))
+            here = mu[(mu >= s / 2) & (mu <= (s + 1) / 2)]
+            value = b * here * (1 - here) + v * (r0 + r1 * here + r2 * here**2)
+            bounds.append((value * (t / (1 + t * here)) ** 2).max())
+        assert draws.largest((2, 3), t, [(b, v)]) == pytest.approx(max(bounds), rel=1e-7)
+
+
 @pytest.mark.parametrize(
     ("c", "fits"),
     [
