@@ -108,45 +108,50 @@ def joint_reuse(frequencies, n2):
 
 
 def shortest_least_squares(a, b, low, high, *, tolerance=1e-12):
-    """Return the shortest of all t from low < 0 to high > 0 whose a @ t is nearest to b; entries of a of order 1.
+    """Return the shortest of all t from low < 0 to high > 0 whose a @ t is nearest to b; entries of a up to order 1.
 
     First one of the nearest is found. Where the error has a slope, every nearest t is at that bound; the others can
     move in the null space of their columns, and the shortest way to within the bounds is a problem of the same kind
-    (least distance programming: Lawson and Hanson 1974, chapter 23). Singular values and slopes below `tolerance`
-    count as 0, as does a smaller distance from a bound.
+    (least distance programming: Lawson and Hanson 1974, chapter 23). Singular values below `tolerance` count as 0,
+    as do slopes and distances from a bound that a change by so much of a and b, or of t, would take away.
     """
-    t, error = _nearest_in_box(a, b, low, high, tolerance)
-    movable = np.abs(a.T @ error) <= tolerance * (1 + np.linalg.norm(b))
+    t = _nearest_in_box(a, b, low, high, tolerance=1e-15)
+    error = b - a @ t
+    movable = np.abs(a.T @ error) <= tolerance * (np.linalg.norm(a, axis=0) + np.linalg.norm(error))
     _, size, right = np.linalg.svd(a[:, movable])
     moves = right[np.count_nonzero(size > tolerance) :].T
     start = t[movable] - moves @ (moves.T @ t[movable])
     sides = np.block([[moves.T, -moves.T], [low - start, start - high]])
-    weights, _ = _nearest_in_box(sides, np.eye(len(sides))[-1], 0, np.inf, tolerance)
-    at = weights > 0  # the bounds that the shortest one reaches
+    at = _nearest_in_box(sides, np.eye(len(sides))[-1], 0, np.inf, tolerance=tolerance) > 0  # the bounds it reaches
     t[movable] = start + moves @ np.linalg.lstsq(sides[:-1, at].T, sides[-1, at], rcond=None)[0]
     return np.where(t < low + tolerance, low, np.where(t > high - tolerance, high, t))
 
 
-def _nearest_in_box(a, b, low, high, tolerance):
-    """Return a t from low to high whose a @ t is nearest to b, and b - a @ t (Stark and Parker 1995).
+def _nearest_in_box(a, b, low, high, *, tolerance):
+    """Return a t from low to high with a @ t nearest to b; slopes that changing a by `tolerance` makes count as 0.
 
-    An active-set method. All start at `low`. Of those at a bound that a slope draws inward, the one with the steepest
-    slope is freed. Its column is independent of the free ones, and those are between the bounds; so each round lowers
-    the error, no set of free ones comes twice with the same bounds, and the method ends.
+    An active-set method (bounded-variable least squares, Stark and Parker 1995). All start at `low`. Of those at a
+    bound that a slope draws inward, the one with the steepest slope is freed. Its column is independent of the free
+    ones, and those are between the bounds; so each round lowers the error, and the same ones are never free again with
+    the others at the same bounds. Only rounding could bring that about, and a round that does is taken back.
     """
-    t = np.full(a.shape[1], float(low))
+    norm, t, seen = np.linalg.norm, np.full(a.shape[1], float(low)), set()
     free, blocked = np.zeros((2, len(t)), dtype=bool)
-    for _ in range(rounds := 100 + 20 * len(t) ** 2):
+    rounding = sum(a.shape) * np.finfo(float).eps * norm(a, axis=0)
+    while True:
         error = b - a @ t
+        flat = tolerance * norm(error) + rounding * (norm(b) + norm(a) * norm(t))
         slope = np.where(t == low, 1, -1) * (a.T @ error)
-        inward = np.where(free | blocked, 0, slope)
-        if inward.max(initial=0) <= tolerance * (1 + np.linalg.norm(b)):
-            return t, error
-        chosen, before = inward.argmax(), t
-        free[chosen] = blocked[chosen] = True
-        t, free = _solve_free(a, b, t, free, low, high)
-        blocked &= np.array_equal(t, before)  # freeing these changed nothing: rounding
-    raise ArithmeticError(f"no solution in {rounds} rounds for a = {a.tolist()}, b = {b.tolist()}")
+        inward = np.where(free | blocked | (slope <= flat), 0, slope)
+        if not inward.any():
+            return t
+        chosen = inward.argmax()
+        found, left = _solve_free(a, b, t, free | (np.arange(len(t)) == chosen), low, high)
+        if (state := np.array([left, found == low]).tobytes()) in seen:
+            blocked[chosen] = True
+        else:
+            t, free, blocked = found, left, np.zeros_like(free)
+            seen.add(state)
 
 
 def _solve_free(a, b, t, free, low, high):
