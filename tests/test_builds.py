@@ -83,6 +83,11 @@ def project(tmp_path):
     return tmp_path
 
 
+def heeding():
+    """Heed an interrupt: who runs tests in the background may have it ignored, and what is started inherits that."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Make:
     """One run of make, and what it has said so far."""
 
@@ -94,6 +99,7 @@ class Make:
             self.process = subprocess.Popen(
                 [*before, "make", "JOBS=1", *words],
                 **{"cwd": project, "env": env, "stdout": log, "stderr": subprocess.STDOUT, "start_new_session": True},
+                preexec_fn=heeding,
             )
 
     def said(self):
