@@ -6,10 +6,12 @@ import tracemalloc
 
 import numpy as np
 
-from ldp_lib import clustering, product, pure
+from ldp_lib import pure
 from ldp_lib.datasets import load_adult
 from ldp_lib.postprocess import clip_normalize
-from ldp_lib.raking import rake
+from ldp_lib.tables import clusters as clustering
+from ldp_lib.tables import product
+from ldp_lib.tables.raking import rake
 
 KEEP = 0.5  # each attribute's probability of being kept, as in the chapters
 REPETITIONS = 15

@@ -6,14 +6,14 @@ import tracemalloc
 import numpy as np
 from adult import require
 
-from ldp_lib import joint
 from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
-from ldp_lib.predicates import ask_count, count_variance
-from ldp_lib.product import RRIndependent
-from ldp_lib.queries import ask, query_variance
-from ldp_lib.sampled.pairs import ask_pairs, pair_tables, pair_variances
-from ldp_lib.sampled.tables import fit_asked
+from ldp_lib.tables import likelihood
+from ldp_lib.tables.predicates import ask_count, count_variance
+from ldp_lib.tables.product import RRIndependent
+from ldp_lib.tables.queries import ask, query_variance
+from ldp_lib.tables.sampled import fit_asked
+from ldp_lib.tables.sampled_pairs import ask_pairs, pair_tables, pair_variances
 
 N = 1_000_000
 
@@ -27,18 +27,23 @@ def measures(seconds):
 
     split = RRIndependent(k=adult.k, epsilon=8.0)
     y = split.perturb(adult.users(), rng=rng)
-    counts, channels, _ = joint.observed(split, y, (2, 4))
-    found = joint.fit(counts, channels)
+    counts, channels, _ = likelihood.observed(split, y, (2, 4))
+    found = likelihood.fit(counts, channels)
     require(found.converged and found.table.size == 42, "EM of 42 cells")
-    yield "EM, marital status x relationship, 42 cells", milliseconds(lambda: joint.fit(counts, channels)), 50, " ms"
+    yield (
+        "EM, marital status x relationship, 42 cells",
+        milliseconds(lambda: likelihood.fit(counts, channels)),
+        50,
+        " ms",
+    )
 
     binary = RRIndependent(k=(2,) * 10, epsilon=15.0)
     x = np.cumsum(rng.random((100_000, 10)) < 0.2, axis=1) % 2
-    many, coins, _ = joint.observed(binary, binary.perturb(x, rng=rng), range(10))
-    found = joint.fit(many, coins)
+    many, coins, _ = likelihood.observed(binary, binary.perturb(x, rng=rng), range(10))
+    found = likelihood.fit(many, coins)
     truth = Population.from_records(x, k=binary.k).joint
     require(found.converged and ((found.table - truth) ** 2).sum() < 0.01, "EM of 1,024 cells")
-    times = milliseconds(lambda: joint.fit(many, coins))
+    times = milliseconds(lambda: likelihood.fit(many, coins))
     yield "EM, 10 binary attributes, 1,024 cells, 100,000 reports", times, 1_000, " ms"
 
     people = Population.from_records(adult.users()[rng.integers(adult.n, size=N)], k=adult.k)

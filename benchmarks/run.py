@@ -21,13 +21,13 @@ from joint_tables import measures as table_measures
 from peer import make_data
 
 from ldp_lib import jrr
+from ldp_lib.book import printed_jrr
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.corr_rr.synthetic import syn_a
 from ldp_lib.datasets import load_corr_rr_tables
 from ldp_lib.fake_data import RSFD, amplified
 from ldp_lib.grr import GRR
 from ldp_lib.hashing import OLH
-from ldp_lib.jrr import printed
 from ldp_lib.population import Population
 from ldp_lib.splitting import SPL
 from ldp_lib.two_phase import TwoPhaseRSRFD
@@ -165,13 +165,13 @@ def joint(sizes=(20, 200, 2_000, 20_000, 200_000, 2_000_000), repetitions=15):
     rng, n = np.random.default_rng(1), sizes[-1]
     design = {"epsilon": 0.01, "colluders": 5}
     x = (make_data(n, 10) == 0).astype(np.uint8)
-    pairs = {size: printed.algorithm_1(**design, n=size) for size in sizes}
+    pairs = {size: printed_jrr.algorithm_1(**design, n=size) for size in sizes}
     people = {size: [Population.from_counts([size - c, c]) for c in (size // 100, size // 10, size)] for size in sizes}
     mechanism = jrr.JRR(p=pairs[n][0], rho=pairs[n][1])
 
     def panel(chosen=sizes):
         for size in chosen:
-            p, rho = printed.algorithm_1(**design, n=size)
+            p, rho = printed_jrr.algorithm_1(**design, n=size)
             for mechanism in (jrr.JRR(p=p, rho=rho), jrr.JRR(p=1 / (1 + np.exp(-0.01)), rho=0.0)):
                 for population in people[size]:
                     mechanism.simulate(population, rng=rng, runs=1000)
@@ -183,7 +183,7 @@ def joint(sizes=(20, 200, 2_000, 20_000, 200_000, 2_000_000), repetitions=15):
         "perturb": lambda: mechanism.perturb(x, rng=rng),
         "random": lambda: rng.random(n),
         "optimum": lambda: jrr.optimal_parameters(**design, n=10_000),
-        "search": lambda: printed.algorithm_1(**design, n=10_000),
+        "search": lambda: printed_jrr.algorithm_1(**design, n=10_000),
     }
     times = {name: [] for name in calls}
     for _ in range(repetitions):

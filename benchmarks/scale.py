@@ -12,17 +12,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import ldp_lib as ldp
-from ldp_lib import limit, planner, reports, sampling
-from ldp_lib.aggregate import aggregate
-from ldp_lib.chunks import perturb_in_chunks
+from ldp_lib import limit, sampling
 from ldp_lib.datasets import load_adult
-from ldp_lib.limit.pairs import least_pair_error
+from ldp_lib.limit.pair_tables import least_pair_error
+from ldp_lib.survey import files, planner
+from ldp_lib.survey.aggregate import aggregate
+from ldp_lib.survey.chunks import perturb_in_chunks
 
 EPSILON, N, FEWER, REPETITIONS = 1.0, 1_000_000, 100_000, 5
 COUNT_FILE = """
 import resource
 from ldp_lib import *
-from ldp_lib.aggregate import aggregate
+from ldp_lib.survey.aggregate import aggregate
 aggregate({path!r}, {mechanism!r})
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
@@ -139,12 +140,12 @@ def file_rows(seconds, n=100_000_000, group=1_000_000):
     """Yield name, values, target, unit, whether more is better: counting a Parquet file of reports."""
     adult, rng = load_adult(), np.random.default_rng(1)
     mechanism = ldp.OneQuestion(k=adult.k, epsilon=EPSILON)
-    columns = reports.columns(mechanism)
+    columns = files.columns(mechanism)
     with tempfile.TemporaryDirectory() as folder:
         path, writer = Path(folder) / "reports.parquet", None
         for _ in range(n // group):
             x = adult.records[rng.choice(len(adult.records), group, p=adult.counts / adult.n)]
-            table = pa.Table.from_pandas(reports.to_frame(mechanism.perturb(x, rng=rng)), preserve_index=False)
+            table = pa.Table.from_pandas(files.to_frame(mechanism.perturb(x, rng=rng)), preserve_index=False)
             writer = writer or pq.ParquetWriter(path, table.schema)
             writer.write_table(table)
         writer.close()

@@ -32,7 +32,7 @@ def brr_error(z, k):
 
     Notes
     -----
-    The OBRR paper (2020), squared error of the BRR. Derived in the chapter `best_split`.
+    The OBRR paper (2020), squared error of the BRR. Derived in the chapter `budget_splitting`.
     """
     return k * (1 + z) / z**2
 
@@ -100,7 +100,7 @@ def obrr(k, epsilon):
 
     Notes
     -----
-    The OBRR paper (2020), Eqs. (5) to (14), solved by another route. Derived in the chapter `best_split`.
+    The OBRR paper (2020), Eqs. (5) to (14), solved by another route. Derived in the chapter `budget_splitting`.
     """
     return _optimal(k, epsilon, lambda b: np.sinh(b / 4) ** -2.0, _brr_at)
 

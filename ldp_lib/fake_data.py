@@ -263,7 +263,7 @@ class RSRFD(_FakeData):
 
     Notes
     -----
-    Arcolezi et al. (2023). Chapters `fakes` and `audit_baselines`.
+    Arcolezi et al. (2023). Chapters `fake_data` and `audit_baselines`.
     """
 
     k: tuple[int, ...]
@@ -279,7 +279,7 @@ class RSRFD(_FakeData):
 
 @dataclass(frozen=True, kw_only=True)
 class RSFD(_FakeData):
-    """RS+FD: `RSRFD` with uniform fakes; parameters as there. Arcolezi et al. (2021). Chapter `fakes`."""
+    """RS+FD: `RSRFD` with uniform fakes; parameters as there. Arcolezi et al. (2021). Chapter `fake_data`."""
 
     k: tuple[int, ...]
     epsilon: float

@@ -28,7 +28,7 @@ def probabilities(e, k):
 
     Notes
     -----
-    Warner (1965) for k = 2; Kairouz, Bonawitz and Ramage (2016). Derived in the chapter `counting`.
+    Warner (1965) for k = 2; Kairouz, Bonawitz and Ramage (2016). Derived in the chapter `randomized_response`.
     """
     return e / (e + k - 1), 1 / (e + k - 1)
 
@@ -74,7 +74,7 @@ def covariance(f, n, e):
 
     Notes
     -----
-    Derived in the chapter `matrix`.
+    Derived in the chapter `channel_matrix`.
     """
     f = np.asarray(f)
     rows = channel(e, len(f))
@@ -106,7 +106,7 @@ class GRR:
 
     Notes
     -----
-    Kairouz, Bonawitz and Ramage (2016). Chapter `counting`.
+    Kairouz, Bonawitz and Ramage (2016). Chapter `randomized_response`.
     """
 
     k: int

@@ -33,7 +33,7 @@ def probabilities(e, g):
 
     Notes
     -----
-    Wang, Blocki, Li and Jha (2017). Derived in the chapter `longer_reports`.
+    Wang, Blocki, Li and Jha (2017). Derived in the chapter `frequency_oracles`.
     """
     one = e**0  # in the number type of e, so that a Fraction stays one
     return grr.probabilities(e, g)[0], one / g
@@ -156,7 +156,7 @@ class OLH:
 
     Notes
     -----
-    Wang, Blocki, Li and Jha (2017). Chapter `longer_reports`. Seeds are public. They come from the same generator
+    Wang, Blocki, Li and Jha (2017). Chapter `frequency_oracles`. Seeds are public. They come from the same generator
     as the coins, which is fine for a simulation and not for a deployment.
     """
 

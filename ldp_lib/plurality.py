@@ -76,7 +76,7 @@ class Plurality:
     nobody is asked, the estimate is the model's, biased wherever the model is wrong, and `mean` and `variance` are
     exact. If some are asked, their unbiased answers are shrunk towards the model's estimate
     (`shrinkage.together`): then the error is at most about 1/(share asked) times that of asking everybody, and it
-    goes to zero as the users grow, whatever the data; it has no closed form. Chapter `plurality`.
+    goes to zero as the users grow, whatever the data; it has no closed form. Chapter `shrinkage`.
     """
 
     k: tuple

@@ -24,7 +24,7 @@ def estimate(count, n, p, q):
 
     Notes
     -----
-    Wang, Blocki, Li and Jha (2017), Eq. (1), divided by n. Derived in the chapter `counting`.
+    Wang, Blocki, Li and Jha (2017), Eq. (1), divided by n. Derived in the chapter `randomized_response`.
     """
     return (count - n * q) / (n * (p - q))
 
@@ -46,7 +46,7 @@ def variance(f, n, p, q):
 
     Notes
     -----
-    Only the users' coins are random here. Derived in the chapter `counting`.
+    Only the users' coins are random here. Derived in the chapter `randomized_response`.
     """
     return (f * p * (1 - p) + (1 - f) * q * (1 - q)) / (n * (p - q) ** 2)
 

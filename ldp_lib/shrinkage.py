@@ -2,7 +2,7 @@
 
 The raw estimate is unbiased, what comes out here is not. An attribute's `noise` is the total variance of its estimate,
 summed over its values; noise is taken as normal and alike in every direction in which the values sum to 1. For the
-reports of one question with budgets up to 1 this is close. Chapter `plurality`.
+reports of one question with budgets up to 1 this is close. Chapter `shrinkage`.
 """
 
 import math
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_lib.sampled.formulas import attribute_error
+from ldp_lib.sampled.design import attribute_error
 
 
 @dataclass(frozen=True, eq=False)

@@ -208,7 +208,7 @@ class SPL(_Values):
 
     Notes
     -----
-    Splitting is sequential composition (Dwork et al., 2006). Chapter `one_question`.
+    Splitting is sequential composition (Dwork et al., 2006). Chapter `attribute_sampling`.
     """
 
     shares = staticmethod(mrr)
@@ -232,7 +232,7 @@ class OMRR(_Values):
 class BRR(_Bits):
     """Report every attribute's bits (SUE) at an equal share of the budget; parameters as `SPL`.
 
-    The OBRR paper (2020). Chapters `best_split` and `audit_allocation`.
+    The OBRR paper (2020). Chapters `budget_splitting` and `audit_allocation`.
     """
 
     shares = staticmethod(brr)
@@ -241,7 +241,7 @@ class BRR(_Bits):
 class OBRR(_Bits):
     """Report every attribute's bits (SUE) at the shares of least total squared error; parameters as `SPL`.
 
-    The OBRR paper (2020). Chapters `best_split` and `audit_allocation`.
+    The OBRR paper (2020). Chapters `budget_splitting` and `audit_allocation`.
     """
 
     shares = staticmethod(obrr)

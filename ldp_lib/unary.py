@@ -29,7 +29,7 @@ def probabilities(e, q):
 
     Notes
     -----
-    Derived in the chapter `longer_reports`.
+    Derived in the chapter `frequency_oracles`.
     """
     return e * q / (1 - q + e * q), q
 
@@ -37,7 +37,7 @@ def probabilities(e, q):
 def sue_probabilities(root):
     """Return p and q of symmetric unary encoding, p = 1 - q; `root` is exp(epsilon / 2), so all stays rational in it.
 
-    Erlingsson, Pihur and Korolova (2014), basic RAPPOR. Derived in the chapter `longer_reports`.
+    Erlingsson, Pihur and Korolova (2014), basic RAPPOR. Derived in the chapter `frequency_oracles`.
     """
     return root / (root + 1), 1 / (root + 1)
 
@@ -45,7 +45,7 @@ def sue_probabilities(root):
 def oue_probabilities(e):
     """Return p = 1/2 and q = 1/(e+1) of optimized unary encoding, best for a value that nobody holds.
 
-    Wang, Blocki, Li and Jha (2017). Derived in the chapter `longer_reports`.
+    Wang, Blocki, Li and Jha (2017). Derived in the chapter `frequency_oracles`.
     """
     return probabilities(e, 1 / (e + 1))
 
@@ -81,7 +81,7 @@ class UnaryEncoding:
 
     Notes
     -----
-    `SUE` and `OUE` make the two usual choices of q. Chapter `longer_reports`.
+    `SUE` and `OUE` make the two usual choices of q. Chapter `frequency_oracles`.
     """
 
     k: int

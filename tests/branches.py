@@ -14,7 +14,7 @@ from unittest import mock
 import numpy as np
 
 from ldp_lib import hashing, sampling
-from ldp_lib.jrr import pairs
+from ldp_lib.jrr import mechanism
 
 
 class Walk(np.random.Generator):
@@ -124,7 +124,7 @@ def law(perturb, x, *, bits=True, most=64):
         for name, part in parts.items():
             stack.enter_context(mock.patch.object(sampling, name, part))
         stack.enter_context(mock.patch.object(hashing, "draw_seeds", _seeds))
-        stack.enter_context(mock.patch.object(pairs, "random_places", _places))  # tests/test_jrr.py has its law
+        stack.enter_context(mock.patch.object(mechanism, "random_places", _places))  # tests/test_jrr.py has its law
         while True:
             walk = Walk(path, most)
             y = perturb(x, rng=walk)

@@ -29,9 +29,9 @@ def built(request, tmp_path_factory):
     cells = [nbformat.v4.new_markdown_cell("# A chapter\n\n**Answer.** It is so.\n\nMore.")]
     metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
-    nbformat.write(notebook, folder / "source" / "notebooks" / "counting.ipynb")
+    nbformat.write(notebook, folder / "source" / "notebooks" / "randomized_response.ipynb")
     shutil.copy(ROOT / "_config.yml", folder / "source")
-    toc = "format: jb-book\nroot: book/intro\nchapters:\n  - file: notebooks/counting\n"
+    toc = "format: jb-book\nroot: book/intro\nchapters:\n  - file: notebooks/randomized_response\n"
     (folder / "source" / "_toc.yml").write_text(toc)
     command = [Path(sys.executable).with_name("jupyter-book"), "build", folder / "source", "--path-output", folder]
     places = {"BOOK_REPOSITORY": request.param, "BOOK_JUPYTERHUB": HUB if request.param else ""}
@@ -45,14 +45,14 @@ def built(request, tmp_path_factory):
     assert done.returncode == 0, done.stderr
     site = folder / "_build" / "html"
     pages = "".join(
-        (site / f"{name}.html").read_text(encoding="utf-8") for name in ("book/intro", "notebooks/counting")
+        (site / f"{name}.html").read_text(encoding="utf-8") for name in ("book/intro", "notebooks/randomized_response")
     )
     return request.param, site, set(re.findall(r'href="(https?://[^"]+)"', pages)), pages
 
 
 def test_pages_link_to_where_the_book_lives_and_nowhere_without_the_setting(built):
     home, _, links, pages = built
-    chapter = "notebooks/counting.ipynb"
+    chapter = "notebooks/randomized_response.ipynb"
     hub = (
         f"{HUB}/hub/user-redirect/git-pull?repo={home.replace(':', '%3A')}&urlpath=lab/tree/book/{chapter}&branch=main"
     )
@@ -85,6 +85,8 @@ def test_the_site_has_its_map_and_picture_and_downloads_their_install_line(built
     assert (site / "sitemap.xml").exists() == with_pages
     assert ("og:image" in pages) == with_pages
     assert (site / "404.html").exists()
-    first = json.loads((site / "_sources" / "notebooks" / "counting.ipynb").read_text(encoding="utf-8"))["cells"][0]
+    first = json.loads((site / "_sources" / "notebooks" / "randomized_response.ipynb").read_text(encoding="utf-8"))[
+        "cells"
+    ][0]
     assert (f"git+{home}'" in "".join(first["source"])) == bool(home)
     assert (first["cell_type"] == "code") == bool(home)

@@ -109,7 +109,7 @@ def test_a_reader_opens_runs_changes_follows_and_saves(lab, browser):
     wait_for(page, "reading_order.ipynb")
     assert not dirty(page)
     page.get_by_role("link", name="Counting answers that may be false").first.click()
-    wait_for(page, "counting.ipynb")
+    wait_for(page, "randomized_response.ipynb")
     assert not dirty(page), "a chapter is unsaved as soon as it is opened"
     for words in ("Figure 1", "Warner, 1965"):
         page.locator(".jp-Notebook a:visible", has_text=words).first.wait_for(timeout=SECONDS * 1000)
@@ -141,7 +141,7 @@ def test_a_reader_opens_runs_changes_follows_and_saves(lab, browser):
         "jupyterapp.shell.currentWidget.content.scrollToItem(jupyterapp.shell.currentWidget.content.widgets.length - 1)"
     )
     page.wait_for_timeout(1500)
-    last = nb_text(folder / "notebooks" / "counting.ipynb")
+    last = nb_text(folder / "notebooks" / "randomized_response.ipynb")
     following = re.findall(r"\{doc\}`(\w+)`", last)[-1]
     page.locator(f".jp-Notebook a[href*='{following}.ipynb']:visible").last.click()
     wait_for(page, f"{following}.ipynb")

@@ -10,13 +10,13 @@ import pandas as pd
 import pytest
 from test_protocol import MECHANISMS
 
-from ldp_lib import aggregate, chunks, reports
-from ldp_lib.aggregate import Counts
 from ldp_lib.book.sweeps import sweep
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.grr import GRR
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import SPL
+from ldp_lib.survey import aggregate, chunks, files
+from ldp_lib.survey.aggregate import Counts
 from ldp_lib.unary import OUE
 
 dd = pytest.importorskip("dask.dataframe")
@@ -36,7 +36,7 @@ def folder(tmp_path):
     """Return a folder of three Parquet files of two row groups each, and the reports that are in them."""
     y = ONE.perturb(users(ONE.k, 3_000), rng=np.random.default_rng(2))
     for i, part in enumerate(np.split(y, 3)):
-        reports.to_frame(part).to_parquet(tmp_path / f"{i}.parquet", row_group_size=600)
+        files.to_frame(part).to_parquet(tmp_path / f"{i}.parquet", row_group_size=600)
     return tmp_path, y
 
 
@@ -64,11 +64,11 @@ def test_arrays_frames_files_and_dask_give_the_same_counts(folder):
     for form in (
         y,
         np.split(y, 5),
-        reports.to_frame(y),
-        [reports.to_frame(part) for part in np.split(y, 4)],
+        files.to_frame(y),
+        [files.to_frame(part) for part in np.split(y, 4)],
         path,
         [str(path / f"{i}.parquet") for i in range(3)],
-        dd.from_pandas(reports.to_frame(y), npartitions=7),
+        dd.from_pandas(files.to_frame(y), npartitions=7),
     ):
         assert np.array_equal(aggregate.aggregate(form, ONE).counts, whole)
 
@@ -111,7 +111,7 @@ def test_a_damaged_file_of_counts_is_refused(damage, tmp_path):
 
 def test_a_bad_file_is_named_with_its_row_group_and_column(folder):
     path, y = folder
-    frame = reports.to_frame(y[:100])
+    frame = files.to_frame(y[:100])
     frame.drop(columns="report_asked").to_parquet(path / "a.parquet")
     with pytest.raises(ValueError, match=r"a\.parquet' lacks 'report_asked'"):
         aggregate.aggregate(path, ONE)
@@ -149,7 +149,7 @@ def test_nothing_and_what_is_no_report_are_refused():
 def test_bits_are_counted_from_a_frame_too():
     oue = OUE(k=4, epsilon=1.0)
     y = oue.perturb(users(4), rng=np.random.default_rng(5))
-    assert np.array_equal(aggregate.aggregate(reports.to_frame(y), oue).counts, oue.count(y))
+    assert np.array_equal(aggregate.aggregate(files.to_frame(y), oue).counts, oue.count(y))
 
 
 def slowly(frame, seconds):
@@ -168,7 +168,7 @@ def test_two_worker_processes_of_which_one_is_killed_give_the_same_counts_and_th
     from dask.distributed import Client, LocalCluster
 
     y = ONE.perturb(users(ONE.k, 4_000), rng=np.random.default_rng(6))
-    frame = dd.from_pandas(reports.to_frame(y), npartitions=16)
+    frame = dd.from_pandas(files.to_frame(y), npartitions=16)
     slow = frame.map_partitions(slowly, 0.15, meta=frame._meta)
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None, processes=True) as cluster,
@@ -246,7 +246,7 @@ def test_what_is_no_manifest_is_refused(text, tmp_path):
 def test_reports_that_are_all_alike_are_counted_wherever_they_lie(value, tmp_path):
     grr, y = GRR(k=3, epsilon=1.0), np.full(4, value, np.uint8)
     whole = [4, *(4 * (v == value) for v in range(3))]
-    frame = reports.to_frame(y)
+    frame = files.to_frame(y)
     frame.to_parquet(tmp_path / "a.parquet", row_group_size=3)
     frame[:0].to_parquet(tmp_path / "b.parquet")
     for form in (y, frame, [frame[:0], frame], tmp_path, dd.from_pandas(frame, npartitions=1)):
@@ -269,7 +269,7 @@ def test_the_first_column_that_is_missing_is_named(tmp_path):
 
 def test_a_page_that_is_damaged_is_named_with_its_row_group(tmp_path):
     path = tmp_path / "a.parquet"
-    frame = reports.to_frame(np.arange(3_000, dtype=np.uint8) % 3)
+    frame = files.to_frame(np.arange(3_000, dtype=np.uint8) % 3)
     frame.to_parquet(path, row_group_size=1_500, compression=None, use_dictionary=False)
     whole = bytearray(path.read_bytes())
     whole[4:20] = b"\xff" * 16

@@ -28,8 +28,8 @@ from ldp_lib import (
     hashing,
     sampling,
 )
-from ldp_lib.auditing import Audit, log_ratio_bound
 from ldp_lib.jrr import colluder_ratio, transcript_ratio
+from ldp_lib.survey.audit import Audit, log_ratio_bound
 
 RUNS = int(os.environ.get("RUNS", "20000"))  # more by `make audit`
 PHASES = (CorrRR, CondRR, TwoPhaseRSRFD)

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_lib import allocation, channel, check, grr, printed, splitting, unary
+from ldp_lib import allocation, channel, check, grr, splitting, unary
+from ldp_lib.book import printed_obrr
 from ldp_lib.population import Population
 from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, SPL
 
@@ -384,7 +385,7 @@ def test_the_splits_are_reachable_beside_the_mechanisms():
 @pytest.mark.parametrize("multivariate", [False, True])
 @pytest.mark.parametrize("k", [(2, 4, 6, 7, 100), (3, 3), (7,)])
 def test_the_printed_route_agrees_where_it_converges(k, multivariate):
-    run = printed.newton(k, 6.0, start=1e-6, multivariate=multivariate, threshold=1e-11)
+    run = printed_obrr.newton(k, 6.0, start=1e-6, multivariate=multivariate, threshold=1e-11)
     exact = (allocation.omrr if multivariate else allocation.obrr)(k, 6.0)
     assert run.end == "converged"
     assert np.allclose(np.array(run.budgets) * (1 if multivariate else 2), exact, rtol=1e-10, atol=0)
@@ -392,13 +393,13 @@ def test_the_printed_route_agrees_where_it_converges(k, multivariate):
 
 def test_the_printed_route_says_how_it_ends():
     k = (2, 4, 6, 7, 100)
-    assert printed.newton(k, 6.0, start=1e9).end == "lambda <= 0"
-    assert printed.newton(k, 1e-3, start=1e18, threshold=0).end == "x <= 1"
-    assert printed.newton(k, 6.0, start=1e-3, most=3).end == "too many steps"
-    searched = printed.newton(k, 6.0, start=1.0, window=(0, 5.0), delta=0.1)
+    assert printed_obrr.newton(k, 6.0, start=1e9).end == "lambda <= 0"
+    assert printed_obrr.newton(k, 1e-3, start=1e18, threshold=0).end == "x <= 1"
+    assert printed_obrr.newton(k, 6.0, start=1e-3, most=3).end == "too many steps"
+    searched = printed_obrr.newton(k, 6.0, start=1.0, window=(0, 5.0), delta=0.1)
     assert searched.end == "converged"
     assert searched.searched > 0
-    assert printed.newton(k, 6.0, start=10.0, window=(0, 1.0), delta=0.1).end == "too many steps"
+    assert printed_obrr.newton(k, 6.0, start=10.0, window=(0, 1.0), delta=0.1).end == "too many steps"
     for start in (0, -1.0, math.inf):
         with pytest.raises(ValueError, match="start must be"):
-            printed.newton(k, 6.0, start=start)
+            printed_obrr.newton(k, 6.0, start=start)

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldp_lib import allocation, planner, recommend, subset
+from ldp_lib import allocation, recommend, subset
 from ldp_lib.book import choose
-from ldp_lib.jrr import goal
-from ldp_lib.product import RRIndependent, RRJoint, squared_length
-from ldp_lib.sampled.pairs import ask_pairs, pair_variances
+from ldp_lib.jrr import calibration
+from ldp_lib.survey import planner
+from ldp_lib.tables.product import RRIndependent, RRJoint, squared_length
+from ldp_lib.tables.sampled_pairs import ask_pairs, pair_variances
 
 BOOK = Path(__file__).resolve().parents[1] / "book"
 LEAVES = [(group, leaf) for group, found in choose.leaves().items() for leaf in found]
@@ -37,8 +38,10 @@ def test_each_row_of_the_page_is_computed(row, leaf):
 def test_each_error_is_that_of_its_chapter():
     e, n = math.e, choose.PEOPLE
     total = {leaf: (leaf.points / 100) ** 2 * n for _, leaf in LEAVES}
-    assert total[RR] == pytest.approx(goal.plain_variance(1.0))  # of a count, for one person
-    assert total[SIGNED] == pytest.approx(goal.plain_variance(SIGNED.mechanism.epsilon) * (1 + SIGNED.mechanism.rho))
+    assert total[RR] == pytest.approx(calibration.plain_variance(1.0))  # of a count, for one person
+    assert total[SIGNED] == pytest.approx(
+        calibration.plain_variance(SIGNED.mechanism.epsilon) * (1 + SIGNED.mechanism.rho)
+    )
     assert 5 * total[GRR] == pytest.approx(allocation.mrr_error(e - 1, 5))
     assert 16 * total[SUBSET] == pytest.approx(subset.error(e, 16, subset.optimal_size(e, 16)) - 15 / 16)
     # Users drawn at random add sum f (1-f); those who were not asked, one part in n.

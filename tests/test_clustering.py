@@ -9,10 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import contingency
 
-from ldp_lib import check, clustering, secure
-from ldp_lib.clustering import RRClusters
+from ldp_lib import check
 from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
+from ldp_lib.survey import secure
+from ldp_lib.tables import clusters as clustering
+from ldp_lib.tables.clusters import RRClusters
 
 TABLE = np.array([[20, 5, 1], [4, 9, 11]])
 

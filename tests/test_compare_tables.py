@@ -6,9 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from ldp_lib import consistency, joint, uncertainty
-from ldp_lib.clustering import cramers_v
-from ldp_lib.compare_tables import (
+from ldp_lib.datasets import load_adult
+from ldp_lib.population import Population
+from ldp_lib.postprocess import project_simplex
+from ldp_lib.sampled import OneQuestion
+from ldp_lib.survey.table_errors import (
     ESTIMATORS,
     collectors,
     interaction_noise,
@@ -16,12 +18,11 @@ from ldp_lib.compare_tables import (
     pair_table_errors,
     strength_errors,
 )
-from ldp_lib.datasets import load_adult
-from ldp_lib.population import Population
-from ldp_lib.postprocess import project_simplex
-from ldp_lib.product import RRIndependent
-from ldp_lib.sampled import OneQuestion
-from ldp_lib.sampled.pairs import ask_pairs, pair_variances
+from ldp_lib.tables import consistency, likelihood
+from ldp_lib.tables import covariance as uncertainty
+from ldp_lib.tables.clusters import cramers_v
+from ldp_lib.tables.product import RRIndependent
+from ldp_lib.tables.sampled_pairs import ask_pairs, pair_variances
 
 
 def test_rows_and_their_order_on_adult():
@@ -134,7 +135,7 @@ def test_every_estimator_starts_from_the_same_raw_tables():
         assert found["raw"][j, i] == pytest.approx(table)
         assert found["product"][j, i] == pytest.approx(product)
         assert found["projected"][j, i] == pytest.approx(project_simplex(table.ravel()).reshape(table.shape))
-        assert found["most likely"][j, i] == pytest.approx(joint.estimate(mechanism, y, j, i).table)
+        assert found["most likely"][j, i] == pytest.approx(likelihood.estimate(mechanism, y, j, i).table)
         noise = interaction_noise(uncertainty.table_covariance(mechanism, product, j, i, n=180), table.shape)
         shrunk[j, i] = consistency.shrink_dependence(table, noise).table
     for name, tables in (("consistent", raw), ("shrunk", shrunk)):

@@ -7,8 +7,8 @@ import pytest
 from scipy.optimize import minimize
 
 from ldp_lib import check
-from ldp_lib.clustering import cramers_v
-from ldp_lib.consistency import agree, interaction, project_marginals, repair_pairs, shrink_dependence
+from ldp_lib.tables.clusters import cramers_v
+from ldp_lib.tables.consistency import agree, interaction, project_marginals, repair_pairs, shrink_dependence
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (3, 4), (2, 2, 3)])

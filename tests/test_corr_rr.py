@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from ldp_lib import channel as channels
 from ldp_lib import check, corr_rr, grr, splitting
-from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, cond_rr, printed
-from ldp_lib.corr_rr.printed import AppendixCorrRR
+from ldp_lib.book import printed_corr_rr
+from ldp_lib.book.printed_corr_rr import AppendixCorrRR
+from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, cond_rr
 from ldp_lib.corr_rr.synthetic import syn_a, tree_law
 from ldp_lib.inputs import NoExactMoments
 from ldp_lib.population import Population
@@ -133,10 +134,10 @@ def test_quadratic_is_the_error_of_the_enumerated_law(k):
 def test_the_appendixs_minimiser_is_the_best_for_two_values_only():
     f = rational_frequencies(2, 2)
     exact = corr_rr.minimizer(f[0], f[1], 9)
-    assert printed.appendix_minimizer(f[0], f[1], 9, E) == exact
+    assert printed_corr_rr.appendix_minimizer(f[0], f[1], 9, E) == exact
     f = rational_frequencies(3, 2)
     exact = corr_rr.minimizer(f[0], f[1], 9)
-    assert printed.appendix_minimizer(f[0], f[1], 9, E) != exact
+    assert printed_corr_rr.appendix_minimizer(f[0], f[1], 9, E) != exact
 
 
 def test_the_appendix_is_as_printed():
@@ -148,8 +149,8 @@ def test_the_appendix_is_as_printed():
         alpha, beta = (1 - delta) / k + delta / 2 * (d0 + 2 * a), delta / 2 * e
         linear += d0 * e / 2 + beta * (1 - 2 * alpha) / (n2 * delta**2)
         square += e**2 / 4 - beta**2 / (n2 * delta**2)
-    assert printed.appendix_quadratic(fa, fb, n2, E) == (linear, square)
-    assert printed.appendix_minimizer(fa, fb, n2, E) == -linear / (2 * square)
+    assert printed_corr_rr.appendix_quadratic(fa, fb, n2, E) == (linear, square)
+    assert printed_corr_rr.appendix_minimizer(fa, fb, n2, E) == -linear / (2 * square)
 
 
 finite = st.floats(-3, 3).map(lambda v: round(v, 3))
@@ -169,7 +170,7 @@ def test_reuse_probability_is_the_best_from_0_to_1(a, b, n2):
 def test_a_uniform_pivot_leaves_the_choice_open_and_gets_one_over_k():
     uniform, other = np.full(4, 0.25), np.array([0.5, 0.25, 0.25, 0.0])
     assert corr_rr.reuse_probability(other, uniform, n2=10) == 0.25
-    assert printed.appendix_probability([0.5, 0.5], [0.5, 0.5], epsilon=1.0, n2=10) == 0.5
+    assert printed_corr_rr.appendix_probability([0.5, 0.5], [0.5, 0.5], epsilon=1.0, n2=10) == 0.5
 
 
 def test_reuse_table_takes_runs_at_once_and_is_ordered():
@@ -185,7 +186,7 @@ def test_reuse_table_takes_runs_at_once_and_is_ordered():
 def test_the_mechanism_learns_by_its_own_rule():
     f = [np.array([0.6, 0.5, -0.1]), np.array([0.3, 0.4, 0.3]), np.array([0.2, 0.1, 0.7])]
     one = {"k": (3, 3, 3), "epsilon": 0.5, "n1": 10}
-    appendix = printed.appendix_table(f, epsilon=0.5, n2=7)
+    appendix = printed_corr_rr.appendix_table(f, epsilon=0.5, n2=7)
     makes = CorrRR(**one), AppendixCorrRR(**one), AppendixCorrRR(**one, exchanged=True)
     tables = [corr_rr.reuse_table(f, n2=7), appendix, appendix.T]
     for row, mechanism in enumerate(makes):
@@ -199,13 +200,13 @@ def test_the_figures_formula_is_the_shared_optimum_for_two_values_and_many_users
         pair = [np.array([x, 1 - x]), np.array([y, 1 - y])]
         (a1, a2), (b1, b2) = corr_rr.quadratic(*pair, n2), corr_rr.quadratic(*pair[::-1], n2)
         shared = -(a1 + b1) / (2 * (a2 + b2))
-        gap = abs(printed.figure_2_probability(*pair, n2, E) - shared)
+        gap = abs(printed_corr_rr.figure_2_probability(*pair, n2, E) - shared)
         assert (gap == 0) == (x == y)
         assert gap < Fraction(1, 10**8)
     skew, other = np.array([HALF, THIRD, 1 - HALF - THIRD]), np.array([THIRD, THIRD, THIRD])
     (a1, a2), (b1, b2) = corr_rr.quadratic(skew, other, n2), corr_rr.quadratic(other, skew, n2)
     shared = -(a1 + b1) / (2 * (a2 + b2))
-    assert abs(printed.figure_2_probability(skew, other, n2, E) - shared) > Fraction(1, 10)  # not for three
+    assert abs(printed_corr_rr.figure_2_probability(skew, other, n2, E) - shared) > Fraction(1, 10)  # not for three
 
 
 def total_error(f, table, n2, e):

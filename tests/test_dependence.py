@@ -7,12 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, multinomial, norm
 
-from ldp_lib import check, clustering, dependence, uncertainty
+from ldp_lib import check
 from ldp_lib.datasets import load_adult
 from ldp_lib.postprocess import project_simplex
-from ldp_lib.product import RRIndependent
 from ldp_lib.sampled import AskSome
-from ldp_lib.sampled.pairs import ask_pairs
+from ldp_lib.tables import clusters, dependence
+from ldp_lib.tables import covariance as uncertainty
+from ldp_lib.tables.product import RRIndependent
+from ldp_lib.tables.sampled_pairs import ask_pairs
 
 A, B = np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.4])
 INDEPENDENT = np.outer(A, B)
@@ -49,9 +51,9 @@ def test_bias_and_error_are_those_of_differences(measure, table):
 
 def test_values_are_those_of_the_true_table():
     found = dependence.phi_squared(DEPENDENT, np.zeros((6, 6)))
-    assert math.isclose(found.value, clustering.phi_squared(DEPENDENT), rel_tol=1e-12)
+    assert math.isclose(found.value, clusters.phi_squared(DEPENDENT), rel_tol=1e-12)
     value, _ = dependence.cramers_v(DEPENDENT, np.zeros((6, 6)))
-    assert math.isclose(value, clustering.cramers_v(DEPENDENT), rel_tol=1e-12)
+    assert math.isclose(value, clusters.cramers_v(DEPENDENT), rel_tol=1e-12)
     assert abs(dependence.mutual_information(INDEPENDENT, np.zeros((6, 6))).value) < 1e-15
     odds = dependence.log_odds_ratio([[0.4, 0.1], [0.2, 0.3]], np.zeros((4, 4)))
     assert math.isclose(odds.value, math.log(6), rel_tol=1e-12)
@@ -140,7 +142,7 @@ def test_intervals_cover(name, n):
     Half as sure ones do not, unless the attributes are independent: there intervals begin at 0 and are too long.
     """
     table, runs, covered = TABLES[name], 300, np.zeros((2, 2))
-    truths = clustering.cramers_v(table), dependence.mutual_information(table, np.zeros((6, 6))).value
+    truths = clusters.cramers_v(table), dependence.mutual_information(table, np.zeros((6, 6))).value
     for draw in uncertainty.simulated_tables(SPLIT, table, 0, 1, n=n, rng=np.random.default_rng(5), runs=runs):
         assert draw.min() > 0
         covariance = uncertainty.table_covariance(SPLIT, draw, 0, 1, n=n)
@@ -246,7 +248,7 @@ def seen(n, level):
     table = np.array([[0.4, 0.1], [0.2, 0.3]])
     ends = [np.eye(2) * keep + (1 - keep) / 2 for keep in TWO.keeps]
     reports = ends[0].T @ table @ ends[1]
-    shift = math.sqrt(n * clustering.phi_squared(reports))
+    shift = math.sqrt(n * clusters.phi_squared(reports))
     return norm.sf(norm.isf(level / 2) - shift) + norm.cdf(-norm.isf(level / 2) - shift)
 
 

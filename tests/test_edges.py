@@ -23,28 +23,24 @@ from ldp_lib import (
     Plurality,
     Population,
     SecondPhase,
-    aggregate,
     check,
     check_mechanism,
-    consistency,
-    joint,
     plurality,
-    raking,
     recommend,
-    reports,
     shrinkage,
-    uncertainty,
 )
 from ldp_lib.corr_rr import synthetic
-from ldp_lib.limit import draws, least_error
-from ldp_lib.limit.exact import never_negative
+from ldp_lib.limit import covering, least_error
+from ldp_lib.limit.rational import never_negative
+from ldp_lib.survey import aggregate, files
+from ldp_lib.tables import consistency, covariance, likelihood, raking
 
 
 @pytest.mark.parametrize("n", [True, "3", None, 0, 0.5, math.inf, math.nan])
 def test_a_number_of_users_is_a_number_from_one_on(n):
     with pytest.raises(ValueError, match="n must be a number of users"):
-        uncertainty.check_users(n)
-    assert [uncertainty.check_users(n) for n in (1, 2.5, np.int64(7))] == [1, 2.5, 7]
+        covariance.check_users(n)
+    assert [covariance.check_users(n) for n in (1, 2.5, np.int64(7))] == [1, 2.5, 7]
 
 
 def test_lies_are_spread_evenly_over_all_other_values():
@@ -57,9 +53,9 @@ def test_what_draws_lack_is_made_up_for():
     quarter, d = Fraction(1, 4), 3
     for often in [(0, 0, 0), (Fraction(1, 8), Fraction(1, 3), Fraction(1, 20)), (1, 0, 0), (0, 0, 1)]:
         # Each of the sums in Parseval's equation has its own weight; the first also counts the shares themselves.
-        lack = [sum(v * draws.overlap(d, part, i, 2) for i, v in enumerate(often, 1)) for part in (1, 2, 3)]
+        lack = [sum(v * covering.overlap(d, part, i, 2) for i, v in enumerate(often, 1)) for part in (1, 2, 3)]
         want = max(quarter, lack[0] + 1, lack[1], lack[2])
-        assert draws.row((2,) * d, None, quarter, often) == (want, sum(often))
+        assert covering.row((2,) * d, None, quarter, often) == (want, sum(often))
 
 
 def test_a_certificate_of_no_error_or_of_more_is_none():
@@ -96,7 +92,7 @@ def test_the_estimated_risk_of_pooling_is_stein_s(d, k):
 
 def test_a_part_of_a_frame_may_be_empty():
     mechanism = GRR(k=3, epsilon=1.0)
-    frame = reports.to_frame(mechanism.perturb([0, 1, 2, 2], rng=np.random.default_rng(1)))
+    frame = files.to_frame(mechanism.perturb([0, 1, 2, 2], rng=np.random.default_rng(1)))
     whole = aggregate.count_frame(frame, mechanism)
     assert np.array_equal(aggregate.count_frame(frame[:0], mechanism) + whole, whole)
 
@@ -171,7 +167,7 @@ def test_a_common_sign_moves_a_user_s_own_bit_and_the_others(lean, sign):
 )
 def test_draws_of_unequal_domains_cost_what_exceeds_their_share(k, weights, share, want):
     weights, share = [Fraction(w, 12) for w in weights], Fraction(share, 12)
-    assert draws.row(k, weights, share) == (share, Fraction(want, 12))
+    assert covering.row(k, weights, share) == (share, Fraction(want, 12))
 
 
 def test_lists_of_expressions_are_compared_entry_by_entry():
@@ -247,8 +243,8 @@ def test_a_recommendation_names_the_next_best_and_how_far_behind_it_is():
 
 def test_a_start_need_not_sum_to_one():
     counts, channel = np.array([[30.0, 12.0], [9.0, 49.0]]), GRR(k=2, epsilon=1.0).channel()
-    plain = joint.fit(counts, [channel] * 2)
-    scaled = joint.fit(counts, [channel] * 2, start=np.full((2, 2), 7.0))
+    plain = likelihood.fit(counts, [channel] * 2)
+    scaled = likelihood.fit(counts, [channel] * 2, start=np.full((2, 2), 7.0))
     assert scaled.table == pytest.approx(plain.table, abs=1e-6)
     assert scaled.table.sum() == pytest.approx(1)
 
@@ -262,10 +258,10 @@ def test_a_tolerance_is_finite_and_above_zero(tolerance):
 def test_a_bound_that_is_too_low_by_a_thousandth_does_not_hold():
     for k, weights in (((2, 2), (1, 1)), ((2, 3), (1, 2))):
         weights, t = [Fraction(w, 100) for w in weights], Fraction(2)
-        rows = [draws.row(k, weights, max(weights) * Fraction(i, 40)) for i in range(1, 41)]
-        top = Fraction(draws.largest(k, 2.0, rows))
-        assert draws.holds(k, t, rows, top * (1 + Fraction(1, 10**9)))
-        assert not draws.holds(k, t, rows, top * Fraction(999, 1000))
+        rows = [covering.row(k, weights, max(weights) * Fraction(i, 40)) for i in range(1, 41)]
+        top = Fraction(covering.largest(k, 2.0, rows))
+        assert covering.holds(k, t, rows, top * (1 + Fraction(1, 10**9)))
+        assert not covering.holds(k, t, rows, top * Fraction(999, 1000))
 
 
 def test_the_largest_bound_where_its_slope_is_level_or_half_as_steep():
@@ -274,11 +270,11 @@ def test_the_largest_bound_where_its_slope_is_level_or_half_as_steep():
     for b, v, t in ((1, 2, 2.0), (1, 3, 2.0), (2, 3, 1.0)):
         bounds = []
         for s in (0, 1):
-            r0, r1, r2 = (float(c) for c in draws.remainder(2, s))
+            r0, r1, r2 = (float(c) for c in covering.remainder(2, s))
             here = mu[(mu >= s / 2) & (mu <= (s + 1) / 2)]
             value = b * here * (1 - here) + v * (r0 + r1 * here + r2 * here**2)
             bounds.append((value * (t / (1 + t * here)) ** 2).max())
-        assert draws.largest((2, 3), t, [(b, v)]) == pytest.approx(max(bounds), rel=1e-7)
+        assert covering.largest((2, 3), t, [(b, v)]) == pytest.approx(max(bounds), rel=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,12 @@ import nbformat
 import numpy as np
 import pytest
 
-from ldp_lib import allocation, compare, corr_rr, fake_data, grr, hashing, jrr, planner, pure, subset, unary
+from ldp_lib import allocation, corr_rr, fake_data, grr, hashing, jrr, pure, subset, unary
 from ldp_lib.book import figures
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import SPL
+from ldp_lib.survey import errors as compare
+from ldp_lib.survey import planner
 
 
 def even_error(mechanism, n):

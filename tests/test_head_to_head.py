@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from ldp_lib import compare, limit
+from ldp_lib import limit
 from ldp_lib.book import head_to_head
+from ldp_lib.survey import errors
 
 TABLE = head_to_head.load().set_index(["population", "epsilon", "mechanism"]).sort_index()
 RIGHT = TABLE[~TABLE["biased"]].drop("limit", level="mechanism")
@@ -62,14 +63,14 @@ def test_another_seed_changes_no_recommendation():
                 people, rng = head_to_head.population(name), np.random.default_rng(7)
                 assert people.d <= 4
                 mechanism = {type(m).__name__: m for m in head_to_head.made_for(people, epsilon)}[family]
-                error, off = compare.total_errors(mechanism, people, rng=rng, runs=1_000)
+                error, off = errors.total_errors(mechanism, people, rng=rng, runs=1_000)
             assert error - 5 * off > exact.min(), (name, epsilon, family)
     people, winners = head_to_head.population("SynA skewed 3"), set()
     for seed in range(4):
         rng, found = np.random.default_rng(seed), {}
         for mechanism in head_to_head.made_for(people, 1.0):
             if not head_to_head.biased(mechanism, people):
-                found[type(mechanism).__name__] = compare.total_error(mechanism, people, rng=rng, runs=40)
+                found[type(mechanism).__name__] = errors.total_error(mechanism, people, rng=rng, runs=40)
         winners.add(min(found, key=lambda key: round(found[key], 9)))
     assert len(winners) == 1
 

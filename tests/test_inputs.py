@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from ldp_lib import inputs
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
-from ldp_lib.jrr.inside import JointHashing, JointUnary
+from ldp_lib.jrr.extensions import JointHashing, JointUnary
 from ldp_lib.population import Population
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 

@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from ldp_lib import check, joint
-from ldp_lib.clustering import RRClusters
+from ldp_lib import check
 from ldp_lib.datasets import load_adult
 from ldp_lib.fake_data import RSFD
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population
-from ldp_lib.product import ProductRR, RRIndependent, RRJoint
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, SPL
-from ldp_lib.tensor import Tensor, check_channels, check_counts
+from ldp_lib.tables import likelihood as joint
+from ldp_lib.tables.clusters import RRClusters
+from ldp_lib.tables.kronecker import Tensor, check_channels, check_counts
+from ldp_lib.tables.product import ProductRR, RRIndependent, RRJoint
 
 
 def symmetric(keep, k):
@@ -33,7 +34,7 @@ def reports(population, channels, rng):
 
 @pytest.mark.parametrize("small", [1, 10, 64, 1000])
 def test_the_product_is_the_one_that_is_written_out(small, monkeypatch):
-    monkeypatch.setattr("ldp_lib.tensor.SMALL", small)
+    monkeypatch.setattr("ldp_lib.tables.kronecker.SMALL", small)
     rng = np.random.default_rng(1)
     matrices = [rng.dirichlet(np.ones(m), r) for r, m in ((2, 3), (5, 6), (3, 3))]
     tensor = Tensor([*matrices, 0.3], (3, 6, 3, 11))
@@ -45,7 +46,7 @@ def test_the_product_is_the_one_that_is_written_out(small, monkeypatch):
 
 
 def test_small_parts_after_a_large_one_are_multiplied_out(monkeypatch):
-    monkeypatch.setattr("ldp_lib.tensor.SMALL", 10)
+    monkeypatch.setattr("ldp_lib.tables.kronecker.SMALL", 10)
     rng = np.random.default_rng(2)
     matrices = [rng.dirichlet(np.ones(m), r) for r, m in ((5, 6), (2, 3), (3, 3))]
     full, tensor = reduce(np.kron, [*matrices, symmetric(0.3, 4)]), Tensor([*matrices, 0.3], (6, 3, 3, 4))

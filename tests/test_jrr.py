@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_lib import check, jrr
-from ldp_lib.jrr import pairs, parameters, printed, privacy, protocols
+from ldp_lib.book import printed_jrr
+from ldp_lib.jrr import mechanism as pairs
+from ldp_lib.jrr import parameters, privacy, protocols
 from ldp_lib.jrr.enumeration import half_law, least_delta, mixture, pairings, truth_law, worst_ratio
-from ldp_lib.places import random_places
 from ldp_lib.population import Population
+from ldp_lib.sampled.assignment import random_places
 
 BINARY = [
     (Fraction(3, 5), Fraction(-1, 2)),
@@ -151,7 +153,9 @@ def test_the_corner_spends_the_budget_exactly(epsilon, n, colluders):
     truths = math.log(privacy.colluder_ratio(p, rho, n, colluders))
     assert truths == pytest.approx(epsilon, rel=1e-10) if n % 2 == 0 else epsilon * (1 - 1 / n) < truths < epsilon
     if n % 2 == 0:
-        over = privacy.colluder_ratio(*printed.optimum(epsilon=epsilon, n=n, colluders=colluders, n1=n), n, colluders)
+        over = privacy.colluder_ratio(
+            *printed_jrr.optimum(epsilon=epsilon, n=n, colluders=colluders, n1=n), n, colluders
+        )
         assert math.log(over) > epsilon * (1 + 1e-9)
 
 
@@ -162,15 +166,15 @@ def test_the_corner_spends_the_budget_exactly(epsilon, n, colluders):
 def test_no_point_of_a_grid_beats_the_printed_optimum(epsilon, pairs, share, n1):
     n = 2 * pairs
     colluders, n1 = int(share * n), None if n1 is None else n1 * n // 2
-    p, rho = printed.optimum(epsilon=epsilon, n=n, colluders=colluders, n1=n1)
+    p, rho = printed_jrr.optimum(epsilon=epsilon, n=n, colluders=colluders, n1=n1)
     e = math.exp(epsilon)
-    assert printed.ratio(p, rho, n, colluders) <= e * (1 + 1e-9)
+    assert printed_jrr.ratio(p, rho, n, colluders) <= e * (1 + 1e-9)
     counts = np.arange(n + 1) if n1 is None else np.array([n1])
     best = jrr.variance(counts, n, p, rho).mean()
     for q in np.linspace(0.5, e / (1 + e), 40)[1:]:
         low, high = jrr.rho_range(q)
         grid = np.linspace(low, high, 81)
-        grid = grid[printed.ratio(q, grid, n, colluders) <= e]
+        grid = grid[printed_jrr.ratio(q, grid, n, colluders) <= e]
         values = [jrr.variance(counts, n, q, r).mean() for r in grid]
         assert min(values, default=math.inf) >= best * (1 - 1e-9)
 
@@ -269,13 +273,13 @@ def test_algorithm_1_is_the_printed_double_loop():
         while p > 0.5 and found is None:
             rho = 1 - 1 / p
             while rho <= 1 and found is None:
-                if printed.ratio(p, rho, n, colluders) <= e:
+                if printed_jrr.ratio(p, rho, n, colluders) <= e:
                     found = p, rho
                 rho += step_rho
             p -= step_p
-        got = printed.algorithm_1(epsilon=epsilon, n=n, colluders=colluders, step_p=step_p, step_rho=step_rho)
+        got = printed_jrr.algorithm_1(epsilon=epsilon, n=n, colluders=colluders, step_p=step_p, step_rho=step_rho)
         assert got == pytest.approx(found, abs=1e-9)
-    assert printed.algorithm_1(epsilon=1e-4, n=100, colluders=1) is None
+    assert printed_jrr.algorithm_1(epsilon=1e-4, n=100, colluders=1) is None
 
 
 @pytest.mark.parametrize("n", [3, 5])
@@ -314,7 +318,7 @@ def test_bad_parameters_are_refused(arguments, message):
         jrr.JRR(**arguments)
 
 
-@pytest.mark.parametrize("find", [jrr.optimal_parameters, printed.optimum, printed.algorithm_1])
+@pytest.mark.parametrize("find", [jrr.optimal_parameters, printed_jrr.optimum, printed_jrr.algorithm_1])
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -334,7 +338,7 @@ def test_other_bad_input_is_refused():
     with pytest.raises(ValueError, match="n1 must be None or an integer from 0 to 8; got 9"):
         jrr.optimal_parameters(epsilon=1.0, n=8, colluders=1, n1=9)
     with pytest.raises(ValueError, match="step_p must be from"):
-        printed.algorithm_1(epsilon=1.0, n=8, colluders=1, step_p=0.0)
+        printed_jrr.algorithm_1(epsilon=1.0, n=8, colluders=1, step_p=0.0)
     with pytest.raises(ValueError, match="rho must be at most 0"):
         privacy.colluder_ratio(0.6, 0.1, 8, 1)
 
@@ -345,7 +349,7 @@ def test_for_positive_rho_the_printed_ratio_is_not_exceeded_in_the_cases_compute
     # paired among themselves, e the elementary symmetric polynomials of u = (T - p) / sqrt(pq).
     for p, rho, m in itertools.product((0.51, 0.75, 0.99), (0.05, 0.6, 1.0), range(n)):
         q = 1 - p
-        bound = printed.ratio(p, rho, n, m)
+        bound = printed_jrr.ratio(p, rho, n, m)
         for lies in range(m + 1):
             e = np.array([1.0])
             for u in [math.sqrt(q / p)] * (m - lies) + [-math.sqrt(p / q)] * lies:
@@ -385,19 +389,19 @@ def test_reports_outside_the_domain_are_named():
 
 
 def test_the_printed_ratio_is_infinite_where_its_denominator_is_0():
-    assert printed.ratio(Fraction(3, 5), Fraction(-2, 3), 4, 3) == math.inf
-    assert printed.ratio(0.75, np.array([1.0, 0.0]), 4, 3).tolist() == [math.inf, pytest.approx(3.0)]
+    assert printed_jrr.ratio(Fraction(3, 5), Fraction(-2, 3), 4, 3) == math.inf
+    assert printed_jrr.ratio(0.75, np.array([1.0, 0.0]), 4, 3).tolist() == [math.inf, pytest.approx(3.0)]
 
 
 def test_algorithm_1_starts_one_step_below_rr_and_refuses_steps_out_of_range():
     for epsilon in (0.1, 0.5, 2.0):
-        p, rho = printed.algorithm_1(epsilon=epsilon, n=100, colluders=0, step_p=0.01)
+        p, rho = printed_jrr.algorithm_1(epsilon=epsilon, n=100, colluders=0, step_p=0.01)
         assert p == pytest.approx(math.exp(epsilon) / (1 + math.exp(epsilon)) - 0.01, abs=1e-12)
         assert rho == pytest.approx(1 - 1 / p, abs=1e-12)
     for name in ("step_p", "step_rho"):
         for step in (1e-8, 1.0):
             with pytest.raises(ValueError, match=f"{name} must be from 1e-7 to 1; got {step!r}"):
-                printed.algorithm_1(**{"epsilon": 1.0, "n": 8, "colluders": 1, name: step})
+                printed_jrr.algorithm_1(**{"epsilon": 1.0, "n": 8, "colluders": 1, name: step})
 
 
 def test_the_best_of_the_three_candidates_is_chosen():

@@ -10,8 +10,8 @@ import pytest
 from scipy.optimize import linprog
 
 from ldp_lib import check, hashing, jrr
-from ldp_lib.jrr import inside, signed
-from ldp_lib.jrr.inside import JointHashing, JointUnary
+from ldp_lib.jrr import extensions, signed
+from ldp_lib.jrr.extensions import JointHashing, JointUnary
 from ldp_lib.jrr.signed import SignedRR
 from ldp_lib.population import Population
 
@@ -81,7 +81,7 @@ def test_the_variance_of_joint_hashing_equals_enumeration(n_v, n, g):
                 first += weight * (sure + maybe * c)
                 second += weight * ((sure + maybe * c) ** 2 + maybe * c * (1 - c))
     exact = (second - first**2) / (p - Fraction(1, g)) ** 2
-    assert exact == inside.hashed_variance(Fraction(n_v), n, p, g, r, odd=n % 2)
+    assert exact == extensions.hashed_variance(Fraction(n_v), n, p, g, r, odd=n % 2)
 
 
 @pytest.mark.parametrize("g", [2, 3, 4, 7])
@@ -90,10 +90,10 @@ def test_no_law_of_the_number_of_truths_has_a_smaller_correlation(g, p):
     truths, mean = np.arange(g + 1), float(g * p)
     least = linprog(truths**2, A_eq=[np.ones(g + 1), truths], b_eq=[1, mean]).fun - mean**2
     spread = float(p * (1 - p))
-    assert inside.least_correlation(p, g) == pytest.approx((least / (g * spread) - 1) / (g - 1), abs=1e-9)
+    assert extensions.least_correlation(p, g) == pytest.approx((least / (g * spread) - 1) / (g - 1), abs=1e-9)
     if g == 2:
-        assert inside.least_correlation(p, g) == -(1 - p) / p
-    assert inside.least_correlation(p, g) >= Fraction(-1, g - 1)
+        assert extensions.least_correlation(p, g) == -(1 - p) / p
+    assert extensions.least_correlation(p, g) >= Fraction(-1, g - 1)
 
 
 @pytest.mark.parametrize("lean", ["truth", "report"])
@@ -195,7 +195,7 @@ def test_variances_of_estimates_count_the_odd_user(n, lean):
     hashed = JointHashing(k=3, epsilon=1.0, g=4, rho=-0.6)
     own = math.e / (math.e + 3)
     assert hashed.probabilities == pytest.approx((own, 1 / 4))
-    want = [inside.hashed_variance(c, n, own, 4, -0.2, odd=n % 2) / n**2 for c in counts]
+    want = [extensions.hashed_variance(c, n, own, 4, -0.2, odd=n % 2) / n**2 for c in counts]
     assert hashed.variance(Population.from_counts(counts)) == pytest.approx(want, rel=1e-12)
     counts = counts[:2]
     reports = SignedRR(p=0.6, rho=-0.5)

@@ -10,7 +10,7 @@ import pytest
 from scipy import signal, stats
 
 from ldp_lib import jrr
-from ldp_lib.jrr import goal, profile
+from ldp_lib.jrr import calibration, privacy_profile
 
 POINTS = [(Fraction(3, 5), Fraction(1, 5)), (Fraction(3, 4), Fraction(1, 8)), (Fraction(3, 5), Fraction(2, 5))]
 E = [Fraction(1), Fraction(5, 4), Fraction(8, 5), Fraction(5, 2)]
@@ -48,12 +48,12 @@ def test_delta_equals_enumeration_for_all_values_of_the_others_and_all_colluders
             seen = views(p, s, n, colluders, (1,) * ones + (0,) * (n - 1 - colluders - ones))
             exact = [max(sum(max(0, v[a] - e * v[1 - a]) for v in seen) for a in (0, 1)) for e in E]
             logs = np.log([float(e) for e in E])
-            got = profile.signed_delta(logs, float(p), rho, n, colluders, ones=ones)
+            got = privacy_profile.signed_delta(logs, float(p), rho, n, colluders, ones=ones)
             assert got == pytest.approx([float(v) for v in exact], abs=1e-13)
-            bound = profile.signed_delta_bound(logs, float(p), rho, n, colluders)
+            bound = privacy_profile.signed_delta_bound(logs, float(p), rho, n, colluders)
             assert (bound >= got - 1e-13).all()
             if ones == n - 1 - colluders:
-                default = profile.signed_delta(logs, float(p), rho, n, colluders)
+                default = privacy_profile.signed_delta(logs, float(p), rho, n, colluders)
                 assert default == pytest.approx(got, abs=1e-13)
             if ones == n - 1 and n % 2 == 0 and s < 1 - p:
                 worst = max(v[a] / v[1 - a] for v in seen for a in (0, 1))
@@ -120,15 +120,15 @@ def test_the_best_variances_of_ten_thousand_users():
         for expected, kind in ((alike, True), (proved, False)):
             p, rho = jrr.signed_parameters(epsilon=epsilon, delta=1e-8, n=10_000, alike=kind)
             variance = jrr.signed_variance(0, 10_000, p, 1 - p, *[math.sqrt(-rho * p * (1 - p))] * 2)
-            assert variance / (10_000 * goal.plain_variance(epsilon, 1e-8)) == pytest.approx(expected, abs=6e-4)
+            assert variance / (10_000 * calibration.plain_variance(epsilon, 1e-8)) == pytest.approx(expected, abs=6e-4)
         # No pair of truths does better even if all hold the same value, where they do best.
         if epsilon == 0.1:
             gains = []
             for share in (0.01, 0.1, 0.5):
-                at = goal.largest_p(lambda p, rho: jrr.transcript_delta(0.1, p, rho, 10_000), 0.1, 1e-8, share)
+                at = calibration.largest_p(lambda p, rho: jrr.transcript_delta(0.1, p, rho, 10_000), 0.1, 1e-8, share)
                 if at:
                     gains.append(jrr.variance(0, 10_000, at, -share * (1 - at) / at) / 10_000)
-            assert min(gains) > goal.plain_variance(0.1, 1e-8)
+            assert min(gains) > calibration.plain_variance(0.1, 1e-8)
 
 
 def test_the_variance_tends_to_its_limit():
@@ -168,9 +168,9 @@ def test_a_delta_out_of_range_is_refused(delta):
 
 @pytest.mark.parametrize(("epsilon", "best"), [(0.5, 0.55), (1.0, 0.69)])
 def test_the_best_case_of_tied_truths(epsilon, best):
-    p = goal.largest_p(lambda p, rho: jrr.transcript_delta(epsilon, p, rho, 10_000), epsilon, 1e-8, 0.999)
+    p = calibration.largest_p(lambda p, rho: jrr.transcript_delta(epsilon, p, rho, 10_000), epsilon, 1e-8, 0.999)
     variance = jrr.variance(0, 10_000, p, -0.999 * (1 - p) / p) / 10_000
-    assert round(variance / goal.plain_variance(epsilon, 1e-8), 2) == best
+    assert round(variance / calibration.plain_variance(epsilon, 1e-8), 2) == best
 
 
 @pytest.mark.parametrize(("n", "colluders"), [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (4, 0), (4, 2), (5, 1), (5, 3)])
@@ -278,10 +278,10 @@ def test_rho_is_at_most_0_for_signed_reports():
 
 
 def test_the_variance_of_randomized_response_by_hand():
-    assert goal.plain_variance(math.log(3)) == pytest.approx(0.75)
-    assert goal.plain_variance(math.log(3), 0.1) == pytest.approx(0.775 * 0.225 / 0.55**2)
-    assert goal.cost(0.75, 0.6, lambda rho: 2 + rho) == pytest.approx(0.75 * 1.8)
-    assert goal.rho_at(0.75, 0.6) == pytest.approx(-0.2)
+    assert calibration.plain_variance(math.log(3)) == pytest.approx(0.75)
+    assert calibration.plain_variance(math.log(3), 0.1) == pytest.approx(0.775 * 0.225 / 0.55**2)
+    assert calibration.cost(0.75, 0.6, lambda rho: 2 + rho) == pytest.approx(0.75 * 1.8)
+    assert calibration.rho_at(0.75, 0.6) == pytest.approx(-0.2)
 
 
 @pytest.mark.parametrize(
@@ -302,14 +302,14 @@ def test_the_largest_p_has_ten_digits_and_is_that_of_randomized_response_at_most
         told.append(rho + 0.6 * (1 - p) / p)
         return 0.1 * (p - 0.5) / (limit - 0.5)
 
-    p = goal.largest_p(spent, math.log(3), 0.1, 0.6)  # at most (3 + 0.1) / (1 + 3)
+    p = calibration.largest_p(spent, math.log(3), 0.1, 0.6)  # at most (3 + 0.1) / (1 + 3)
     assert p == (found if found is None else pytest.approx(found, abs=1e-14))
     assert max(map(abs, told)) < 1e-15
 
 
 def test_the_largest_p_keeps_the_budget_to_the_last_digit():
     for limit in np.arange(0.56, 0.99, 0.01):
-        p = goal.largest_p(lambda p, rho, limit=limit: (p - 0.5) / (limit - 0.5), math.log(3), 1.0, 0.0)
+        p = calibration.largest_p(lambda p, rho, limit=limit: (p - 0.5) / (limit - 0.5), math.log(3), 1.0, 0.0)
         assert (p - 0.5) / (limit - 0.5) <= 1
         assert p == pytest.approx(limit, abs=2e-10)
 
@@ -320,7 +320,7 @@ def test_of_budgets_kept_here_and_there_the_largest_p_is_found():
     def spent(p, rho):  # within budget below 0.6, and from 0.77 to 0.774
         return 0.05 + 0.1 * (p - 0.6) if p < 0.7 else 0.05 + 20 * abs(p - 0.772) + 0.01
 
-    p = goal.largest_p(spent, math.log(3), 0.1, 0.5)
+    p = calibration.largest_p(spent, math.log(3), 0.1, 0.5)
     assert 0.7735 < p < 0.774 < top
 
 
@@ -332,7 +332,7 @@ def test_the_best_share_is_found_between_those_tried(best):
     def factor(rho):
         return 1 + (-rho * 0.7 / 0.3 - best) ** 2
 
-    p, share = goal.tune(spent, math.log(3), 0.1, factor)
+    p, share = calibration.tune(spent, math.log(3), 0.1, factor)
     assert p == pytest.approx(0.7, abs=1e-9)
     assert share == round(share, 4)
     assert share == pytest.approx(best, abs=2e-4)
@@ -342,10 +342,10 @@ def test_of_equally_good_shares_the_least_is_taken():
     def spent(p, rho):
         return 0.1 * (p - 0.5) / 0.2
 
-    assert goal.tune(spent, math.log(3), 0.1, lambda rho: 1) == (pytest.approx(0.7), 0.0)
-    assert goal.tune(spent, math.log(3), 0.1, lambda rho: 1 + rho)[1] == pytest.approx(0.999, abs=1e-3)
+    assert calibration.tune(spent, math.log(3), 0.1, lambda rho: 1) == (pytest.approx(0.7), 0.0)
+    assert calibration.tune(spent, math.log(3), 0.1, lambda rho: 1 + rho)[1] == pytest.approx(0.999, abs=1e-3)
     # Nothing between 0.2 and 0.4 is better.
-    assert goal.tune(spent, math.log(3), 0.1, lambda rho: 1 + abs(-rho * 0.7 / 0.3 - 0.2))[1] == pytest.approx(
+    assert calibration.tune(spent, math.log(3), 0.1, lambda rho: 1 + abs(-rho * 0.7 / 0.3 - 0.2))[1] == pytest.approx(
         0.2, abs=1e-3
     )
 
@@ -373,8 +373,8 @@ def told(monkeypatch):
         told.append((epsilon, n, colluders))
         return 1e-3 * ((p - 0.5) / (reach(-rho * p / (1 - p)) - 0.5)) ** 400
 
-    monkeypatch.setattr(goal, "signed_delta", spent)
-    monkeypatch.setattr(goal, "signed_delta_bound", lambda *arguments: 1.05 * spent(*arguments))
+    monkeypatch.setattr(calibration, "signed_delta", spent)
+    monkeypatch.setattr(calibration, "signed_delta_bound", lambda *arguments: 1.05 * spent(*arguments))
     return told
 
 
@@ -400,8 +400,8 @@ def test_the_least_variance_is_that_with_the_odd_user(n, told):
 
 @pytest.mark.parametrize("times", [1e9, math.inf])
 def test_where_the_bound_leaves_no_gain_it_is_randomized_response(times, told, monkeypatch):
-    made_up = goal.signed_delta
-    monkeypatch.setattr(goal, "signed_delta_bound", lambda *arguments: times * made_up(*arguments))
+    made_up = calibration.signed_delta
+    monkeypatch.setattr(calibration, "signed_delta_bound", lambda *arguments: times * made_up(*arguments))
     p, rho = jrr.signed_parameters(epsilon=math.log(3), delta=1e-3, n=4)
     assert (p, rho) == (pytest.approx(reach(0), abs=1e-9), 0.0)
 
@@ -412,5 +412,5 @@ def test_a_delta_at_either_end_is_served(delta, told):
 
 
 def test_a_budget_spent_to_the_last_bit_is_kept():
-    p = goal.largest_p(lambda p, rho: 0.1 if p <= 0.7 else 0.2, math.log(3), 0.1, 0.5)
+    p = calibration.largest_p(lambda p, rho: 0.1 if p <= 0.7 else 0.2, math.log(3), 0.1, 0.5)
     assert 0.65 < p <= 0.7

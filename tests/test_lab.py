@@ -53,7 +53,7 @@ def test_no_role_is_left_that_jupyterlab_does_not_know(path):
 
 
 def test_what_a_reader_writes_is_kept():
-    path = ROOT / "notebooks" / "counting.ipynb"
+    path = ROOT / "notebooks" / "randomized_response.ipynb"
     shown = dressed(path)
     shown.cells[2].source += '\n\nMy own [note](https://example.org "a title").'
     want = copy.deepcopy(nbformat.read(path, as_version=4).cells[2].source)
@@ -62,9 +62,9 @@ def test_what_a_reader_writes_is_kept():
 
 
 def test_a_caption_stands_below_each_drawn_figure():
-    stored = nbformat.read(ROOT / "notebooks" / "counting.ipynb", as_version=4)
+    stored = nbformat.read(ROOT / "notebooks" / "randomized_response.ipynb", as_version=4)
     drawn = [cell.id for cell in stored.cells if cell.metadata.get("mystnb", {}).get("figure")]
-    shown = dressed(ROOT / "notebooks" / "counting.ipynb").cells
+    shown = dressed(ROOT / "notebooks" / "randomized_response.ipynb").cells
     after = [cell.metadata.get("caption_of") for cell in shown]
     assert drawn
     assert [name for name in after if name] == drawn

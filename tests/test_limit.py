@@ -11,12 +11,12 @@ import pytest
 
 from ldp_lib import OneQuestion, channel, grr, limit
 from ldp_lib.datasets import load_adult
-from ldp_lib.limit import LawCertificate, SetCertificate, TableCertificate, draws, simple, uniform
+from ldp_lib.limit import LawCertificate, SetCertificate, TableCertificate, closed_forms, covering, uniform
+from ldp_lib.limit.any_population import tilt_and_ceiling
 from ldp_lib.limit.bound import enclose, kept
-from ldp_lib.limit.exact import gained, never_negative, rounded
-from ldp_lib.limit.law import tilt_and_ceiling
-from ldp_lib.limit.pairs import least_pair_error
-from ldp_lib.limit.table import balanced, check_frequencies, marginal_rows, prices, subset_sums
+from ldp_lib.limit.given_population import balanced, check_frequencies, marginal_rows, prices, subset_sums
+from ldp_lib.limit.pair_tables import least_pair_error
+from ldp_lib.limit.rational import gained, never_negative, rounded
 from ldp_lib.limit.uniform import Cells, mixture, product_set, up_sets
 from ldp_lib.population import Population, marginal_frequencies
 
@@ -116,18 +116,18 @@ def test_cells_and_draws_bound_all_sets_found_by_brute_force(k, keep):
         assert bound >= truth
         assert cells.holds([*weights[:keep], max(weights[keep:])], t, bound)
         assert not cells.holds([*weights[:keep], max(weights[keep:])], t, bound * Fraction(999, 1000))
-        rows = [draws.row(k, weights, Fraction(max(w) * i, 40)) for i in range(1, 41)]
-        top = Fraction(draws.largest(k, 2.0, rows)) * (1 + Fraction(1, 10**9))
+        rows = [covering.row(k, weights, Fraction(max(w) * i, 40)) for i in range(1, 41)]
+        top = Fraction(covering.largest(k, 2.0, rows)) * (1 + Fraction(1, 10**9))
         assert top >= truth
-        assert draws.holds(k, t, rows, top)
-        assert not draws.holds(k, t, rows, top * Fraction(999, 1000))
+        assert covering.holds(k, t, rows, top)
+        assert not covering.holds(k, t, rows, top * Fraction(999, 1000))
 
 
 @pytest.mark.parametrize("k", [(2, 2, 2), (2, 2, 2, 2), (3, 3), (4, 4)])
 def test_draws_from_equal_domains_bound_every_set_at_its_own_size(k):
     size, parts, total = all_weights(k)
     shares = [Fraction(1, k[0])] + [Fraction(i, 20) for i in range(1, 21)]
-    rows = [draws.row(k, None, share, draws.equal_row(len(k), k[0], share)) for share in shares]
+    rows = [covering.row(k, None, share, covering.equal_row(len(k), k[0], share)) for share in shares]
     every = np.zeros(total + 1, dtype=np.int64)
     np.maximum.at(every, size, parts.sum(axis=0))
     for n, weight in enumerate(every):
@@ -135,7 +135,7 @@ def test_draws_from_equal_domains_bound_every_set_at_its_own_size(k):
         s = min(int(mu * k[0]), k[0] - 1)
         bounds = []
         for row in rows:
-            c0, c1, c2 = draws.quadratic(row, k[0], s)
+            c0, c1, c2 = covering.quadratic(row, k[0], s)
             bounds.append(c0 + mu * (c1 + mu * c2))
         assert Fraction(int(weight), total**2) <= min(bounds)
         if mu * k[0] == s:  # one attribute, so many values of it: no set of that size does better
@@ -172,7 +172,7 @@ def test_one_attribute_is_subset_selection():
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
 def test_the_closed_form_is_not_above_the_limit_and_is_it_where_it_says_so(k, epsilon):
     found = limit.least_error(k, epsilon)
-    bound = simple.simple_error(k, epsilon) + sum(1 - 1 / size for size in k)  # people drawn at random
+    bound = closed_forms.simple_error(k, epsilon) + sum(1 - 1 / size for size in k)  # people drawn at random
     assert bound <= found.attained * (1 + 1e-9)
     if len(set(k)) == 1 and (len(k) == 1 or math.exp(epsilon) <= 1 + k[0] * (2 * k[0] - 3)):
         assert bound == pytest.approx(found.error, rel=1e-6)
@@ -185,7 +185,7 @@ def test_the_closed_form_is_not_above_the_limit_and_is_it_where_it_says_so(k, ep
 def test_the_closed_form_for_tables_is_not_above_the_limit(k, epsilon):
     cells = [a * b for a, b in itertools.combinations(k, 2)]
     found = least_pair_error(k, epsilon)
-    bound = simple.simple_pair_error(k, epsilon) + sum(1 - 1 / size for size in cells)
+    bound = closed_forms.simple_pair_error(k, epsilon) + sum(1 - 1 / size for size in cells)
     assert bound <= found.attained * (1 + 1e-9)
     if epsilon <= 1:
         assert bound > 0.9 * found.error
@@ -576,19 +576,19 @@ def test_the_overlap_is_a_mean_over_all_sets_of_attributes(d, k):
     for part, differ in itertools.product(range(1, d + 1), repeat=2):
         sets = list(itertools.combinations(range(d), differ))
         mean = sum(Fraction(-1, k - 1) ** sum(j < part for j in chosen) for chosen in sets) / len(sets)
-        assert draws.overlap(d, part, differ, k) == mean
+        assert covering.overlap(d, part, differ, k) == mean
 
 
 @pytest.mark.parametrize(("d", "k", "share"), [(2, 2, 0.3), (3, 3, 0.1), (4, 2, 0.6)])
 def test_the_draws_with_the_least_price_pay_for_every_part(d, k, share):
-    often = draws.equal_row(d, k, share)
+    often = covering.equal_row(d, k, share)
     assert len(often) == d
     assert min(often) >= 0
-    bound, price = draws.row((k,) * d, None, Fraction(share), often)
+    bound, price = covering.row((k,) * d, None, Fraction(share), often)
     assert share <= bound <= share + 1e-8
     for i in range(d):  # no draw is needless: less of any one pays for less
         less = [v - Fraction(1, 1000) * (i == j) for j, v in enumerate(often)]
-        assert often[i] == 0 or draws.row((k,) * d, None, Fraction(share), less)[0] > share + 1e-5
+        assert often[i] == 0 or covering.row((k,) * d, None, Fraction(share), less)[0] > share + 1e-5
     assert price == sum(often)
 
 
@@ -598,23 +598,23 @@ def test_the_draws_with_the_least_price_pay_for_every_part(d, k, share):
 )
 def test_draws_of_three_domains_cost_what_exceeds_their_share(k, weights, share, want):
     weights, share = [Fraction(w, 12) for w in weights], Fraction(share, 12)
-    assert draws.row(k, weights, share) == (share, Fraction(want, 12))
+    assert covering.row(k, weights, share) == (share, Fraction(want, 12))
 
 
 def test_the_number_of_drawn_records_in_a_set_is_one_of_two_neighbours():
     """With N of m records in the set, (N - s) (N - s - 1) is at least 0: R is what it leaves of mu^2."""
     for m, s in [(2, 0), (2, 1), (5, 0), (5, 3)]:
-        c0, c1, c2 = draws.remainder(m, s)
+        c0, c1, c2 = covering.remainder(m, s)
         for mu in (Fraction(0), Fraction(1, 3), Fraction(1)):
             pairs = ((2 * s + 1) * m * mu - s * (s + 1) - m * mu) / (m * (m - 1))  # the mean of N (N-1), at least
             assert c0 + mu * (c1 + mu * c2) == mu**2 - pairs
-    assert draws.quadratic((Fraction(2), Fraction(3)), 5, 2) == (Fraction(9, 10), Fraction(-1), Fraction(1))
+    assert covering.quadratic((Fraction(2), Fraction(3)), 5, 2) == (Fraction(9, 10), Fraction(-1), Fraction(1))
 
 
 @pytest.mark.parametrize("k", [(5, 5, 5), (2, 3)])
 def test_intervals_cover_all_shares_each_with_its_best_row(k):
     rows = [(Fraction(b, 10), v) for b, v in ((1, 2), (3, Fraction(4, 5)), (10, Fraction(0)))]
-    found = list(draws.pieces(k, rows))
+    found = list(covering.pieces(k, rows))
     assert (found[0][0], found[-1][1]) == (0, 1)
     assert all(one[1] == other[0] for one, other in itertools.pairwise(found))
     drawn = 5 if k[0] == 5 else 2
@@ -624,7 +624,7 @@ def test_intervals_cover_all_shares_each_with_its_best_row(k):
         assert Fraction(s, m) <= low < high <= Fraction(s + 1, m)
         mu, values = (low + high) / 2, []
         for row in rows:
-            c0, c1, c2 = draws.quadratic(row, m, s)
+            c0, c1, c2 = covering.quadratic(row, m, s)
             values.append(c0 + mu * (c1 + mu * c2))
         assert values[i] == pytest.approx(min(values), rel=1e-12)
     assert len({i for _, _, i, _, _ in found}) > 1
@@ -641,9 +641,9 @@ def test_intervals_cover_all_shares_each_with_its_best_row(k):
     ],
 )
 def test_the_largest_information_by_hand(row, t, top):
-    assert draws.largest((2, 3), float(t), [row]) == pytest.approx(float(top), rel=1e-14)
-    assert draws.holds((2, 3), t, [row], top)
-    assert not draws.holds((2, 3), t, [row], top * (1 - A_BIT))
+    assert covering.largest((2, 3), float(t), [row]) == pytest.approx(float(top), rel=1e-14)
+    assert covering.holds((2, 3), t, [row], top)
+    assert not covering.holds((2, 3), t, [row], top * (1 - A_BIT))
 
 
 @pytest.mark.parametrize(
@@ -974,7 +974,7 @@ def test_the_closed_form_by_hand(k, e, want):
     single, drawing = [alone(e, size) for size in k], sum(1 - 1 / size for size in k)
     together = sum((size - 1) / math.sqrt(size) for size in k) ** 2 * 4 * e / (e - 1) ** 2
     bound = len(k) ** 2 * single[0] if want == "one question" else max(together, sum(single))
-    assert simple.simple_error(k, math.log(e)) == pytest.approx(bound - drawing, rel=1e-10)
+    assert closed_forms.simple_error(k, math.log(e)) == pytest.approx(bound - drawing, rel=1e-10)
 
 
 @pytest.mark.parametrize("e", [1.2, 1e4])
@@ -986,14 +986,14 @@ def test_the_closed_form_for_tables_by_hand(k, e):
         roots += (a - 1) * math.sqrt(sum(1 / b for i, b in enumerate(k) if i != j) / a)
     bound = max(roots**2 * 4 * e / (e - 1) ** 2, sum(alone(e, a * b) for a, b in pairs))
     drawing = sum(1 - 1 / (a * b) for a, b in pairs)
-    assert simple.simple_pair_error(k, math.log(e)) == pytest.approx(bound - drawing, rel=1e-10)
+    assert closed_forms.simple_pair_error(k, math.log(e)) == pytest.approx(bound - drawing, rel=1e-10)
 
 
 def test_closed_forms_refuse_what_is_no_survey():
-    for bound in (simple.simple_error, simple.simple_pair_error):
+    for bound in (closed_forms.simple_error, closed_forms.simple_pair_error):
         for k, epsilon in (((2, 1), 1.0), ((2, 2.5), 1.0), ((2, 2), 0.0), ((2, 2), True), ((2, 2), 701.0)):
             with pytest.raises((TypeError, ValueError), match=r"k must|epsilon must"):
                 bound(k, epsilon)
     with pytest.raises(ValueError, match="at least two attributes"):
-        simple.simple_pair_error((2,), 1.0)
-    assert simple.simple_error(3, 1.0) == simple.simple_error((3,), 1.0)
+        closed_forms.simple_pair_error((2,), 1.0)
+    assert closed_forms.simple_error(3, 1.0) == closed_forms.simple_error((3,), 1.0)

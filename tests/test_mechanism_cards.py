@@ -15,10 +15,10 @@ from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.jrr import JRR, SignedRR
 from ldp_lib.population import Population
-from ldp_lib.product import RRJoint
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import BRR, OBRR, OMRR, SPL
 from ldp_lib.subset import SubsetSelection
+from ldp_lib.tables.product import RRJoint
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib.limit.pairs import (
+from ldp_lib.limit.pair_tables import (
     PairCertificate,
     balanced,
     candidates,
@@ -19,10 +19,10 @@ from ldp_lib.limit.pairs import (
     spaces,
     spread,
 )
-from ldp_lib.product import RRIndependent
 from ldp_lib.sampled import AskSome
-from ldp_lib.sampled.pairs import ask_pairs
-from ldp_lib.uncertainty import table_covariance
+from ldp_lib.tables.covariance import table_covariance
+from ldp_lib.tables.product import RRIndependent
+from ldp_lib.tables.sampled_pairs import ask_pairs
 
 
 def total(mechanism, k):

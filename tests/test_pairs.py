@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from ldp_lib import check
-from ldp_lib.consistency import interaction
 from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
-from ldp_lib.product import RRIndependent
-from ldp_lib.sampled import AskSome, dealing
-from ldp_lib.sampled.pairs import ask_pairs, gain, interaction_error, pair_tables, pair_variances
+from ldp_lib.sampled import AskSome, assignment
+from ldp_lib.tables.consistency import interaction
+from ldp_lib.tables.product import RRIndependent
+from ldp_lib.tables.sampled_pairs import ask_pairs, gain, interaction_error, pair_tables, pair_variances
 
 
 def stacked(tables):
@@ -155,7 +155,7 @@ def test_bad_input():
         pair_tables(AskSome(k=(2, 2), epsilon=1.0, m=1), y)
     with pytest.raises(TypeError, match="mechanism must be an AskSome"):
         pair_tables(RRIndependent(k=(2, 2), epsilon=1.0), y)
-    assert len(dealing.group_sizes(np.array([5.0, 5.0, 0.0]))[0]) == 1
+    assert len(assignment.group_sizes(np.array([5.0, 5.0, 0.0]))[0]) == 1
 
 
 @pytest.mark.parametrize("groups", [True, False])

@@ -7,13 +7,14 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from ldp_lib import allocation, check, grr, planner
+from ldp_lib import allocation, check, grr
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population
-from ldp_lib.product import RRIndependent, squared_length
 from ldp_lib.splitting import SPL
 from ldp_lib.subset import SubsetSelection
+from ldp_lib.survey import planner
+from ldp_lib.tables.product import RRIndependent, squared_length
 from ldp_lib.unary import OUE
 
 MECHANISMS = [GRR(k=3, epsilon=1.0), OUE(k=5, epsilon=0.5), SPL(k=(2, 4), epsilon=2.0)]

@@ -6,10 +6,11 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from ldp_lib import check, predicates, queries
-from ldp_lib.clustering import RRClusters
+from ldp_lib import check
 from ldp_lib.population import Population
-from ldp_lib.product import ProductRR, RRIndependent, RRJoint
+from ldp_lib.tables import predicates, queries
+from ldp_lib.tables.clusters import RRClusters
+from ldp_lib.tables.product import ProductRR, RRIndependent, RRJoint
 
 MATRIX = 0.7 * np.eye(4) + 0.3 * np.array([[0.1, 0.2, 0.3, 0.4]] * 4)
 MECHANISMS = [

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_lib import channel, check, grr, product, sampling
-from ldp_lib.clustering import RRClusters
+from ldp_lib import channel, check, grr, sampling
 from ldp_lib.population import Population
-from ldp_lib.product import ProductRR, RRIndependent, RRJoint
+from ldp_lib.tables import product
+from ldp_lib.tables.clusters import RRClusters
+from ldp_lib.tables.product import ProductRR, RRIndependent, RRJoint
 
 FLIP = np.array([[0.8, 0.2], [0.1, 0.9]])
 TURN = np.array([[0.6, 0.3, 0.1], [0.1, 0.7, 0.2], [0.3, 0.1, 0.6]])

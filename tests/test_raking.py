@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from ldp_lib.raking import rake
+from ldp_lib.tables.raking import rake
 
 HALF = [0.5, 0.5]
 EXAMPLE = [[0, 0]] * 4 + [[1, 0]] * 2 + [[1, 1]] * 4

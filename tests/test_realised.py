@@ -189,7 +189,7 @@ def built(cls, k, epsilon):
     try:
         return cls(k=k, epsilon=epsilon)
     except ValueError as error:
-        if epsilon <= 15 or not issubclass(cls, ldp_lib.jrr.pairs.Reports) or "at most 15" not in str(error):
+        if epsilon <= 15 or not issubclass(cls, ldp_lib.jrr.mechanism.Reports) or "at most 15" not in str(error):
             raise
         return None
 

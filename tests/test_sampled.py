@@ -7,14 +7,15 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib import channel, check, grr, places, pure, subset
+from ldp_lib import channel, check, grr, pure, subset
 from ldp_lib.datasets import load_adult
 from ldp_lib.grr import GRR
 from ldp_lib.hashing import OLH
 from ldp_lib.population import Population
-from ldp_lib.product import RRJoint
-from ldp_lib.sampled import AskSome, OneQuestion, dealing, formulas
+from ldp_lib.sampled import AskSome, OneQuestion, assignment
+from ldp_lib.sampled import design as formulas
 from ldp_lib.subset import SubsetSelection
+from ldp_lib.tables.product import RRJoint
 from ldp_lib.unary import OUE
 
 
@@ -26,7 +27,7 @@ def flat(estimate):
 @pytest.mark.parametrize("weights", [(1.0,), (0.5, 0.5), (0.2, 0.3, 0.5), (0.01, 0.01, 0.98), (0.35, 0.0, 0.65)])
 def test_group_sizes_are_the_expected_ones_rounded(n, weights):
     expected = n * np.array(weights)
-    chances, sizes = dealing.group_sizes(expected)
+    chances, sizes = assignment.group_sizes(expected)
     assert abs(chances.sum() - 1) < 1e-12
     assert chances.min() > 0
     assert (sizes.sum(axis=1) == n).all()
@@ -39,9 +40,9 @@ def test_records_are_dealt_as_users_are(groups):
     """Three users, two of one record: how many of each record get each question, users against records."""
     weights, rng = (0.3, 0.2, 0.5), np.random.default_rng(1)
     population = Population.from_counts([[2, 0], [0, 1]])
-    asked = np.array([dealing.deal(3, weights, groups, rng) for _ in range(40_000)])
+    asked = np.array([assignment.deal(3, weights, groups, rng) for _ in range(40_000)])
     by_user = np.stack([[(part == q).sum(axis=1) for q in range(3)] for part in (asked[:, :2], asked[:, 2:])])
-    dealt = dealing.deal_records(population, weights, groups, rng=rng, runs=40_000)
+    dealt = assignment.deal_records(population, weights, groups, rng=rng, runs=40_000)
     by_record = np.stack([part.T for _, part in dealt])
     codes = [(part.reshape(6, -1).T @ 4 ** np.arange(6))[:, None] for part in (by_user, by_record)]
     law = exact_dealing(weights, groups)
@@ -52,9 +53,9 @@ def test_records_are_dealt_as_users_are(groups):
 
 @pytest.mark.parametrize("sizes", [(2, 1, 2), (1, 4), (0, 2, 2)])
 def test_all_ways_to_deal_many_users_are_equally_likely(sizes, monkeypatch):
-    monkeypatch.setattr(places, "FEW", 0)  # as if five users were many
+    monkeypatch.setattr(assignment, "FEW", 0)  # as if five users were many
     rng, groups = np.random.default_rng(2), np.repeat(np.arange(len(sizes)), sizes)
-    runs = np.array([places.random_groups(np.array(sizes), rng) for _ in range(6_000)])
+    runs = np.array([assignment.random_groups(np.array(sizes), rng) for _ in range(6_000)])
     ways = sorted(set(itertools.permutations(groups.tolist())))
     assert (np.sort(runs) == groups).all()
     if len(ways) > 1:
@@ -64,7 +65,7 @@ def test_all_ways_to_deal_many_users_are_equally_likely(sizes, monkeypatch):
 
 def test_many_users_are_dealt_to_the_number():
     sizes, rng = np.array([150_000, 3, 0, 49_997]), np.random.default_rng(3)
-    asked = places.random_groups(sizes, rng)
+    asked = assignment.random_groups(sizes, rng)
     assert np.bincount(asked, minlength=4).tolist() == sizes.tolist()
     first = np.count_nonzero(asked[:100_000] == 0)  # hypergeometric
     assert abs(first - 75_000) < 5 * math.sqrt(100_000 * 0.75 * 0.25 * 0.5)
@@ -72,7 +73,7 @@ def test_many_users_are_dealt_to_the_number():
 
 def exact_dealing(weights, groups):
     law = {}
-    chances, sizes = dealing.group_sizes(3 * np.array(weights))
+    chances, sizes = assignment.group_sizes(3 * np.array(weights))
     for asked in itertools.product(range(3), repeat=3):
         numbers = tuple(asked.count(q) for q in range(3))
         if groups:
@@ -147,7 +148,7 @@ def enumerated(mechanism, users):
     records = list(itertools.product(*map(range, mechanism.k)))
     rows, asked = [matrix[records.index(x)] for x in users], outcomes["asked"]
     weights = np.array(mechanism.weights)
-    chances, sizes = dealing.group_sizes(len(users) * weights)
+    chances, sizes = assignment.group_sizes(len(users) * weights)
     first = second = total = 0
     for deal in itertools.product(range(len(weights)), repeat=len(users)):
         numbers = np.bincount(deal, minlength=len(weights))
@@ -380,9 +381,9 @@ def test_formulas_take_fractions_and_symbols():
 
 
 def test_weights_are_divided_by_their_sum_once():
-    assert dealing.check_weights([0.5, 1.0], 2) == (1 / 3, 2 / 3)
-    assert dealing.check_weights([0.25, 0.25, 0], 3) == (0.5, 0.5, 0.0)
-    assert dealing.check_weights((0.7, 0.2, 0.1), 3) == (0.7, 0.2, 0.1)  # in floats their sum is not quite 1
+    assert assignment.check_weights([0.5, 1.0], 2) == (1 / 3, 2 / 3)
+    assert assignment.check_weights([0.25, 0.25, 0], 3) == (0.5, 0.5, 0.0)
+    assert assignment.check_weights((0.7, 0.2, 0.1), 3) == (0.7, 0.2, 0.1)  # in floats their sum is not quite 1
 
 
 @pytest.mark.parametrize(
@@ -390,19 +391,19 @@ def test_weights_are_divided_by_their_sum_once():
 )
 def test_weights_that_are_none_are_refused(weights):
     with pytest.raises(ValueError, match="weights must be 2 finite numbers of at least 0, not all 0; got"):
-        dealing.check_weights(weights, 2)
+        assignment.check_weights(weights, 2)
     with pytest.raises(TypeError, match="weights must be 2 finite numbers"):
-        dealing.check_weights(object(), 2)
+        assignment.check_weights(object(), 2)
 
 
 def test_a_group_is_counted_if_it_cannot_be_empty():
     sizes, pull = np.array([[2, 1], [0, 0]]), np.array([3.0, 5.0])
-    assert dealing.divisor(sizes, np.array([0.4, 1.0]), pull, True).tolist() == [11, 3]
+    assert assignment.divisor(sizes, np.array([0.4, 1.0]), pull, True).tolist() == [11, 3]
     for expected, groups in (((0.4, 0.99), True), ((4.0, 1.0), False)):
         want = 3 * expected[0] + 5 * expected[1]
-        assert dealing.divisor(sizes, np.array(expected), pull, groups) == pytest.approx([want, want], rel=1e-15)
+        assert assignment.divisor(sizes, np.array(expected), pull, groups) == pytest.approx([want, want], rel=1e-15)
     total = np.array([[6.0, 10.0, 22.0], [0.0, 0.0, 0.0]])
-    found = dealing.centred_estimate(total, sizes, np.array([0.4, 1.0]), pull, True)
+    found = assignment.centred_estimate(total, sizes, np.array([0.4, 1.0]), pull, True)
     third = 1 / 3
     assert found == pytest.approx(np.array([[6 / 11, 10 / 11, 2], [third] * 3]), rel=1e-14)
 
@@ -410,10 +411,10 @@ def test_a_group_is_counted_if_it_cannot_be_empty():
 def test_a_thousand_million_users_are_dealt_in_groups_and_no_more():
     weights, how = (0.25, 0.75), {"rng": np.random.default_rng(1), "runs": 2}
     people = Population.from_counts([10**9 - 1, 1])
-    dealt = sum(part for _, part in dealing.deal_records(people, weights, True, **how))
+    dealt = sum(part for _, part in assignment.deal_records(people, weights, True, **how))
     assert dealt.tolist() == [[25 * 10**7, 75 * 10**7]] * 2
     with pytest.raises(ValueError, match="got n = 1000000001"):
-        list(dealing.deal_records(Population.from_counts([10**9, 1]), weights, True, **how))
+        list(assignment.deal_records(Population.from_counts([10**9, 1]), weights, True, **how))
 
 
 def test_there_are_at_most_five_thousand_questions():

@@ -15,9 +15,9 @@ import page_checks as checks
 import pytest
 import yaml
 
-from ldp_lib import planner
 from ldp_lib.book.claims import ledger
-from ldp_lib.limit import simple
+from ldp_lib.limit import closed_forms
+from ldp_lib.survey import planner
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 import pdf
@@ -67,7 +67,7 @@ def test_formulas_are_typeset(visitor):
 def test_formulas_need_no_script(browser, base):
     """A chapter without JavaScript: a fraction is higher than a line, and the site holds no MathJax to ask for."""
     page = browser.new_context(java_script_enabled=False).new_page()
-    page.goto(f"{base}/notebooks/one_question.html")
+    page.goto(f"{base}/notebooks/attribute_sampling.html")
     assert checks.untypeset_formulas(page) == []
     fractions = page.locator("div.math mfrac:visible")
     assert fractions.count() > 3
@@ -154,7 +154,7 @@ KINDS = [
     "book/benchmarks",
     "book/bibliography",
     "book/mechanisms",
-    "notebooks/counting",
+    "notebooks/randomized_response",
     "notebooks/audit_jrr_beyond",
 ]
 
@@ -187,7 +187,7 @@ def test_no_request_to_another_host(visitor):
 
 def test_a_chapter_prints_whole(browser):
     page = browser.new_page()
-    small = pdf.lay_out(page, SITE, ["Sample"], [{"caption": "Learn", "pages": ["notebooks/counting"]}])
+    small = pdf.lay_out(page, SITE, ["Sample"], [{"caption": "Learn", "pages": ["notebooks/randomized_response"]}])
     assert pdf.faults_of(page) == []
     assert [one for one in small if one["share"] < pdf.LEAST] == []
     printed = pdf.packed(pdf.printed(page))
@@ -229,7 +229,7 @@ def test_the_search_index_holds_no_tex():
 def test_a_page_of_the_site_prints_whole(browser, base):
     page = browser.new_page(viewport=pdf.COLUMN)
     page.emulate_media(media="print")
-    page.goto(f"{base}/notebooks/counting.html")
+    page.goto(f"{base}/notebooks/randomized_response.html")
     page.evaluate((ROOT / "tools" / "print.js").read_text(encoding="utf-8"))
     found = [one for one in page.evaluate("() => book.faults()") if one.startswith(("beyond", "cut", "not loaded"))]
     fading = (
@@ -273,7 +273,7 @@ def test_the_planner_computes_what_the_library_does(tab, base):
         wanted = {type(m).__name__: e for e, m in planner.errors(**setting | {"k": k})}
         assert found == pytest.approx(wanted, rel=1e-9), setting
         assert rows[0]["error"] <= min(wanted.values()) * (1 + 1e-8)
-        bound = simple.simple_pair_error if setting.get("wants") == "tables" else simple.simple_error
+        bound = closed_forms.simple_pair_error if setting.get("wants") == "tables" else closed_forms.simple_error
         assert limit == pytest.approx(bound(k, setting["epsilon"]) / setting["n"], rel=1e-9), setting
         assert limit <= min(wanted.values()) * (1 + 1e-9) or setting["n"] < 100, setting
 
@@ -325,7 +325,7 @@ def test_without_a_script_the_planner_points_to_its_table(browser, base):
 
 
 def test_a_keyboard_skips_to_the_text_and_sees_where_it_is(tab, base):
-    page = tab.load(f"{base}/notebooks/counting.html")
+    page = tab.load(f"{base}/notebooks/randomized_response.html")
     page.add_style_tag(content="* { transition: none !important }")
     page.keyboard.press("Tab")
     assert page.locator(":focus").inner_text() == "Skip to main content"
@@ -344,7 +344,7 @@ def test_a_keyboard_skips_to_the_text_and_sees_where_it_is(tab, base):
 
 def test_a_box_that_scrolls_has_a_tab_stop_and_a_name_while_it_scrolls(browser, base):
     page = browser.new_context().new_page()
-    page.goto(f"{base}/notebooks/counting.html", wait_until="load")
+    page.goto(f"{base}/notebooks/randomized_response.html", wait_until="load")
     boxes = """() => [...document.querySelectorAll('article pre')].filter(e => e.checkVisibility()).map(
         e => [e.scrollWidth > e.clientWidth, e.tabIndex === 0, ['Code', 'Output'].includes(e.ariaLabel)])"""
     wide = """() => [...document.querySelectorAll('article pre')].filter(e => e.scrollWidth > e.clientWidth).map(
@@ -360,7 +360,7 @@ def test_a_box_that_scrolls_has_a_tab_stop_and_a_name_while_it_scrolls(browser, 
 
 
 def test_paper_shows_what_is_folded_on_the_screen(tab, base):
-    page = tab.load(f"{base}/notebooks/counting.html")
+    page = tab.load(f"{base}/notebooks/randomized_response.html")
     page.set_viewport_size({"width": 700, "height": 1000})
     folded = page.locator("article details").count()
     page.emulate_media(media="print")
@@ -381,7 +381,7 @@ def test_paper_shows_what_is_folded_on_the_screen(tab, base):
 
 def test_without_a_script_a_chapter_hides_nothing(browser, base):
     page = browser.new_context(java_script_enabled=False).new_page()
-    page.goto(f"{base}/notebooks/counting.html")
+    page.goto(f"{base}/notebooks/randomized_response.html")
     for part in (".solution section", "details summary", "article img"):
         assert all(place.is_visible() for place in page.locator(part).all()), part
     page.locator("article details summary").first.click()
@@ -449,7 +449,7 @@ def test_a_first_visit_to_a_chapter_is_under_a_megabyte_and_a_half(browser, base
 
 
 def test_a_slider_says_its_result_in_a_sentence(tab, base):
-    page = tab.load(f"{base}/notebooks/counting.html")
+    page = tab.load(f"{base}/notebooks/randomized_response.html")
     start = "At budget 1, with 9 answers and 10,000 people, the standard error is 1.9 percentage points."
     assert page.get_by_role("status").inner_text().startswith(start)
     picture = page.locator(".explore-drawing").inner_html()
@@ -462,12 +462,12 @@ def test_a_slider_says_its_result_in_a_sentence(tab, base):
 
 def test_without_a_script_and_on_paper_a_figure_with_sliders_is_a_picture(browser, tab, base):
     page = browser.new_context(java_script_enabled=False).new_page()
-    page.goto(f"{base}/notebooks/counting.html")
+    page.goto(f"{base}/notebooks/randomized_response.html")
     image = page.locator("figure img.explore")
     assert image.is_visible()
     assert image.get_attribute("alt").endswith("as much as 240 who answer openly.")
     assert page.get_by_text("This picture has sliders; they need JavaScript.").is_visible()
-    page = tab.load(f"{base}/notebooks/counting.html")
+    page = tab.load(f"{base}/notebooks/randomized_response.html")
     page.emulate_media(media="print")
     assert page.locator(".explore-drawing svg[role=img]").is_visible()
     assert not page.get_by_label("People", exact=True).is_visible()

@@ -5,13 +5,14 @@ import pandas as pd
 import pytest
 from test_protocol import MECHANISMS
 
-from ldp_lib import check, planner, reports
+from ldp_lib import check
 from ldp_lib.fake_data import RSFD
 from ldp_lib.grr import GRR
 from ldp_lib.hashing import OLH
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import SPL
-from ldp_lib.survey import Survey
+from ldp_lib.survey import files, planner
+from ldp_lib.survey.frame import Survey
 from ldp_lib.two_phase import TwoPhaseRSRFD
 
 DOMAIN = {"smoker": ["no", "yes"], "region": ["north", "east", "south", "west"], "children": [0, 1, 2]}
@@ -66,8 +67,8 @@ def test_reports_survive_a_file(make, suffix, tmp_path):
         pytest.importorskip("pyarrow")
     survey = Survey(DOMAIN, 2.0, mechanism=make(k=(2, 4, 3), epsilon=2.0))
     collected = survey.collect(people(), rng=np.random.default_rng(2))
-    reports.write(collected, tmp_path / f"reports{suffix}")
-    again = reports.read(tmp_path / f"reports{suffix}")
+    files.write(collected, tmp_path / f"reports{suffix}")
+    again = files.read(tmp_path / f"reports{suffix}")
     assert again.index.equals(collected.index)
     assert survey.estimate(again).equals(survey.estimate(collected))
 
@@ -158,7 +159,7 @@ def test_unfit_frames_and_reports_are_refused():
     with pytest.raises(ValueError, match="reports must be from 0 to 255"):
         survey.estimate(collected.astype(int) + 300)
     with pytest.raises(ValueError, match=r"path must end in \.parquet or \.csv"):
-        reports.write(collected, "reports.xlsx")
+        files.write(collected, "reports.xlsx")
 
 
 def test_a_plot_has_a_panel_an_attribute():
@@ -176,7 +177,7 @@ def test_a_plot_has_a_panel_an_attribute():
 def is_flat(mechanism):
     """Return whether the mechanism's reports are one row a user."""
     try:
-        return bool(reports.columns(mechanism))
+        return bool(files.columns(mechanism))
     except ValueError:
         return False
 
@@ -187,45 +188,45 @@ def test_every_report_survives_a_table(mechanism):
     x = np.zeros((3, len(mechanism.k)) if several else 3, int)
     x[1:] = np.subtract(mechanism.k, 1)
     y = mechanism.perturb(x, rng=np.random.default_rng(1))
-    frame = reports.to_frame(y, index=[7, 5, 6])
+    frame = files.to_frame(y, index=[7, 5, 6])
     assert frame.index.tolist() == [7, 5, 6]
-    assert list(frame.columns) == reports.columns(mechanism)
+    assert list(frame.columns) == files.columns(mechanism)
     assert {kind.kind for kind in frame.dtypes} <= set("iu")
-    again = reports.from_frame(frame[frame.columns[::-1]].astype(object).infer_objects(), mechanism)
+    again = files.from_frame(frame[frame.columns[::-1]].astype(object).infer_objects(), mechanism)
     assert type(again) is type(y)
     for rows in (slice(None), slice(1), slice(0)):
-        parts = again if rows == slice(None) else reports.from_frame(frame[rows], mechanism)
+        parts = again if rows == slice(None) else files.from_frame(frame[rows], mechanism)
         for part, right in zip(*([v] if isinstance(v, np.ndarray) else v for v in (parts, y)), strict=True):
             assert part.dtype == right.dtype
             assert part.tobytes() == right[rows].tobytes()
 
 
 def test_columns_are_named_by_their_place_and_field():
-    assert reports.columns(GRR(k=3, epsilon=1.0)) == ["report"]
-    assert reports.columns(SPL(k=(2, 3), epsilon=1.0)) == ["report_0", "report_1"]
-    assert reports.columns(OLH(k=3, epsilon=1.0)) == [*(f"report_seed_{i}" for i in range(4)), "report_y"]
+    assert files.columns(GRR(k=3, epsilon=1.0)) == ["report"]
+    assert files.columns(SPL(k=(2, 3), epsilon=1.0)) == ["report_0", "report_1"]
+    assert files.columns(OLH(k=3, epsilon=1.0)) == [*(f"report_seed_{i}" for i in range(4)), "report_y"]
     for first in (1, 2, 3):
         with pytest.raises(ValueError, match=r"mechanism must report one row a user; TwoPhaseRSRFD\(.* does not"):
-            reports.columns(TwoPhaseRSRFD(k=(2, 2), epsilon=1.0, n1=first))
+            files.columns(TwoPhaseRSRFD(k=(2, 2), epsilon=1.0, n1=first))
 
 
 def test_reports_fit_their_type_to_its_ends():
     grr = GRR(k=300, epsilon=1.0)  # reports of two bytes
     for value in (0, 2**16 - 1):
-        assert reports.from_columns({"report": np.array([value, 1])}, grr).tolist() == [value, 1]
+        assert files.from_columns({"report": np.array([value, 1])}, grr).tolist() == [value, 1]
     for wrong in ([-1, 2], [0, 2**16]):
         with pytest.raises(ValueError, match=f"from 0 to 65535 in column 'report'; got {wrong[0]} to {wrong[1]}"):
-            reports.from_columns({"report": np.array(wrong)}, grr)
+            files.from_columns({"report": np.array(wrong)}, grr)
     with pytest.raises(TypeError, match="reports must hold integers in column 'report'; got type bool"):
-        reports.from_columns({"report": np.array([True])}, grr)
+        files.from_columns({"report": np.array([True])}, grr)
     for frame in (
         pd.DataFrame({"y": [1]}),
         pd.DataFrame({"report": [1], "more": [1]}),
         pd.DataFrame({"report_0": [1]}),
     ):
         with pytest.raises(ValueError, match=r"reports must have the columns \['report'\]; got"):
-            reports.from_frame(frame, grr)
-    for call in (lambda path: reports.write(pd.DataFrame(), path), reports.read):
+            files.from_frame(frame, grr)
+    for call in (lambda path: files.write(pd.DataFrame(), path), files.read):
         with pytest.raises(ValueError, match=r"path must end in \.parquet or \.csv; got 'a\.txt'"):
             call("a.txt")
 
@@ -233,7 +234,7 @@ def test_reports_fit_their_type_to_its_ends():
 def test_what_an_estimate_shows_is_the_mechanism_s_and_the_planner_s():
     survey = Survey(DOMAIN, 2.0, mechanism=OneQuestion(k=(2, 4, 3), epsilon=1.5))  # less than the budget is allowed
     collected = survey.collect(people(), rng=np.random.default_rng(4))
-    raw = survey.mechanism.estimate(reports.from_frame(collected, survey.mechanism))
+    raw = survey.mechanism.estimate(files.from_frame(collected, survey.mechanism))
     for confidence, z in ((0.95, 1.959963984540054), (0.5, 0.6744897501960817)):
         result = survey.estimate(collected, **({} if confidence == 0.95 else {"confidence": confidence}))
         spread = np.concatenate(planner.standard_errors(survey.mechanism, raw, 300))

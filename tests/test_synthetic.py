@@ -6,13 +6,14 @@ import math
 import numpy as np
 import pytest
 
-from ldp_lib import check, raking, synthetic
-from ldp_lib.compare_tables import pair_estimates
+from ldp_lib import check
 from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
 from ldp_lib.postprocess import clip_normalize
-from ldp_lib.product import RRIndependent
-from ldp_lib.sampled.pairs import ask_pairs
+from ldp_lib.survey.table_errors import pair_estimates
+from ldp_lib.tables import raking, synthetic
+from ldp_lib.tables.product import RRIndependent
+from ldp_lib.tables.sampled_pairs import ask_pairs
 
 PAIRS = list(itertools.combinations(range(4), 2))
 

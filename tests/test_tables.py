@@ -6,16 +6,18 @@ import math
 import numpy as np
 import pytest
 
-from ldp_lib import check, joint, uncertainty
-from ldp_lib.clustering import RRClusters
+from ldp_lib import check
 from ldp_lib.datasets import load_adult
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population
-from ldp_lib.product import ProductRR, RRIndependent, RRJoint
 from ldp_lib.sampled import AskSome, OneQuestion
-from ldp_lib.sampled.pairs import ask_pairs, pair_tables, pair_variances
-from ldp_lib.sampled.tables import Boxes, asked_boxes, asked_covariance, asked_table, check_asked, fit_asked
 from ldp_lib.splitting import SPL
+from ldp_lib.tables import covariance as uncertainty
+from ldp_lib.tables import likelihood
+from ldp_lib.tables.clusters import RRClusters
+from ldp_lib.tables.product import ProductRR, RRIndependent, RRJoint
+from ldp_lib.tables.sampled import Boxes, asked_boxes, asked_covariance, asked_table, check_asked, fit_asked
+from ldp_lib.tables.sampled_pairs import ask_pairs, pair_tables, pair_variances
 
 K = (3, 4, 2)
 
@@ -164,7 +166,7 @@ def test_the_stated_error_of_the_most_likely_table_is_the_simulated_one():
         n=n,
         rng=np.random.default_rng(7),
         runs=300,
-        estimator=lambda mechanism, y, *a: joint.estimate(mechanism, y, *a, gap=1e-3).table,
+        estimator=lambda mechanism, y, *a: likelihood.estimate(mechanism, y, *a, gap=1e-3).table,
     ).reshape(300, -1)
     parts = np.kron(*[np.eye(k) * c + (1 - c) / k for k, c in zip((2, 3), mechanism.keeps, strict=True)])
     stated = uncertainty.observed_covariance(table, (table.ravel() @ parts * n).reshape(2, 3), mechanism.keeps)

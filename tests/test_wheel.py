@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-CHAPTERS = ("counting", "two_coins", "audit_baselines")
+CHAPTERS = ("randomized_response", "jrr", "audit_baselines")
 
 
 @pytest.fixture(scope="module")

@@ -76,7 +76,7 @@ def test_each_page_has_a_description_of_its_own(name):
 
 
 def test_a_description_is_a_chapters_answer():
-    text = where.description(ROOT / "notebooks" / "counting.ipynb")
+    text = where.description(ROOT / "notebooks" / "randomized_response.ipynb")
     assert text.startswith("Count the reports, take away what chance alone would give")
 
 

@@ -22,9 +22,10 @@ import numpy as np
 import pandas as pd
 
 import ldp_lib
-from ldp_lib import Population, consistency, jrr, postprocess, raking, sampling
+from ldp_lib import Population, jrr, postprocess, sampling
 from ldp_lib.limit import least_error
 from ldp_lib.sampled import AskSome
+from ldp_lib.tables import consistency, raking
 
 ROOT = Path(__file__).parents[1]
 SECONDS = 20  # for one call; a busy machine is slow

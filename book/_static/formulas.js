@@ -44,7 +44,7 @@ const formulas = (() => {
     return (more * (each + 1) ** 2 + (k - more) * each ** 2) / n / n;
   }
 
-  // Sizes of groups, planned sizes rounded down or up at random, and their chances (ldp_lib.sampled.dealing).
+  // Sizes of groups, planned sizes rounded down or up at random, and their chances (ldp_lib.sampled.assignment).
   function groupSizes(expected) {
     const steps = [];
     expected.reduce((total, x, i) => (steps[i] = total + x), 0);
@@ -82,7 +82,7 @@ const formulas = (() => {
     return sum(k.map((size, j) => dealt(size, n, groups, expected, [j], [subset(size, b)], [1])));
   }
 
-  // Asking some attributes together: the search for sizes, weights and number (ldp_lib.sampled.formulas).
+  // Asking some attributes together: the search for sizes, weights and number (ldp_lib.sampled.design).
   function questions(d, m) {
     const found = [];
     const extend = (chosen, from) => {
@@ -229,37 +229,37 @@ const formulas = (() => {
 
   // Each family of mechanisms: names (all with the same error), chapter, and total error from sizes, budget and users.
   const ONE = [
-    { names: ["RR", "GRR"], chapter: "counting", serves: (k) => k === 2, error: (k, b, n) => grr(k, b) / n },
-    { names: ["GRR"], chapter: "counting", serves: (k) => k > 2, error: (k, b, n) => grr(k, b) / n },
-    { names: ["SUE"], chapter: "longer_reports", error: (k, b, n) => sue(k, b) / n },
-    { names: ["OUE", "UnaryEncoding"], chapter: "longer_reports", error: (k, b, n) => oue(k, b) / n },
-    { names: ["OLH"], chapter: "longer_reports", error: (k, b, n) => olh(k, b) / n },
+    { names: ["RR", "GRR"], chapter: "randomized_response", serves: (k) => k === 2, error: (k, b, n) => grr(k, b) / n },
+    { names: ["GRR"], chapter: "randomized_response", serves: (k) => k > 2, error: (k, b, n) => grr(k, b) / n },
+    { names: ["SUE"], chapter: "frequency_oracles", error: (k, b, n) => sue(k, b) / n },
+    { names: ["OUE", "UnaryEncoding"], chapter: "frequency_oracles", error: (k, b, n) => oue(k, b) / n },
+    { names: ["OLH"], chapter: "frequency_oracles", error: (k, b, n) => olh(k, b) / n },
     { names: ["SubsetSelection"], chapter: "subset_selection", error: (k, b, n) => subset(k, b) / n },
   ];
   const SEVERAL = [
-    { names: ["OneQuestion"], chapter: "one_question", error: oneQuestion },
-    { names: ["AskSome"], chapter: "one_question", error: askSome },
+    { names: ["OneQuestion"], chapter: "attribute_sampling", error: oneQuestion },
+    { names: ["AskSome"], chapter: "attribute_sampling", error: askSome },
     {
-      names: ["RSFD", "RSRFD"], chapter: "fakes",
+      names: ["RSFD", "RSRFD"], chapter: "fake_data",
       error: (k, b, n) => sum(k.map((size) => {
         const e = Math.exp(b), fake = (k.length - 1) / size;
         return pure(size, (e / (e + size - 1) + fake) / k.length, (1 / (e + size - 1) + fake) / k.length);
       })) / n,
     },
     {
-      names: ["SPL", "MRR"], chapter: "best_split",
+      names: ["SPL", "MRR"], chapter: "budget_splitting",
       error: (k, b, n) => sum(k.map((size) => grr(size, b / k.length))) / n,
     },
     {
-      names: ["OMRR", "RRIndependent", "ProductRR"], chapter: "best_split",
+      names: ["OMRR", "RRIndependent", "ProductRR"], chapter: "budget_splitting",
       error: (k, b, n) => { const own = mrrShares(k, b); return sum(k.map((size, j) => grr(size, own[j]))) / n; },
     },
     {
-      names: ["BRR"], chapter: "best_split",
+      names: ["BRR"], chapter: "budget_splitting",
       error: (k, b, n) => sum(k.map((size) => sue(size, b / k.length))) / n,
     },
     {
-      names: ["OBRR"], chapter: "best_split",
+      names: ["OBRR"], chapter: "budget_splitting",
       error: (k, b, n) => { const own = brrShares(k, b); return sum(k.map((size, j) => sue(size, own[j]))) / n; },
     },
     {
@@ -272,13 +272,13 @@ const formulas = (() => {
     { names: ["RRJoint"], chapter: "audit_multidim", error: (k, b, n) => clustered(k, b) / n },
   ];
 
-  // Tables of every two attributes (ldp_lib.planner.pairs_error), at even tables. `drawing` is what is not the coins'.
+  // Tables of every two attributes (ldp_lib.survey.planner.pairs_error), at even tables. `drawing` is what is not the coins'.
   const pairsOf = (k) => questions(k.length, 2).map(([i, j]) => [k[i], k[j]]);
   const drawing = (cells) => sum(cells.map((size) => 1 - 1 / size));
   const cellsOf = (k) => pairsOf(k).map(([a, b]) => a * b);
   const kept = (k, b) => Math.expm1(b) / (Math.expm1(b) + k);
   const inverseSquares = (k, keep) => 1 + (k - 1) / keep ** 2; // of a matrix that keeps, or draws evenly
-  // The parts of tables that renaming values keeps apart: single attributes, then pairs (ldp_lib.limit.pairs.spaces).
+  // The parts of tables that renaming values keeps apart: single attributes, then pairs (ldp_lib.limit.pair_tables.spaces).
   const spaces = (k) => [
     ...k.map((size, j) => ({
       of: [j], square: (size - 1) ** 2 / size * sum(k.map((other, i) => (i === j ? 0 : 1 / other))),
@@ -307,7 +307,7 @@ const formulas = (() => {
     })) - drawing(cellsOf(k));
   }
   const TABLES = [
-    { names: ["AskSome"], chapter: "pairs", error: (k, b, n) => askPairs(k, b) / n },
+    { names: ["AskSome"], chapter: "pair_tables", error: (k, b, n) => askPairs(k, b) / n },
     {
       names: ["RRIndependent"], chapter: "audit_multidim",
       error: (k, b, n) => {
@@ -325,7 +325,7 @@ const formulas = (() => {
   ];
   const RECORDS = ["RRIndependent", "ProductRR", "RRClusters", "RRJoint"];
 
-  // What no unbiased mechanism's error is below (ldp_lib.limit.simple).
+  // What no unbiased mechanism's error is below (ldp_lib.limit.closed_forms).
   function limit({ k, epsilon, n, wants }) {
     const e = Math.exp(epsilon), tables = wants === "tables", cells = tables ? cellsOf(k) : k;
     const alone = cells.map((size) => spread(e, size, subsetSize(e, size)));

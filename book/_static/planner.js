@@ -107,7 +107,7 @@ function plannerPage(place) {
       bar.style.width = `${Math.min(100, 2 * inPoints(error))}%`;
       return make("tr", {}, make("th", { scope: "row" }, link), cell, make("td", {}, times(error / rows[0].error)));
     };
-    const bound = { names: ["the limit: no unbiased one is below"], chapter: wants === "tables" ? "pairs" : "the_limit", error: limit };
+    const bound = { names: ["the limit: no unbiased one is below"], chapter: wants === "tables" ? "pair_tables" : "limit_bound", error: limit };
     body.replaceChildren(...[...rows, ...(n >= 100 ? [bound] : [])].map(row));
     const address = new URL(location.href), choice = { k: k.join("-"), epsilon, n, wants };
     for (const [name, value] of Object.entries(choice)) address.searchParams.set(name, value);

@@ -93,7 +93,7 @@ const scenes = (() => {
 
   const all = {};
 
-  all.counting = {
+  all.randomized_response = {
     about: "Standard error of a share of 10 % against the budget, on logarithmic axes; dashed, the error of drawing as many people.",
     sliders: [epsilon(1, 0.1, 6), answers(9, [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 30, 50, 100]), slider("n", "People", PEOPLE, 1e4)],
     numbers({ epsilon: b, k, n }) {
@@ -116,7 +116,7 @@ const scenes = (() => {
     },
   };
 
-  all.matrix = {
+  all.channel_matrix = {
     about: "The table of the symmetric coin on the left, darker where a chance is larger, and its inverse on the right.",
     sliders: [epsilon(1, 0.1, 5), answers(3, [2, 3, 4, 5, 6, 8])],
     numbers({ epsilon: b, k }) {
@@ -143,7 +143,7 @@ const scenes = (() => {
   };
 
   const KINDS = { GRR: "one answer", OUE: "bits", OLH: "hash", SubsetSelection: "best set" };
-  all.longer_reports = {
+  all.frequency_oracles = {
     about: "Standard error of a share against the number of possible answers, 10,000 people: one answer, bits, a hash, the best set.",
     sliders: [epsilon(1, 0.5, 5), answers(16, [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 30, 50, 100, 200, 500])],
     numbers({ epsilon: b, k }) {
@@ -190,7 +190,7 @@ const scenes = (() => {
   };
 
   const SIZES = [2, 3, 4, 6, 8, 12, 16, 24, 32, 64];
-  all.best_split = {
+  all.budget_splitting = {
     about: "A budget cut into three pieces, one a question: the best pieces above equal ones, and the error of both as bars.",
     sliders: [epsilon(), ...["First", "Second", "Third"].map((word, i) => slider(`k${i + 1}`, `${word} question's answers`, SIZES, [2, 4, 16][i]))],
     numbers(v) {
@@ -225,7 +225,7 @@ const scenes = (() => {
   };
 
   const WAYS = { SPL: "all, split budget", OneQuestion: "one question", AskSome: "the best number of them" };
-  all.one_question = {
+  all.attribute_sampling = {
     about: "Typical error of a share against the number of questions: all with a split budget, one each, the best number of them.",
     sliders: [epsilon(1, 0.5), slider("d", "Questions", [2, 3, 4, 5, 6, 7, 8], 4), answers(4, [2, 3, 4, 6, 8, 12, 16])],
     numbers({ epsilon: b, d, k }) {
@@ -250,7 +250,7 @@ const scenes = (() => {
     },
   };
 
-  all.fakes = {
+  all.fake_data = {
     about: "A hundred reports of one attribute as squares: true answers, false ones from the coin, and fakes.",
     sliders: [epsilon(), slider("d", "Questions", [2, 3, 4, 5, 6, 8, 10, 12, 16], 4), answers(4, [2, 3, 4, 6, 8, 12, 16, 32])],
     numbers({ epsilon: b, d, k }) {
@@ -286,7 +286,7 @@ const scenes = (() => {
     return apart + (tie > 0 ? tie * (most - apart) : tie * (apart - least));
   }
   const SHARES = [0.05, 0.1, 0.2, 0.3, 0.4, 0.45, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95];
-  all.copies = {
+  all.corr_rr = {
     about: "Left, how two yes-or-no answers go together. Right, the error of copies against the share of true copies; the least is marked.",
     sliders: [
       slider("tie", "Tie between the answers", evenly(-1, 1, 21).map((x) => Math.round(10 * x) / 10), 0.5, (v) => `${percent(v).replace("-", "\u2212")} of the most`),
@@ -321,7 +321,7 @@ const scenes = (() => {
     },
   };
 
-  all.two_coins = {
+  all.jrr = {
     about: "Variance with tied coins over that with own coins at the same budget, against the share of people who hold the answer.",
     sliders: [
       epsilon(1, 0.1, 5), slider("colluders", "People who show their coins", [0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3], 0.05, percent),
@@ -353,7 +353,7 @@ const scenes = (() => {
     },
   };
 
-  all.correlation = {
+  all.limit_correlation = {
     about: "Total squared error against the share of people whose two answers differ: each answer for its own question, or all for both.",
     sliders: [epsilon(0.7, 0.5, 4), slider("n", "People", PEOPLE, 2e4), slider("differ", "People whose answers differ", evenly(0, 0.1, 21).map((x) => Math.round(200 * x) / 200), 0.02, percent)],
     numbers({ epsilon: b, n, differ }) {

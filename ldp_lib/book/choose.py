@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from ldp_lib import compare, planner, product
 from ldp_lib.datasets import load_adult
 from ldp_lib.grr import GRR, RR
 from ldp_lib.jrr import SignedRR, signed_parameters
-from ldp_lib.product import RRIndependent, RRJoint
 from ldp_lib.sampled import AskSome, OneQuestion
-from ldp_lib.sampled.pairs import ask_pairs
 from ldp_lib.subset import SubsetSelection
+from ldp_lib.survey import errors, planner
+from ldp_lib.tables import product
+from ldp_lib.tables.product import RRIndependent, RRJoint
+from ldp_lib.tables.sampled_pairs import ask_pairs
 
 PEOPLE = 10_000
 FOUR = (4, 4, 4, 4)
@@ -51,7 +52,7 @@ class Leaf:
         k = self.mechanism.k if isinstance(self.mechanism.k, tuple) else (self.mechanism.k,)
         if self.of == "share":
             even = planner.plug_in_population([np.full(size, 1 / size) for size in k], PEOPLE)
-            return 100 * math.sqrt(compare.total_error(self.mechanism, even) / sum(k))
+            return 100 * math.sqrt(errors.total_error(self.mechanism, even) / sum(k))
         if self.of == "table":
             return 100 * math.sqrt(table_error(self.mechanism) / math.prod(k))
         cells = sum(k[i] * k[j] for i, j in itertools.combinations(range(len(k)), 2))
@@ -83,9 +84,14 @@ def leaves():
     adult, signed = load_adult().k, SignedRR(p=p, rho=rho)
     return {
         "one question": [
-            Leaf(when="2 answers", mechanism=RR(k=2, epsilon=1.0), example="2 answers", chapter="counting"),
-            Leaf(when="2, and a dealer helps", mechanism=signed, example="2 answers", chapter="all_reports"),
-            Leaf(when="3 to 5 answers", mechanism=GRR(k=5, epsilon=1.0), example="5 answers", chapter="counting"),
+            Leaf(when="2 answers", mechanism=RR(k=2, epsilon=1.0), example="2 answers", chapter="randomized_response"),
+            Leaf(when="2, and a dealer helps", mechanism=signed, example="2 answers", chapter="transcript"),
+            Leaf(
+                when="3 to 5 answers",
+                mechanism=GRR(k=5, epsilon=1.0),
+                example="5 answers",
+                chapter="randomized_response",
+            ),
             Leaf(
                 when="more answers",
                 mechanism=SubsetSelection(k=16, epsilon=1.0),
@@ -98,13 +104,13 @@ def leaves():
                 when="budget up to 2 or 3",
                 mechanism=OneQuestion(k=FOUR, epsilon=1.0),
                 example="4 questions, 4 answers each",
-                chapter="one_question",
+                chapter="attribute_sampling",
             ),
             Leaf(
                 when="larger budget",
                 mechanism=AskSome(k=FOUR, epsilon=4.0),
                 example="4 questions, 4 answers each",
-                chapter="one_question",
+                chapter="attribute_sampling",
             ),
         ],
         "how two questions hang together": [
@@ -112,7 +118,7 @@ def leaves():
                 when="all pairs",
                 mechanism=ask_pairs(FOUR, 1.0),
                 example="4 questions, 4 answers each",
-                chapter="pairs",
+                chapter="pair_tables",
                 of="pair",
             ),
         ],

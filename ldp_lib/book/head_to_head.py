@@ -9,12 +9,13 @@ from functools import lru_cache
 import numpy as np
 import pandas as pd
 
-from ldp_lib import channel, compare, datasets, limit
+from ldp_lib import channel, datasets, limit
 from ldp_lib.book.sweeps import sweep
 from ldp_lib.catalogue import MECHANISMS
 from ldp_lib.corr_rr import tree_law
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.postprocess import project_simplex
+from ldp_lib.survey import errors
 
 BUDGETS = (0.5, 1.0, 4.0)
 SKEWED, UNIFORM = (0.4, 0.3, 0.2, 0.1), (0.25,) * 4
@@ -109,7 +110,7 @@ def compared(name, epsilon, *, rng):
     people, rows = population(name), []
     repaired = people.d <= 4 or not name.startswith("Syn")
     for mechanism in made_for(people, epsilon):
-        raw, off = compare.total_errors(mechanism, people, runs=RUNS)
+        raw, off = errors.total_errors(mechanism, people, runs=RUNS)
         after, after_off = repaired_error(mechanism, people, rng=rng) if repaired else (math.nan, math.nan)
         bias = biased(mechanism, people)
         rows.append([type(mechanism).__name__, bias, raw, off, after, after_off])

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 
 from ldp_lib import datasets, postprocess, two_phase
+from ldp_lib.book.printed_corr_rr import AppendixCorrRR
 from ldp_lib.book.sweeps import mse
 from ldp_lib.corr_rr import CorrRR, tree_law
-from ldp_lib.corr_rr.printed import AppendixCorrRR
 from ldp_lib.fake_data import RSFD
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.splitting import SPL

@@ -87,7 +87,7 @@ def quadratic(f_target, f_pivot, n2):
 
     Notes
     -----
-    The budget does not enter. Derived in the chapters `copies` and `audit_corr_rr`.
+    The budget does not enter. Derived in the chapters `corr_rr` and `audit_corr_rr`.
     """
     a, b = np.asarray(f_target), np.asarray(f_pivot)
     k = a.shape[-1]

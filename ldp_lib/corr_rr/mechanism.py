@@ -147,7 +147,7 @@ class CorrRR:
     The two phases' raw estimates are averaged with their numbers of users as weights. The estimate is biased. `mean`
     and `variance` are exact where the reuse table is fixed in advance; if the first phase sets it they have no short
     form, and `simulate` draws from the exact law. With fewer users than attributes some attributes are nobody's pivot;
-    all laws hold still. Chapters `copies`, `audit_corr_rr` and `audit_corr_rr_evaluation`.
+    all laws hold still. Chapters `corr_rr`, `audit_corr_rr` and `audit_corr_rr_evaluation`.
     """
 
     k: tuple

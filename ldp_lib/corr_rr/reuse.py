@@ -25,7 +25,7 @@ def reuse_probability(f_target, f_pivot, *, n2):
     Notes
     -----
     The rule of Seeam et al. (2025, revised 2026, Section 3.2.2) in words. Derived in the chapters
-    `copies` and `audit_corr_rr`.
+    `corr_rr` and `audit_corr_rr`.
     """
     a, b = check_pair(f_target, f_pivot, n2)
     k, away, scale = b.shape[-1], np.abs(b - b.mean(axis=-1, keepdims=True)).max(axis=-1), np.abs(b).max(axis=-1) + 1

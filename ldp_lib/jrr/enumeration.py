@@ -4,7 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 
-from ldp_lib.jrr import pairs
+from ldp_lib.jrr import mechanism as pairs
 
 
 def pairings(users):

@@ -9,7 +9,8 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from ldp_lib.jrr import pairs, parameters
+from ldp_lib.jrr import mechanism as pairs
+from ldp_lib.jrr import parameters
 
 
 def partner_posterior(p, rho, n, colluders):

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ldp_lib import inputs, sampling
-from ldp_lib.jrr import pairs, parameters
+from ldp_lib.jrr import mechanism, parameters
 
 STEPS = (1.5, 0.5, -0.5, -1.5)
 
@@ -46,8 +46,8 @@ def sign_ratio(p, s, n, colluders):
     It is reached when all shown signs, or half of all signs, are equal. Infinite if the signs then settle the user's
     truth. The bound for colluders who show their truths only is `privacy.colluder_ratio`. Chapter `audit_jrr`.
     """
-    pairs.check_p(p)
-    pairs.check_number("s", s)
+    mechanism.check_p(p)
+    mechanism.check_number("s", s)
     parameters.check_colluders(n, colluders)
     if not 0 <= s <= (1 - p) * (1 + 1e-12):
         raise ValueError(f"s must be from 0 to 1 - p = {float(1 - p):.12g}; got {s!r}")
@@ -91,7 +91,7 @@ def shuffle_messages(n, rng):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ServerProtocol(pairs.JRR):
+class ServerProtocol(mechanism.JRR):
     """Joint randomized response by messages: a server pairs the users and never sees a report; Section 4.5.1.
 
     Parameters
@@ -116,7 +116,7 @@ class ServerProtocol(pairs.JRR):
 
     def __post_init__(self):
         super().__post_init__()
-        pairs.check_negative(self)
+        mechanism.check_negative(self)
 
     @cached_property
     def realised_p(self) -> Fraction:

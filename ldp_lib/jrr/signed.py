@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from ldp_lib import inputs, pure, sampling
-from ldp_lib.jrr import pairs
+from ldp_lib.jrr import mechanism as pairs
 from ldp_lib.jrr.protocols import server_messages
 from ldp_lib.population import Population
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 
 from ldp_lib.inputs import check_domain, check_population, require
-from ldp_lib.limit import draws, law, table
-from ldp_lib.limit.exact import ABOVE, gained, rounded
+from ldp_lib.limit import any_population, covering, given_population
+from ldp_lib.limit.rational import ABOVE, gained, rounded
 from ldp_lib.limit.uniform import Cells, mixture, product_set
 from ldp_lib.population import Population
 
@@ -100,8 +100,8 @@ class SetCertificate:
             for share, often in self.rows:
                 if share <= 0 or (often is not None and not (set(units) == {1} and min(often) >= 0)):
                     return False
-            rows = [draws.row(self.k, units, share, often) for share, often in self.rows]
-            covered = draws.holds(self.k, t, rows, self.ceiling / scale)
+            rows = [covering.row(self.k, units, share, often) for share, often in self.rows]
+            covered = covering.holds(self.k, t, rows, self.ceiling / scale)
         return covered and 0 < self.error * self.ceiling <= gained(self.roots, self.k) ** 2
 
 
@@ -156,7 +156,7 @@ def least_error(k, epsilon, population=None):
 
     Notes
     -----
-    Chapters `the_limit` and `which_set`.
+    Chapters `limit_bound` and `optimal_sets`.
     """
     k = check_domain(k)
     require(epsilon=epsilon)
@@ -166,11 +166,13 @@ def least_error(k, epsilon, population=None):
     if population is not None:
         if isinstance(population, Population):
             check_population(population, k)
-        if isinstance(population, Population) and math.prod(k) > table.RECORDS:
-            certificate, attained, sets, weights = law.solve(k, e, population)
+        if isinstance(population, Population) and math.prod(k) > given_population.RECORDS:
+            certificate, attained, sets, weights = any_population.solve(k, e, population)
         else:
             counts = population.histogram if isinstance(population, Population) else np.asarray(population)
-            certificate, attained, sets, weights = table.solve(k, e, table.check_frequencies(counts, k))
+            certificate, attained, sets, weights = given_population.solve(
+                k, e, given_population.check_frequencies(counts, k)
+            )
     else:
         certificate, attained, sets, weights = at_uniform(k, e)
     error = float(certificate.error)
@@ -203,12 +205,12 @@ def at_uniform(k, e):
         value, _, sizes = product_set(np.ones(len(k)), t, k)
         turns = tuple(sizes[-i:] + sizes[:-i] for i in range(len(k)) if i == 0 or len(set(sizes)) > 1)
         attained = rho.sum() ** 2 / value
-        weights, rows = draws.rows_for(k, t, rho, None)
+        weights, rows = covering.rows_for(k, t, rho, None)
         return certify(k, e, weights, rows=rows), attained, turns, (1 / len(turns),) * len(turns)
     _, weights, attained, names, share = mixture(lambda w: product_set(w, t, k), rho)
     best = max((in_cells(k, e, rho, keep) for keep in range(1, len(k))), key=lambda c: c.error if c else 0)
     if attained > CLOSE * best.error:
-        found, rows = draws.rows_for(k, t, rho, weights)
+        found, rows = covering.rows_for(k, t, rho, weights)
         best = max(best, certify(k, e, found, rows=rows), key=lambda c: c.error)
     return best, attained, *chosen(names, share)
 
@@ -237,7 +239,9 @@ def certify(k, e, weights, *, keep=0, rows=()):
         top = cells.best([float(w) for w in [exact[j] for j in order] + others], t)[0]
     else:
         scale = exact[0] if len(set(k)) == 1 else Fraction(1)
-        top = draws.largest(k, t, [draws.row(k, [w / scale for w in exact], b, often) for b, often in rows]) * scale
+        top = (
+            covering.largest(k, t, [covering.row(k, [w / scale for w in exact], b, often) for b, often in rows]) * scale
+        )
     ceiling = Fraction(top) * ABOVE
     error = gained(roots, k) ** 2 / ceiling
     return SetCertificate(k=k, e=e, roots=roots, keep=keep, rows=tuple(rows), ceiling=ceiling, error=error)

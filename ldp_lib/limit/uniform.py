@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from scipy.optimize import minimize
 
-from ldp_lib.limit.exact import never_negative
+from ldp_lib.limit.rational import never_negative
 
 PAIRS = 20_000  # nested pairs of sets that are tried, at most
 SETS = 50_000  # sets of records that are tried, at most
@@ -18,7 +18,7 @@ def up_sets(k, most):
     """Return all sets of records that contain, with a record, every one with no smaller values; as bit masks.
 
     Bit r stands for record r in lexicographic order. None if there are more than `most`. Among the sets of one size,
-    some of these have the most information on any weighting of the attributes (chapter `the_limit`).
+    some of these have the most information on any weighting of the attributes (chapter `limit_bound`).
     """
     if math.prod(k) > RECORDS:
         return None

@@ -11,7 +11,7 @@ import numpy as np
 
 from ldp_lib import inputs, pure, sampling, subset
 from ldp_lib.population import Population, marginal_frequencies
-from ldp_lib.sampled import dealing, formulas
+from ldp_lib.sampled import assignment, design
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +46,9 @@ class AskSome:
 
     Notes
     -----
-    What is not given is chosen by the exact error, `formulas.best_design`: the largest total variance over all
-    populations. Chapter `one_question`. An attribute's estimate adds up all its reports, each weighted by the square of
-    its question's `keep`, which is best at given sizes.
+    What is not given is chosen by the exact error, `design.best_design`: the largest total variance over all
+    populations. Chapter `attribute_sampling`. An attribute's estimate adds up all its reports, each weighted by the
+    square of its question's `keep`, which is best at given sizes.
     """
 
     k: tuple
@@ -75,13 +75,13 @@ class AskSome:
             sizes = tuple(map(int, sizes))
         if self.weights is not None and self.m is None:
             raise ValueError(f"weights must come with m, which says what they weigh; got weights {self.weights!r}")
-        m, sizes, weights = formulas.best_design(math.exp(self.epsilon), self.k, self.m, sizes)
-        weights = dealing.check_weights(weights if self.weights is None else self.weights, math.comb(d, m))
+        m, sizes, weights = design.best_design(math.exp(self.epsilon), self.k, self.m, sizes)
+        weights = assignment.check_weights(weights if self.weights is None else self.weights, math.comb(d, m))
         for name, value in (("m", int(m)), ("sizes", sizes), ("weights", weights)):
             object.__setattr__(self, name, value)
-        if (np.array(weights) @ formulas.concerns(d, m) == 0).any():
+        if (np.array(weights) @ design.concerns(d, m) == 0).any():
             raise ValueError(f"weights must be above 0 for at least one question about each attribute; got {weights}")
-        dealing.check_bool(groups=self.groups)
+        assignment.check_bool(groups=self.groups)
 
     @classmethod
     def serves(cls, k) -> bool:
@@ -91,12 +91,12 @@ class AskSome:
     @property
     def questions(self) -> np.ndarray:
         """All choices of m attributes in lexicographic order, shape (Q, m)."""
-        return formulas.questions(len(self.k), self.m)
+        return design.questions(len(self.k), self.m)
 
     @cached_property
     def keep(self) -> np.ndarray:
         """For each question the chance that its sets are drawn to hold the truth, not among all; shape (Q,)."""
-        return formulas.keep_probabilities(math.exp(self.epsilon), self.k, self.sizes, self.m)
+        return design.keep_probabilities(math.exp(self.epsilon), self.k, self.sizes, self.m)
 
     @cached_property
     def _shares(self):
@@ -117,8 +117,8 @@ class AskSome:
 
     def probabilities(self, j) -> tuple:
         """Return p and q of attribute j, and the questions that concern it: three arrays of shape (Q_j,)."""
-        concern = np.flatnonzero(formulas.concerns(len(self.k), self.m)[:, j])
-        return *formulas.support_probabilities(self.keep[concern], self.k[j], self.sizes[j]), concern
+        concern = np.flatnonzero(design.concerns(len(self.k), self.m)[:, j])
+        return *design.support_probabilities(self.keep[concern], self.k[j], self.sizes[j]), concern
 
     @cached_property
     def _dtype(self):
@@ -170,7 +170,7 @@ class AskSome:
         inputs.require(rng=rng)
         x = inputs.check_records(x, self.k)
         y = np.zeros(len(x), self._dtype)
-        y["asked"] = asked = dealing.deal(len(x), self.weights, self.groups, rng)
+        y["asked"] = asked = assignment.deal(len(x), self.weights, self.groups, rng)
         told = sampling.coins(self._thresholds[asked], rng)
         for j, (k, size) in enumerate(zip(self.k, self.sizes, strict=True)):
             who, place = self._asked(asked, j)
@@ -196,7 +196,7 @@ class AskSome:
 
         Counts of disjoint sets of reports add up.
         """
-        y = dealing.check_reports(y, self._dtype, len(self.weights))
+        y = assignment.check_reports(y, self._dtype, len(self.weights))
         counts = [np.array([len(y)]), np.bincount(y["asked"], minlength=len(self.weights))]
         for j, (k, size) in enumerate(zip(self.k, self.sizes, strict=True)):
             who, place = self._asked(y["asked"], j)
@@ -220,7 +220,7 @@ class AskSome:
             pull, size = self.keep[concern] ** 2, dealt[..., concern]
             total = (pull / (p - q)) @ (count[..., concern, :] - (size * q)[..., None])
             expected = n * np.array(self.weights)[concern]
-            estimates.append(dealing.centred_estimate(total, size, expected, pull, self.groups))
+            estimates.append(assignment.centred_estimate(total, size, expected, pull, self.groups))
         return estimates
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
@@ -232,7 +232,7 @@ class AskSome:
         inputs.check_population(population, self.k)
         told = [np.zeros((runs, len(self.weights), k), np.int64) for k in self.k]
         sizes, free = np.zeros((2, runs, len(self.weights)), np.int64)
-        for record, dealt in dealing.deal_records(population, self.weights, self.groups, rng=rng, runs=runs):
+        for record, dealt in assignment.deal_records(population, self.weights, self.groups, rng=rng, runs=runs):
             kept = rng.binomial(dealt, self.keep)
             sizes += dealt
             free += dealt - kept
@@ -257,5 +257,5 @@ class AskSome:
             p, q, concern = self.probabilities(j)
             noise, pull = pure.variance(f, 1, p[:, None], q[:, None]), self.keep[concern] ** 2
             how = (population.n, self.weights, concern, pull, self.groups)
-            variances.append(dealing.centred_variance(f, noise, *how))
+            variances.append(assignment.centred_variance(f, noise, *how))
         return variances

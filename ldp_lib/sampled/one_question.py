@@ -9,8 +9,8 @@ import numpy as np
 
 from ldp_lib import grr, hashing, inputs, pure, subset, unary
 from ldp_lib.population import Population, marginal_frequencies
-from ldp_lib.sampled import dealing
-from ldp_lib.sampled.formulas import attribute_error, best_weights
+from ldp_lib.sampled import assignment
+from ldp_lib.sampled.design import attribute_error, best_weights
 
 ORACLES = (grr.GRR, subset.SubsetSelection, unary.UnaryEncoding, hashing.OLH)
 
@@ -43,7 +43,7 @@ class OneQuestion:
 
     Notes
     -----
-    Asking one attribute at the whole budget: Nguyen et al. (2016), Wang et al. (2019). Chapter `one_question`, which
+    Asking one attribute at the whole budget: Nguyen et al. (2016), Wang et al. (2019). `attribute_sampling`
     proves that the default weights make the largest total variance over all populations least.
     """
 
@@ -61,10 +61,10 @@ class OneQuestion:
         if self.weights is None:
             errors = [attribute_error(part.k, *part.probabilities) for part in self.oracle]
             object.__setattr__(self, "weights", best_weights(errors))
-        object.__setattr__(self, "weights", dealing.check_weights(self.weights, len(self.k)))
+        object.__setattr__(self, "weights", assignment.check_weights(self.weights, len(self.k)))
         if min(self.weights) == 0:
             raise ValueError(f"weights must be above 0 for every attribute; got {self.weights}")
-        dealing.check_bool(groups=self.groups)
+        assignment.check_bool(groups=self.groups)
 
     def _checked_oracles(self):
         make = subset.SubsetSelection if self.oracle is None else self.oracle
@@ -139,7 +139,7 @@ class OneQuestion:
         inputs.require(rng=rng)
         x = inputs.check_records(x, self.k)
         y = np.zeros(len(x), self._dtype)
-        y["asked"] = asked = dealing.deal(len(x), self.weights, self.groups, rng)
+        y["asked"] = asked = assignment.deal(len(x), self.weights, self.groups, rng)
         start = self._dtype.fields["report"][1]
         for j, (part, (_, _, width)) in enumerate(zip(self.oracle, self._formats, strict=True)):
             who = np.flatnonzero(asked == j)
@@ -164,7 +164,7 @@ class OneQuestion:
 
         Counts of disjoint sets of reports add up.
         """
-        y = dealing.check_reports(y, self._dtype, len(self.k))
+        y = assignment.check_reports(y, self._dtype, len(self.k))
         asked, counts = y["asked"].copy(), [np.array([len(y)])]
         for j, (part, (kind, shape, width)) in enumerate(zip(self.oracle, self._formats, strict=True)):
             rows = y.take(np.flatnonzero(asked == j))["report"]
@@ -181,7 +181,7 @@ class OneQuestion:
         return estimates
 
     def _estimate(self, j, total, size, n):
-        return dealing.centred_estimate(total, size, np.array([n * self.weights[j]]), np.ones(1), self.groups)
+        return assignment.centred_estimate(total, size, np.array([n * self.weights[j]]), np.ones(1), self.groups)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
         """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
@@ -191,7 +191,7 @@ class OneQuestion:
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)
         asked = [np.zeros((runs, size), np.int64) for size in self.k]
-        for record, dealt in dealing.deal_records(population, self.weights, self.groups, rng=rng, runs=runs):
+        for record, dealt in assignment.deal_records(population, self.weights, self.groups, rng=rng, runs=runs):
             for j, value in enumerate(record):
                 asked[j][:, value] += dealt[:, j]
         estimates = []
@@ -213,7 +213,7 @@ class OneQuestion:
         for j, (f, part) in enumerate(zip(means, self.oracle, strict=True)):
             noise = pure.variance(f, 1, *part.probabilities)[None]
             variances.append(
-                dealing.centred_variance(f, noise, n, self.weights, np.array([j]), np.ones(1), self.groups)
+                assignment.centred_variance(f, noise, n, self.weights, np.array([j]), np.ones(1), self.groups)
             )
         return variances
 

@@ -7,7 +7,8 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 
-from ldp_lib import allocation, channel, grr, printed, pure, unary
+from ldp_lib import allocation, channel, grr, pure, unary
+from ldp_lib.book import printed_obrr
 from ldp_lib.book.claims import claim
 from ldp_lib.population import Population, marginal_populations
 from ldp_lib.splitting import OBRR, OMRR
@@ -154,7 +155,7 @@ def newton_steps(digits):
 
 def test_the_cost_of_the_allocation():
     steps = [newton_steps(digits) for digits in (4, 8, 16, 32, 64)]
-    bad_start = printed.newton(FIRST, 6.0, start=1e9)
+    bad_start = printed_obrr.newton(FIRST, 6.0, start=1e9)
     claim("obrr/s-complexity").conditional(
         steps == list(range(steps[0], steps[0] + 5)), bad_start.end == "lambda <= 0" and not bad_start.budgets
     )

@@ -7,7 +7,7 @@ import numpy as np
 import sympy as sp
 
 from ldp_lib import allocation, channel, check, grr, pure, splitting, unary
-from ldp_lib import printed as cardano
+from ldp_lib.book import printed_obrr as cardano
 from ldp_lib.book.claims import claim
 
 FIRST = (2, 4, 6, 7, 100)

@@ -10,10 +10,10 @@ import pytest
 
 from ldp_lib import check, corr_rr, datasets, grr, splitting
 from ldp_lib.book.claims import claim
+from ldp_lib.book.printed_corr_rr import AppendixCorrRR, appendix_table
 from ldp_lib.book.published import SKEWED, UNIFORM, capped, expected_error, phase_errors, shuffled
 from ldp_lib.book.sweeps import mse
 from ldp_lib.corr_rr import CorrRR
-from ldp_lib.corr_rr.printed import AppendixCorrRR, appendix_table
 from ldp_lib.corr_rr.synthetic import syn_a, tree_law
 from ldp_lib.fake_data import RSFD
 from ldp_lib.population import Population, marginal_frequencies

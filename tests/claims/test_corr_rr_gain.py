@@ -12,10 +12,10 @@ import pytest
 import sympy as sp
 
 from ldp_lib import channel, check, corr_rr, datasets, fake_data, grr, shrinkage
+from ldp_lib.book.printed_corr_rr import AppendixCorrRR
 from ldp_lib.book.published import SKEWED, UNIFORM, shuffled
 from ldp_lib.book.sweeps import mse
 from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, syn_a
-from ldp_lib.corr_rr.printed import AppendixCorrRR
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import OneQuestion
 

@@ -15,8 +15,8 @@ import sympy as sp
 from ldp_lib import channel as channels
 from ldp_lib import check, corr_rr, grr, splitting
 from ldp_lib.book.claims import claim
+from ldp_lib.book.printed_corr_rr import appendix_minimizer
 from ldp_lib.corr_rr import CorrRR
-from ldp_lib.corr_rr.printed import appendix_minimizer
 
 e, n2, py = sp.symbols("e n_2 p_y", positive=True)
 fa, fb, k = sp.symbols("f_a f_b k", positive=True)

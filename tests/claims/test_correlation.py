@@ -1,4 +1,4 @@
-"""Part 2 of the theorem of the chapter `correlation`: a certificate's inequalities, for every set of records.
+"""Part 2 of the theorem of the chapter `limit_correlation`: a certificate's inequalities, for every set of records.
 
 A record of d binary attributes is a row of signs x, a set of records a function f = 1 or -1, with Fourier coefficients
 f_0 and f_j, and W = sum_j f_j^2. With delta = (e-1)/(e+1) the certificate holds at the joint law F if, for every f,

@@ -7,9 +7,10 @@ import numpy as np
 import sympy as sp
 
 from ldp_lib import check, jrr
+from ldp_lib.book import printed_jrr
 from ldp_lib.book.claims import claim
 from ldp_lib.datasets import load_binary
-from ldp_lib.jrr import printed, privacy
+from ldp_lib.jrr import privacy
 from ldp_lib.population import Population
 
 BUDGETS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -27,7 +28,7 @@ def strongest(epsilon):
 
 
 def table_4(epsilon, n, colluders=5):
-    return printed.algorithm_1(epsilon=epsilon, n=n, colluders=colluders)
+    return printed_jrr.algorithm_1(epsilon=epsilon, n=n, colluders=colluders)
 
 
 def ratio(pair, epsilon, n, n1):
@@ -126,7 +127,7 @@ def _log_binomial(n, k, p):
 def test_jrr_and_shuffled_rr_can_be_compared_for_one_observer():
     n, budget = 1_000, 0.1
     pair = table_4(budget, n)
-    stated = printed.ratio(*pair, n, 5) <= math.exp(budget)
+    stated = printed_jrr.ratio(*pair, n, 5) <= math.exp(budget)
     # RR is pure: delta 0 at its budget. JRR's transcript has a positive delta there, as shuffled reports have at a
     # budget below their own. Both profiles are computed for the same observer.
     pure_rr = float(privacy.transcript_delta(budget + 1e-9, *rr(budget), n))
@@ -139,8 +140,8 @@ def test_jrr_and_shuffled_rr_can_be_compared_for_one_observer():
 def test_which_pair_the_comparison_uses():
     sizes = (20, 10_000, 2_000_000)
     below = all(table_4(b, n)[0] < rr(b)[0] for b in (0.01, 0.1, 1.0) for n in sizes)
-    within = all(printed.ratio(*table_4(b, n), n, 5) <= math.exp(b) for b in (0.01, 0.1, 1.0) for n in sizes)
-    over = printed.ratio(*strongest(0.1), 10_000, 1) > math.exp(0.1) * (1 + 1e-6)
+    within = all(printed_jrr.ratio(*table_4(b, n), n, 5) <= math.exp(b) for b in (0.01, 0.1, 1.0) for n in sizes)
+    over = printed_jrr.ratio(*strongest(0.1), 10_000, 1) > math.exp(0.1) * (1 + 1e-6)
     claim("jrr/sec-5.1-s4").conditional(below and within, over and strongest(0.1)[0] == rr(0.1)[0])
 
 
@@ -161,7 +162,7 @@ def test_the_losing_band():
 
 def test_the_band_of_the_optimum_shrinks_like_one_over_root_n():
     for n in (10_000, 1_000_000):
-        p, rho = printed.optimum(epsilon=0.1, n=n, colluders=5)
+        p, rho = printed_jrr.optimum(epsilon=0.1, n=n, colluders=5)
         d = math.tanh(0.05)
         width = math.sqrt((1 + 10 / (d * (1 - d))) / n)
         inside, outside = (ratio((p, rho), 0.1, n, n / 2 * (1 - k * width)) for k in (0.97, 1.03))
@@ -195,7 +196,7 @@ def test_the_curves_against_the_number_of_users():
 
     few = [table_4(b, 20) for b in budgets]
     close = [ratio(pair, b, 20, n1) for pair, b in zip(few, budgets, strict=True) for n1 in (0, 2, 20)]
-    best = [printed.optimum(epsilon=b, n=20, colluders=5) == rr(b) for b in budgets]
+    best = [printed_jrr.optimum(epsilon=b, n=20, colluders=5) == rr(b) for b in budgets]
     claim("jrr/sec-5.3.2-s3").reproduced(
         max(abs(rho) for _, rho in few) < 0.01, all(0.9 < value < 1.1 for value in close), all(best)
     )
@@ -246,11 +247,11 @@ REAL = {name: (n, n1) for name, (_, n, n1, _) in NAMES.items()}
 
 def coarse(epsilon, n):
     """Steps of .0003, as in one of the scripts."""
-    return printed.algorithm_1(epsilon=epsilon, n=n, colluders=5, step_p=3e-4, step_rho=3e-4)
+    return printed_jrr.algorithm_1(epsilon=epsilon, n=n, colluders=5, step_p=3e-4, step_rho=3e-4)
 
 
 def best_pair(epsilon, n):
-    return printed.optimum(epsilon=epsilon, n=n, colluders=5)
+    return printed_jrr.optimum(epsilon=epsilon, n=n, colluders=5)
 
 
 def at_p0(epsilon, n):

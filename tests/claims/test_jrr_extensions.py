@@ -10,7 +10,7 @@ import sympy as sp
 
 from ldp_lib import check, grr, jrr
 from ldp_lib.book.claims import claim
-from ldp_lib.jrr import inside
+from ldp_lib.jrr import extensions
 from ldp_lib.jrr.enumeration import pairings
 from ldp_lib.population import Population
 
@@ -98,12 +98,12 @@ def test_the_truth_gets_rarer_as_the_domain_grows():
 
 def test_inside_hashing_a_negative_correlation_never_loses():
     n, n_v, p, g, r = sp.symbols("n n_v p g r", positive=True)
-    extra = inside.hashed_variance(n_v, n, p, g, -r)
+    extra = extensions.hashed_variance(n_v, n, p, g, -r)
     growth = sp.cancel(extra - extra.subs(r, 0))
     printed = -r * p * (1 - p) * n_v * (n_v - 1) / ((n - 1) * (p - 1 / g) ** 2)  # never positive for whole n_v
     crowd = Population.from_counts([400, 500, 1, 0])
-    joint = inside.JointHashing(k=4, epsilon=math.log(3), rho=-2.7)
-    bare = inside.JointHashing(k=4, epsilon=math.log(3), rho=0.0).variance(crowd)
+    joint = extensions.JointHashing(k=4, epsilon=math.log(3), rho=-2.7)
+    bare = extensions.JointHashing(k=4, epsilon=math.log(3), rho=0.0).variance(crowd)
     claim("jrr/sec-4.6.3-s4").holds(sp.cancel(growth - printed) == 0, bool((joint.variance(crowd) <= bare).all()))
     runs = joint.simulate(crowd, rng=np.random.default_rng(1), runs=20_000)
     right = joint.variance(crowd)
@@ -113,7 +113,7 @@ def test_inside_hashing_a_negative_correlation_never_loses():
 
 
 def test_bits_with_signs_have_the_stated_law():
-    people, wanted = Population.from_counts([400, 500, 0]), inside.JointUnary(k=3, epsilon=math.log(4), rho=-1 / 4)
+    people, wanted = Population.from_counts([400, 500, 0]), extensions.JointUnary(k=3, epsilon=math.log(4), rho=-1 / 4)
     runs = wanted.simulate(people, rng=np.random.default_rng(1), runs=20_000)
     right = wanted.variance(people)
     assert check.mean_z(runs, people.frequencies) < 5

@@ -7,8 +7,8 @@ import numpy as np
 import sympy as sp
 
 from ldp_lib import jrr
+from ldp_lib.book import printed_jrr
 from ldp_lib.book.claims import claim
-from ldp_lib.jrr import printed
 from ldp_lib.jrr.enumeration import truth_law
 
 p, rho, a, c, p0 = sp.symbols("p rho a c p_0", positive=True)
@@ -30,7 +30,7 @@ def test_the_constraint_is_two_lines_in_rho():
             if 1 - 1 / t <= r <= 1:
                 inside = -(start - t) / (share * t) <= r <= (start - t) / (share * (1 - t))
                 agree.append(inside == feasible(t, r, n, colluders, 3))
-    ratio = printed.ratio(Fraction(3, 5), Fraction(-1, 2), n, colluders)
+    ratio = printed_jrr.ratio(Fraction(3, 5), Fraction(-1, 2), n, colluders)
     claim("jrr/eq-22").holds(
         len(agree) > 1000,
         all(agree),
@@ -90,7 +90,7 @@ def test_how_many_colluders_leave_randomized_response_as_the_only_answer():
     turns = []
     for budget, most in ((0.1, 451), (1.0, 1699)):
         design = {"epsilon": budget, "n": 10_000, "n1": 0}
-        pairs = [printed.optimum(**design, colluders=m) for m in (most, most + 1)]
+        pairs = [printed_jrr.optimum(**design, colluders=m) for m in (most, most + 1)]
         turns += [pairs[0][1] < 0, pairs[1][1] == 0]
     assert all(turns)
 

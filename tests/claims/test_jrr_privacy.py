@@ -8,8 +8,9 @@ import pytest
 import sympy as sp
 
 from ldp_lib import jrr
+from ldp_lib.book import printed_jrr
 from ldp_lib.book.claims import claim
-from ldp_lib.jrr import printed, privacy
+from ldp_lib.jrr import privacy
 from ldp_lib.jrr.enumeration import half_law, pairings, truth_law
 
 p, rho = sp.symbols("p rho")
@@ -151,7 +152,7 @@ def test_the_printed_ratio_is_too_small_for_every_number_of_colluders_between():
     for t, r in ((POINTS[0][0], Fraction(-1, 100)), POINTS[0], (Fraction(9, 10), Fraction(-1, 20))):
         for m in range(2, 29):
             assert privacy.partner_posterior(t, r, 30, m) > Fraction(m, 29)
-            assert privacy.colluder_ratio(t, r, 30, m) > printed.ratio(t, r, 30, m)
+            assert privacy.colluder_ratio(t, r, 30, m) > printed_jrr.ratio(t, r, 30, m)
 
 
 def test_the_recurrence_for_positive_rho():

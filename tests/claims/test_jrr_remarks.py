@@ -8,9 +8,9 @@ import numpy as np
 import sympy as sp
 
 from ldp_lib import jrr
+from ldp_lib.book import printed_jrr
 from ldp_lib.book.claims import claim
 from ldp_lib.datasets import load_binary
-from ldp_lib.jrr import printed
 
 p, rho, k, n, n_v = sp.symbols("p rho k n n_v", positive=True)
 q = (1 - p) / (k - 1)
@@ -113,8 +113,8 @@ def test_the_share_of_frequencies_for_which_jrr_wins():
     same = {size: share(size, (0.55, -0.5), 0.55) for size in (20, 1_000, 10_000)}
     default = {"epsilon": 0.1, "n": 10_000, "colluders": 5}
     plain = 1 / (1 + math.exp(-0.1))
-    searched = share(10_000, printed.algorithm_1(**default), plain)
-    best = share(10_000, printed.optimum(**default), plain)
+    searched = share(10_000, printed_jrr.algorithm_1(**default), plain)
+    best = share(10_000, printed_jrr.optimum(**default), plain)
     claim("jrr/intro-c3").conditional(
         same[10_000] > 0.97,
         max(same[20], same[1_000], searched, best) < 0.97 and searched < 0.86,

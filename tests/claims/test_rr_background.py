@@ -11,7 +11,7 @@ from scipy.stats import chi2
 
 from ldp_lib import channel, check, grr, pure
 from ldp_lib.book.claims import claim
-from ldp_lib.product import ProductRR
+from ldp_lib.tables.product import ProductRR
 
 P = np.array([[Fraction(5, 8), Fraction(2, 8), Fraction(1, 8)], [Fraction(1, 4), Fraction(1, 2), Fraction(1, 4)]])
 

@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from ldp_lib import channel, clustering, grr, pure, secure
+from ldp_lib import channel, grr, pure
 from ldp_lib.book.claims import claim
-from ldp_lib.clustering import RRClusters
 from ldp_lib.population import Population
-from ldp_lib.product import RRIndependent
-from ldp_lib.raking import rake
+from ldp_lib.survey import secure
+from ldp_lib.tables import clusters as clustering
+from ldp_lib.tables.clusters import RRClusters
+from ldp_lib.tables.product import RRIndependent
+from ldp_lib.tables.raking import rake
 
 DONE = Counter()
 

@@ -10,12 +10,14 @@ import pytest
 import sympy as sp
 from scipy.stats import chi2
 
-from ldp_lib import channel, clustering, grr, product, pure, secure
+from ldp_lib import channel, grr, pure
 from ldp_lib.book.claims import claim
 from ldp_lib.datasets import load_adult
 from ldp_lib.postprocess import project_simplex
-from ldp_lib.product import RRIndependent, RRJoint
-from ldp_lib.raking import rake
+from ldp_lib.survey import secure
+from ldp_lib.tables import clusters, product
+from ldp_lib.tables.product import RRIndependent, RRJoint
+from ldp_lib.tables.raking import rake
 
 HALF, RATIO = Fraction(1, 2), Fraction(3)
 
@@ -135,8 +137,8 @@ def test_the_moments_of_the_proof_and_its_corollary():
     shrunk, draw, keep = [], np.random.default_rng(2), Fraction(2, 5)
     for a, b in ((2, 3), (4, 2), (3, 3), (5, 4)):
         table = draw.integers(1, 9, size=(a, b)) * Fraction(1)
-        told = clustering.covariance(keeping(keep, a).T @ table @ keeping(keep, b))  # of the expected table
-        shrunk.append(told == keep**2 * clustering.covariance(table))
+        told = clusters.covariance(keeping(keep, a).T @ table @ keeping(keep, b))  # of the expected table
+        shrunk.append(told == keep**2 * clusters.covariance(table))
     claim("rr-multidim/cor-1").holds(
         all(shrunk), sp.expand((by_twelve - by_eleven).subs({ta: p, tb: p}) - p**2 * plain) == 0
     )
@@ -146,8 +148,8 @@ def test_pearsons_correlation_is_that_of_the_records(adult):
     table = adult.select("education", "income").histogram
     records = np.repeat(np.argwhere(table > 0), table[table > 0], axis=0)
     claim("rr-multidim/eq-8").holds(
-        math.isclose(clustering.pearson(table), abs(np.corrcoef(records.T)[0, 1]), rel_tol=1e-12),
-        clustering.pearson(np.diag([Fraction(1, 4), Fraction(3, 4)])) == 1,
+        math.isclose(clusters.pearson(table), abs(np.corrcoef(records.T)[0, 1]), rel_tol=1e-12),
+        clusters.pearson(np.diag([Fraction(1, 4), Fraction(3, 4)])) == 1,
     )
 
 
@@ -162,7 +164,7 @@ def ends(dependence, sizes, max_cells, min_dependence):
 
 
 def test_the_clustering_keeps_its_limits():
-    two, merge = np.array([[1, 0.5], [0.5, 1]]), clustering.cluster_attributes
+    two, merge = np.array([[1, 0.5], [0.5, 1]]), clusters.cluster_attributes
     alone, together = ((0,), (1,)), ((0, 1),)
     claim("rr-multidim/s4-conditions").holds(
         merge(two, (3, 4), max_cells=12, min_dependence=0.5) == together,
@@ -240,7 +242,7 @@ def test_a_cluster_spends_what_its_attributes_spend():
             apart = channel.tensor(*map(grr.channel, ratios, sizes))
             equal.append(channel.privacy_ratio(whole) == channel.privacy_ratio(apart) == due)
     k, own = (2, 3, 4), (1.0, 0.5, 2.0)
-    makes = clustering.RRClusters(k=k, clusters=((0, 2), (1,)), epsilons=own), RRIndependent(k=k, channels=own)
+    makes = clusters.RRClusters(k=k, clusters=((0, 2), (1,)), epsilons=own), RRIndependent(k=k, channels=own)
     levels = [math.log(channel.privacy_ratio(mechanism.channel())) for mechanism in makes]
     claim("rr-multidim/s6.3.2-equivalence").holds(all(equal), abs(levels[0] - levels[1]) < 1e-12)
 

@@ -1,0 +1,277 @@
+"""Joint randomized response (`jrr`) inside unary encoding and local hashing, and in groups of more than two."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from ldp_lib import hashing, inputs, pure, sampling, unary
+from ldp_lib.jrr import mechanism
+from ldp_lib.jrr.protocols import server_messages
+from ldp_lib.jrr.signed import exact_moves, signed_variance, simulate_counts, toss
+from ldp_lib.population import Population
+
+
+def hashed_variance(n_v, n, p, g, correlation, odd=0):
+    """Return the exact variance of the estimated number of users with a value, for `JointHashing`.
+
+    Parameters
+    ----------
+    n_v, n : number, array or symbol
+        Users with the value, and all users.
+    p, g : number or symbol
+        Probability of the true bucket, and the number of buckets.
+    correlation : number or symbol
+        Correlation of the truthfulness of two paired users, rho / (g-1).
+    odd : {0, 1}
+        1 if n is odd.
+
+    Notes
+    -----
+    Only holders' truths make supports depend on each other. Derived in the chapter `audit_jrr_beyond`.
+    """
+    q = p**0 / g
+    alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)
+    return (alone + correlation * p * (1 - p) * n_v * (n_v - 1) / (n - 1 + odd)) / (p - q) ** 2
+
+
+def least_correlation(p, g):
+    """Return the least correlation of g exchangeable truths, each true with probability p below 1.
+
+    It is reached when the number of truths among the g is g p, rounded up or down: for g = 2, -(1-p)/p if p >= 1/2.
+    Fractions give an exact result. Derived in the chapter `audit_jrr_beyond`.
+    """
+    over = g * p % 1
+    return (over * (1 - over) / (p * (1 - p)) - g) / (g * (g - 1))
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointUnary:
+    """Unary encoding in which two paired users' bits are correlated, each bit by a sign of its own.
+
+    Parameters
+    ----------
+    k : int
+        Domain size, at least 2.
+    epsilon : float
+        Budget of one user's report on its own, finite and above 0, to an observer who knows nothing of the others.
+    rho : float, optional
+        Minus the square of the share of a bit's standard deviation by which the sign moves its chance; at most 0. If
+        not given the least for these bits.
+    q : float, optional
+        Probability that a 0 is reported as 1; if not given that of `unary.OUE`. A 1 stays 1 with the p that
+        `unary.probabilities` gives.
+    lean : {"truth", "report"}
+        What the sign moves: whether the bit is kept, as in Section 4.6.2, or whether it is reported as 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is of the wrong type or out of range.
+
+    Notes
+    -----
+    Zheng, Seeam, Hu, Zhang and Zhang (2025), Section 4.6.2, with the joint law that two different chances allow: the
+    truths of a bit have correlation rho. All bits share one pairing. Chapter `audit_jrr_beyond`.
+    """
+
+    k: int
+    epsilon: float
+    rho: float | None = None
+    q: float | None = None
+    lean: str = "truth"
+    has_exact_moments: ClassVar[bool] = True
+
+    def __post_init__(self):
+        if self.q is None:
+            inputs.settle(self, "epsilon")
+            object.__setattr__(self, "q", unary.oue_probabilities(math.exp(self.epsilon))[1])
+        inputs.settle(self, "k", "epsilon", "q")
+        if self.lean not in ("truth", "report"):
+            raise ValueError(f"lean must be 'truth' or 'report'; got {self.lean!r}")
+        low = -min(min(chance, 1 - chance) / max(chance, 1 - chance) for chance in self.probabilities)
+        if self.rho is None:
+            object.__setattr__(self, "rho", low)
+        mechanism.check_number("rho", self.rho)
+        if not low * (1 + 1e-12) <= self.rho <= 0:
+            raise ValueError(f"rho must be from {low:.12g} to 0 for these bits; got {self.rho!r}")
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is one attribute's domain size."""
+        return inputs.is_size(k)
+
+    @property
+    def probabilities(self) -> tuple[float, float]:
+        """Probabilities p and q that the own bit, and any other, is reported as 1."""
+        return self._independent.probabilities
+
+    @cached_property
+    def moves(self) -> tuple[float, float]:
+        """What the sign +1 adds to p and to q."""
+        s, t = (math.sqrt(-self.rho * chance * (1 - chance)) for chance in self.probabilities)
+        return s, t if self.lean == "report" else -t
+
+    def realised_epsilon(self) -> float:
+        """Return what one report on its own spends, proved from the thresholds of `perturb`: at most epsilon."""
+        return self._independent.realised_epsilon()
+
+    def channel(self) -> np.ndarray:
+        """Return Pr[y | x] of one report on its own, as `unary.UnaryEncoding.channel`."""
+        return self._independent.channel()
+
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+        """Return one row of k bits a user, an array of uint8 of shape (n, k)."""
+        inputs.require(rng=rng)
+        x = inputs.check_values(x, self.k)
+        chances = self._independent.realised_probabilities
+        own = x[:, None] == np.arange(self.k)
+        dealt = server_messages(x.size, rng)
+        flips = 2 * rng.integers(2, size=own.shape, dtype=np.int8) - 1
+        pair = np.minimum(np.arange(x.size), dealt["partner"])  # a pair shares its flips
+        sign = dealt["sign"][:, None] * flips[pair]
+        return toss(own, sign, chances, exact_moves(chances, self.moves), rng)
+
+    def estimate(self, y) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from reports of shape (n, k); they need not sum to 1."""
+        return self._independent.estimate(y)
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
+        return self._independent.count(y)
+
+    def estimate_counts(self, counts) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
+        return self._independent.estimate_counts(counts)
+
+    @cached_property
+    def _independent(self):
+        return unary.UnaryEncoding(k=self.k, epsilon=self.epsilon, q=self.q)
+
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
+        """Return estimates of shape (runs, k); each value's column has the exact law of ``estimate(perturb(x))``.
+
+        The columns are drawn independently. The user-level ones are uncorrelated, but not independent: one pairing
+        serves all bits. The cost is free of n.
+        """
+        histogram, n = inputs.check_histogram(population, self.k), mechanism.check_users(population)
+        counts = simulate_counts(histogram, *self.probabilities, *self.moves, rng=rng, runs=runs)
+        return pure.estimate(counts, n, *self.probabilities)
+
+    def mean(self, population: Population) -> np.ndarray:
+        """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
+        return inputs.check_histogram(population, self.k) / population.n
+
+    def variance(self, population: Population) -> np.ndarray:
+        """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
+        histogram, n = inputs.check_histogram(population, self.k).astype(float), population.n
+        return signed_variance(histogram, n, *self.probabilities, *self.moves, odd=n % 2) / n**2
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointHashing:
+    """Optimized local hashing with `jrr.KJRR` in place of generalized randomized response on the buckets.
+
+    Parameters
+    ----------
+    k : int
+        Domain size, at least 2.
+    epsilon : float
+        Budget of one user's report on its own, finite and above 0, to an observer who knows nothing of the others.
+    rho : float, optional
+        As for `jrr.KJRR` with g values.
+    g : int, optional
+        Number of buckets, as for `hashing.OLH`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is of the wrong type or out of range.
+
+    Notes
+    -----
+    Zheng et al. (2025), Section 4.6.2. Chapter `audit_jrr_beyond`.
+    """
+
+    k: int
+    epsilon: float
+    rho: float | None = None
+    g: int | None = None
+    has_exact_moments: ClassVar[bool] = True
+
+    def __post_init__(self):
+        inputs.settle(self, "k", "epsilon")
+        object.__setattr__(self, "g", self._hashing.g)
+        object.__setattr__(self, "rho", self._pairs.rho)  # checks it
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is one attribute's domain size."""
+        return hashing.OLH.serves(k)
+
+    @cached_property
+    def _hashing(self):
+        return hashing.OLH(k=self.k, epsilon=self.epsilon, g=self.g)
+
+    @cached_property
+    def _pairs(self):
+        e = sampling.exp_below(self.epsilon)
+        p = float(exact := e / (e + self.g - 1))
+        return mechanism.KJRR(k=self.g, p=p if p <= exact else math.nextafter(p, 0), rho=self.rho)
+
+    @property
+    def probabilities(self) -> tuple[float, float]:
+        """Probabilities p and q that a user supports the user's own value, and any other."""
+        return self._hashing.probabilities
+
+    def realised_epsilon(self) -> float:
+        """Return what one report on its own spends, proved from the thresholds of `perturb`: at most epsilon."""
+        return sampling.proved_epsilon(self._pairs.realised_ratio, self.epsilon)
+
+    def channel(self) -> np.ndarray:
+        """Return the channel of one report on its own, as `hashing.OLH.channel`."""
+        return self._hashing.channel()
+
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+        """Return one report a user, in the form of `hashing.OLH.perturb`."""
+        y = self._hashing.perturb(x, rng=rng)  # draws the seeds; its reports are replaced
+        bucket = hashing.hash_values(y["seed"], x, self.g)
+        y["y"] = self._pairs.perturb(bucket, rng=rng)
+        return y
+
+    def estimate(self, y) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from the reports of `perturb`; they need not sum to 1."""
+        return self._hashing.estimate(y)
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
+        return self._hashing.count(y)
+
+    def estimate_counts(self, counts) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
+        return self._hashing.estimate_counts(counts)
+
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
+        """Return estimates of shape (runs, k); each value's column has the exact law of ``estimate(perturb(x))``.
+
+        Who tells the truth is drawn for all values together. Supports by others are drawn independently for each value,
+        as for `hashing.OLH`. The cost is free of n.
+        """
+        inputs.require(rng=rng, runs=runs)
+        histogram, n = inputs.check_histogram(population, self.k), mechanism.check_users(population)
+        counts = rng.binomial(n - histogram, 1 / self.g, (runs, self.k))
+        held = np.flatnonzero(histogram)
+        counts[:, held] += self._pairs.draw_truths(histogram[held], rng=rng, runs=runs)
+        return pure.estimate(counts, n, self._pairs.p, 1 / self.g)
+
+    def mean(self, population: Population) -> np.ndarray:
+        """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
+        return inputs.check_histogram(population, self.k) / population.n
+
+    def variance(self, population: Population) -> np.ndarray:
+        """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
+        histogram, n = inputs.check_histogram(population, self.k).astype(float), population.n
+        correlation = self.rho / (self.g - 1)
+        return hashed_variance(histogram, n, self._pairs.p, self.g, correlation, odd=n % 2) / n**2

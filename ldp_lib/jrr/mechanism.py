@@ -1,0 +1,299 @@
+"""Joint randomized response (JRR): two users at a time toss correlated coins for whether they tell the truth."""
+
+import math
+import numbers
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from ldp_lib import grr, inputs, pure, sampling
+from ldp_lib.population import Population
+from ldp_lib.sampled.assignment import random_places
+
+
+def table(p, rho, k=2):
+    """Return the pair's probabilities: both true; the first true and the second one given lie; two given lies.
+
+    Parameters
+    ----------
+    p : number, array or symbol
+        Probability that a user tells the truth; each lie has q = (1-p) / (k-1).
+    rho : number, array or symbol
+        The table's parameter. The correlation of the two users' truthfulness is rho / (k-1).
+    k : int or symbol
+        Domain size.
+
+    Zheng, Seeam, Hu, Zhang and Zhang (2025), Table 2 and Eq. (27). Chapters `jrr` and `audit_jrr`.
+    """
+    q = (1 - p) / (k - 1)
+    return p * p + rho * p * q, p * q - rho * p * q / (k - 1), q * q + rho * p * q / (k - 1) ** 2
+
+
+def rho_range(p, k=2):
+    """Return the least and the largest `rho` for which no entry of `table` is negative."""
+    odds = (1 - p) / p  # of a lie
+    return -(k - 1) * (min(odds, 1 / odds) if odds else odds), k - 1
+
+
+def variance(n_v, n, p, rho, k=2, odd=0):
+    """Return the exact variance of the estimated number of users with a value, the users' data held fixed.
+
+    Parameters
+    ----------
+    n_v, n : number, array or symbol
+        Users with the value, and all users.
+    p, rho, k : number, array or symbol
+        As in `table`.
+    odd : {0, 1}
+        1 if n is odd: then one user, chosen at random, answers alone.
+
+    For k = 2 and even n this is Theorem 3 of Zheng et al. (2025). Derived in the chapter `jrr`.
+    """
+    q = (1 - p) / (k - 1)
+    alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)
+    others = n - n_v
+    excess = (n_v - others / (k - 1)) ** 2 - n_v - others / (k - 1) ** 2
+    return (alone + rho * p * q * excess / (n - 1 + odd)) / (p - q) ** 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reports:
+    """What all mechanisms with one report a user and p, rho share: parameters, estimate, and the report on its own."""
+
+    k: int
+    epsilon: float | None = None
+    p: float | None = None
+    rho: float | None = None
+    has_exact_moments: ClassVar[bool] = True
+
+    def __post_init__(self):
+        inputs.settle(self, "k")
+        if not type(self).serves(self.k):
+            raise ValueError(f"k must be 2 for {type(self).__name__}; got {self.k!r}")
+        if self.p is None:
+            inputs.settle(self, "epsilon")
+            object.__setattr__(self, "p", grr.probabilities(math.exp(self.epsilon), self.k)[0])
+        check_p(self.p, self.k)
+        own = math.log(self.p * (self.k - 1) / (1 - self.p)) if self.p < 1 else math.inf
+        if own < 0.99e-9:  # a budget of 1e-9, with p rounded, is a little less
+            raise ValueError(f"p must be such that ln(p (k-1) / (1-p)) is at least 1e-9; got {self.p!r}")
+        if self.epsilon is None:
+            object.__setattr__(self, "epsilon", max(own, 1e-9))
+        check_number("epsilon", self.epsilon)
+        if self.epsilon != own and not abs(self.epsilon - own) <= 1e-9:
+            raise ValueError(
+                f"epsilon must be ln(p (k-1) / (1-p)) = {own:.12g} and at most 15, so that p is not rounded away; "
+                f"got {self.epsilon!r} with p = {self.p!r}"
+            )
+        if self.rho is None:
+            object.__setattr__(self, "rho", rho_range(self.p, self.k)[0])
+        check_parameters(self.p, self.rho, self.k)
+        for name in ("epsilon", "p", "rho"):
+            object.__setattr__(self, name, float(getattr(self, name)))
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is 2."""
+        return inputs.is_size(k) and k == 2
+
+    @cached_property
+    def probabilities(self) -> tuple[float, float]:
+        """Probabilities p and q of the true and of any other value."""
+        return self.p, (1 - self.p) / (self.k - 1)
+
+    @cached_property
+    def realised_p(self) -> Fraction:
+        """Probability that `perturb` tells a user's truth, exactly or at least: `p` rounded down, to keep epsilon."""
+        if self.p == 1:
+            return Fraction(1)
+        e = sampling.exp_below(self.epsilon)
+        return sampling.realised(min(Fraction(self.p), e / (e + self.k - 1)))
+
+    @property
+    def realised_ratio(self) -> Fraction:
+        """Largest ratio of one report's probabilities under two values, for p below 1: at most exp(epsilon)."""
+        return self.realised_p * (self.k - 1) / (1 - self.realised_p)
+
+    def realised_epsilon(self) -> float:
+        """Return what one report on its own spends, proved from the thresholds of `perturb`: at most epsilon."""
+        return sampling.proved_epsilon(self.realised_ratio, self.epsilon) if self.p < 1 else math.inf
+
+    def channel(self) -> np.ndarray:
+        """Return Pr[y | x] of one report on its own, shape (k, k). The users' reports depend on each other."""
+        inputs.check_cells(self.k, self.k)
+        p, q = self.probabilities
+        return np.where(np.eye(self.k, dtype=bool), p, q)
+
+    def estimate(self, y) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from reports of shape (n,); raw, as for `GRR`."""
+        return self.estimate_counts(self.count(y))
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
+        y = inputs.check_values(y, self.k, "y")
+        return np.concatenate([[y.size], np.bincount(y, minlength=self.k)])
+
+    def estimate_counts(self, counts) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
+        return pure.estimate(counts[1:], counts[0], *self.probabilities)
+
+    def mean(self, population: Population) -> np.ndarray:
+        """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
+        return inputs.check_histogram(population, self.k) / population.n
+
+
+@dataclass(frozen=True, kw_only=True)
+class KJRR(Reports):
+    """Pair the users at random; each pair's truthfulness is correlated, and a lie is a uniform other value.
+
+    With an odd number of users, one of them, chosen at random, answers alone: true with probability p. Zheng et al.
+    (2025), Eq. (27).
+
+    Parameters
+    ----------
+    k : int
+        Domain size, at least 2.
+    epsilon : float, optional
+        Budget of one user's report on its own, ln(p/q), to an observer who knows nothing of the other users. The
+        reports of all together say more about each: see `jrr.privacy` and the chapter `audit_jrr`.
+    p : float, optional
+        Probability that a user tells the truth, above 1/k and at most 1. Give `epsilon`, at most 15, or `p`.
+    rho : float, optional
+        The parameter of Eq. (27), within `rho_range`. For k = 2 it is the correlation of the pair's truthfulness. If
+        not given the least: what `jrr.optimal_parameters` gives for users of whom none colludes.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong type or out of range, or `epsilon` and `p` disagree.
+    """
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is one attribute's domain size."""
+        return inputs.is_size(k)
+
+    @cached_property
+    def truths(self) -> np.ndarray:
+        """Probabilities that two paired users tell two truths, one, and none."""
+        both, mixed, _ = table(self.p, self.rho, self.k)
+        one = max(0.0, 2 * (self.k - 1) * mixed)
+        return np.array([max(0.0, both), one, max(0.0, 1 - both - one)])
+
+    @cached_property
+    def _chances(self):
+        """Chances that the first of a pair is true, and the second after a truth, and after a lie; rounded down."""
+        p, (low, high) = self.realised_p, rho_range(self.realised_p, self.k)
+        both, mixed, _ = table(p, min(max(Fraction(self.rho), low), high), self.k)
+        chances = p, both / p, (self.k - 1) * mixed / (1 - p) if p < 1 else 0
+        return tuple(map(sampling.realised, chances))
+
+    @property
+    def realised_pair(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+        """Probabilities that both of a pair are true, only the first, only the second, and none, exactly."""
+        p, after_truth, after_lie = self._chances
+        return p * after_truth, p * (1 - after_truth), (1 - p) * after_lie, (1 - p) * (1 - after_lie)
+
+    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+        """Return all users' reports, shape (n,): an integer array of the smallest unsigned type that holds them."""
+        inputs.require(rng=rng)
+        x = inputs.check_values(x, self.k)
+        true = self._dealt_truths(x.size, rng)
+        dtype = inputs.small_dtype(self.k)
+        if self.k == 2:
+            return (x.astype(bool) == true).view(dtype)
+        lie = x + (np.int64(1) + sampling.uniform(self.k - 1, x.size, rng))  # around the circle of values
+        lie -= self.k * (lie >= self.k)
+        return np.where(true, x, lie).astype(dtype)
+
+    def _dealt_truths(self, n, rng):
+        # To pair at random is to toss the coins of all pairs, and to deal out the truths, however many there are.
+        p, after_truth, after_lie = self._chances
+        first = sampling.bernoulli(p, n - n // 2, rng)
+        truths = np.count_nonzero(first[: n // 2])
+        second = (after_truth, truths), (after_lie, n // 2 - truths)
+        told = np.count_nonzero(first) + sum(np.count_nonzero(sampling.bernoulli(*coins, rng)) for coins in second)
+        return random_places(n, told, rng)
+
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
+        """Return estimates of shape (runs, k), drawn from the exact joint law of ``estimate(perturb(x))``.
+
+        Pairs with two truths, one and none are counted. Given their number, the true reports are a uniform sample of
+        the users. The cost depends on k and `runs` only.
+        """
+        inputs.require(rng=rng, runs=runs)
+        histogram, n = inputs.check_histogram(population, self.k), check_users(population)
+        counts = self.draw_truths(histogram, rng=rng, runs=runs)
+        lies = histogram - counts
+        for v in range(self.k):
+            others = [u for u in range(self.k) if u != v]
+            counts[:, others] += rng.multinomial(lies[:, v], np.full(self.k - 1, 1 / (self.k - 1)))
+        return pure.estimate(counts, n, *self.probabilities)
+
+    def draw_truths(self, histogram, *, rng: np.random.Generator, runs: int) -> np.ndarray:
+        """Draw how many of each value's holders tell the truth, shape (runs, k), from their exact joint law."""
+        pool = int(histogram.sum())
+        types = rng.multinomial(pool // 2, self.truths, size=runs)
+        left = 2 * types[:, 0] + types[:, 1] + rng.binomial(pool % 2, self.p, runs)
+        counts = np.zeros((runs, histogram.size), dtype=np.int64)
+        for v, size in enumerate(histogram):
+            pool -= size
+            counts[:, v] = rng.hypergeometric(size, pool, left)
+            left = left - counts[:, v]
+        return counts
+
+    def variance(self, population: Population) -> np.ndarray:
+        """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
+        histogram, n = inputs.check_histogram(population, self.k).astype(float), population.n
+        return variance(histogram, n, self.p, self.rho, self.k, odd=n % 2) / n**2
+
+
+@dataclass(frozen=True, kw_only=True)
+class JRR(KJRR):
+    """Joint randomized response on {0, 1}: `KJRR` with k = 2, which may be left out; Zheng et al. (2025), Table 2."""
+
+    k: int = 2
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is 2."""
+        return inputs.is_size(k) and k == 2
+
+
+def check_p(p, k=2):
+    """Check p of `table`; the error says which range is allowed."""
+    check_number("p", p)
+    if not 1 / k < p <= 1:
+        raise ValueError(f"p must be above 1/k = {1 / k:g} and at most 1; got {p!r}")
+
+
+def check_parameters(p, rho, k=2):
+    """Check p and rho of `table`; the error says which range is allowed."""
+    check_p(p, k)
+    check_number("rho", rho)
+    low, high = rho_range(p, k)
+    if not low * (1 + 1e-12) - 1e-15 <= rho <= high:
+        raise ValueError(f"rho must be from {float(low):.12g} to {high} for p = {float(p):g} and k = {k}; got {rho!r}")
+
+
+def check_negative(mechanism):
+    """Raise ValueError if a mechanism by opposite signs has a positive rho."""
+    if mechanism.rho > 0:
+        low, name = rho_range(mechanism.p)[0], type(mechanism).__name__
+        raise ValueError(f"rho must be from {low:.12g} to 0 for {name}; got {mechanism.rho!r}")
+
+
+def check_number(name, value):
+    """Raise TypeError unless the value is a real number; a bool is none."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number; got {value!r}")
+
+
+def check_users(population):
+    """Return the number of users, or raise ValueError if they are too many for a hypergeometric law."""
+    if population.n >= 10**9:
+        raise ValueError(f"population must have less than 10**9 users to be simulated; got n = {population.n}")
+    return population.n

@@ -1,0 +1,56 @@
+"""Closed forms that no unbiased mechanism's error is below: what the planner shows, without a search.
+
+Everywhere people's answers are spread evenly and held fixed, and errors are for one person: divide by their number. A
+set of records with the share mu informs by at most (e-1)^2 mu (1-mu) / (1 + (e-1) mu)^2, and so by sinh(epsilon/2)^2.
+"""
+
+import itertools
+import math
+
+from ldp_lib.inputs import check_attributes, check_domain, require
+from ldp_lib.limit.pair_tables import spaces
+from ldp_lib.subset import error, optimal_size
+
+
+def simple_error(k, epsilon):
+    """Return a bound of the total error of all attributes' frequencies that no unbiased mechanism is below.
+
+    Parameters
+    ----------
+    k : int or sequence of d ints
+        Domain sizes, each at least 2.
+    epsilon : float
+        Privacy budget of one user's whole report.
+
+    Notes
+    -----
+    The least error itself for one attribute, and for equal domains up to e = 1 + k (2k-3). Else the larger of two: the
+    squared sum of (k_j - 1) / sqrt(k_j) over sinh(epsilon/2)^2, and each attribute alone at the whole budget.
+    `limit.least_error` is never below. Chapter `limit_bound`.
+    """
+    k, _ = check_domain(k), require(epsilon=epsilon)
+    e, drawing = math.exp(epsilon), sum(1 - 1 / size for size in k)
+    alone = [_alone(e, size) for size in k]
+    if len(set(k)) == 1 and e <= 1 + k[0] * (2 * k[0] - 3):
+        return len(k) ** 2 * alone[0] - drawing
+    return max(_together([(size - 1) / math.sqrt(size) for size in k], epsilon), sum(alone)) - drawing
+
+
+def simple_pair_error(k, epsilon):
+    """Return a bound of the total error of all tables of two attributes that no unbiased mechanism is below.
+
+    `k` has at least two domain sizes. `limit.pairs.least_pair_error` is never below. Chapter `pair_tables`.
+    """
+    k, _ = check_attributes(k), require(epsilon=epsilon)
+    cells = [a * b for a, b in itertools.combinations(k, 2)]
+    alone = sum(_alone(math.exp(epsilon), size) for size in cells)
+    together = _together([math.sqrt(square) for _, square in spaces(k)], epsilon)
+    return max(together, alone) - sum(1 - 1 / size for size in cells)
+
+
+def _alone(e, k):
+    return error(e, k, optimal_size(e, k))
+
+
+def _together(roots, epsilon):
+    return (sum(roots) / math.sinh(epsilon / 2)) ** 2

@@ -1,0 +1,145 @@
+"""The errors of asking some attributes, and the weights, sizes and numbers of questions that make them least."""
+
+import itertools
+import math
+from functools import lru_cache
+
+import numpy as np
+
+from ldp_lib import pure, subset
+
+MOST_QUESTIONS = 5_000
+
+
+def attribute_error(k, p, q):
+    """Return a pure oracle's total variance over all values, for one user drawn from the uniform distribution.
+
+    (p (1-p) + (k-1) q (1-q)) / (p-q)^2 + 1 - 1/k: the first part is the oracle's own and the same for all data, the
+    second is the most that drawing users can add. Takes numbers and symbols. Derived in `attribute_sampling`.
+    """
+    return (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2 + 1 - p**0 / k
+
+
+def best_weights(errors):
+    """Return the weights that make the sum of errors / weights least: proportional to the errors' square roots.
+
+    By the inequality of Cauchy and Schwarz the sum is then (sum of the roots)^2. With `attribute_error` it is the
+    least possible worst case over all populations. Derived in the chapter `attribute_sampling`.
+    """
+    roots = np.sqrt(np.asarray(errors, dtype=float))
+    return roots / roots.sum()
+
+
+def group_variance(f, n, size, p, q):
+    """Return the exact variance of a pure oracle's estimate from a random group of `size` of n users, data held fixed.
+
+    `pure.variance` at `size` users, plus f (1-f) (n-size) / (size (n-1)) for the others, who were not asked. Takes
+    numbers and symbols. Derived in the chapter `attribute_sampling`.
+    """
+    return pure.variance(f, size, p, q) + f * (1 - f) * (n - size) / (size * (n - 1))
+
+
+def support_probabilities(keep, k, size):
+    """Return p and q, the probabilities that the set of one attribute holds the user's own value, and any other one.
+
+    `keep` is the chance that all sets of the report are drawn to hold the truth. Takes numbers, arrays and symbols.
+    """
+    return keep + (1 - keep) * size / k, keep * (size - 1) / (k - 1) + (1 - keep) * size / k
+
+
+@lru_cache
+def questions(d, m):
+    """Return all choices of m of d attributes in lexicographic order, an array of shape (Q, m)."""
+    if math.comb(d, m) > MOST_QUESTIONS:
+        raise ValueError(f"m must leave at most {MOST_QUESTIONS} questions; got {math.comb(d, m)}, {m} out of {d}")
+    chosen = np.array(list(itertools.combinations(range(d), m)))
+    chosen.flags.writeable = False  # all mechanisms share it
+    return chosen
+
+
+def keep_probabilities(e, k, sizes, m):
+    """Return, for each of the `questions`, the chance that its sets are drawn to hold the truth, shape (..., Q).
+
+    `sizes` has shape (..., d). A report's sets hold together the product of the attributes' shares size / k.
+    """
+    shares = np.asarray(sizes) / np.array(k)
+    return subset.keep_probability(e, shares[..., questions(len(k), m)].prod(axis=-1))
+
+
+def attribute_errors(k, sizes, m, keep, weights):
+    """Return each attribute's total variance for one user drawn from the uniform distribution, shape (..., d).
+
+    size (k-1)^2 / (k (k-size)) over the sum of weights keep^2 of the questions that concern the attribute: with weight
+    1 it is `attribute_error` of the `support_probabilities`. Derived in the chapter `attribute_sampling`.
+    """
+    k, sizes = np.array(k), np.asarray(sizes)
+    return sizes * (k - 1) ** 2 / (k * (k - sizes)) / ((weights * keep**2) @ concerns(len(k), m))
+
+
+@lru_cache
+def concerns(d, m):
+    """Return the matrix with 1 where a question (row) concerns an attribute (column), shape (Q, d)."""
+    found = (questions(d, m)[:, :, None] == np.arange(d)).any(axis=1).astype(int)
+    found.flags.writeable = False
+    return found
+
+
+@lru_cache
+def best_design(e, k, m=None, sizes=None):
+    """Return the m, sizes and weights of the least total error, what is given held fixed: `AskSome`'s default.
+
+    Weights minimize the total, which is convex, by the multiplicative algorithm of optimal design, and are rounded to
+    six digits. Equal domains get equal sizes, all of which are tried. Otherwise sizes start at equal shares of the
+    domains, and one of them is changed by one as long as that helps: a search that need not find the very best.
+    """
+    best = None
+    for number in [m] if m else range(1, len(k) + 1):
+        if not m and math.comb(len(k), number) > MOST_QUESTIONS:
+            continue
+        chosen = sizes or _best_sizes(e, k, number)
+        keep = keep_probabilities(e, k, chosen, number)
+        weights = np.round(_best_weights(k, chosen, number, keep, 500), 6)
+        weights /= weights.sum()
+        total = attribute_errors(k, chosen, number, keep, weights).sum()
+        if best is None or total < best[0] * (1 - 1e-9):
+            best = total, number, tuple(map(int, chosen)), tuple(weights.tolist())
+    return best[1:]
+
+
+def _best_sizes(e, k, m):
+    def total(sizes, rounds):
+        keep = keep_probabilities(e, k, sizes, m)
+        return attribute_errors(k, sizes, m, keep, _best_weights(k, sizes, m, keep, rounds)).sum(axis=-1)
+
+    k = np.array(k)
+    if len(set(k)) == 1:
+        sizes = np.arange(1, k.min())[:, None] * np.ones(len(k), int)
+        return sizes[_first_least(total(sizes, 0))]
+    starts = np.unique(np.clip(np.rint(np.linspace(0.01, 0.9, 90)[:, None] * k), 1, k - 1).astype(int), axis=0)
+    sizes, steps = (
+        starts[_first_least(total(starts, 50))],
+        np.vstack([np.eye(len(k), dtype=int), -np.eye(len(k), dtype=int)]),
+    )
+    while True:
+        around = np.vstack([sizes, np.clip(sizes + steps, 1, k - 1)])
+        errors = total(around, 100)
+        if errors.min() >= errors[0] * (1 - 1e-9):
+            return sizes
+        sizes = around[_first_least(errors)]
+
+
+def _first_least(errors):
+    """Return the place of the least error; of those within rounding of each other the first, on every machine."""
+    return int(np.argmax(errors <= errors.min() * (1 + 1e-9)))
+
+
+def _best_weights(k, sizes, m, keep, rounds):
+    """Weights of shape (..., Q) for sizes (..., d), by the multiplicative algorithm of optimal design."""
+    member, k, sizes = concerns(len(k), m), np.array(k), np.asarray(sizes)
+    ends = sizes * (k - 1) ** 2 / (k * (k - sizes))
+    weights = np.full(keep.shape, 1 / keep.shape[-1])
+    for _ in range(rounds):
+        slope = keep**2 * ((ends / ((weights * keep**2) @ member) ** 2) @ member.T)
+        weights = weights * np.sqrt(slope)
+        weights /= weights.sum(axis=-1, keepdims=True)
+    return weights

@@ -1,0 +1,5 @@
+"""A survey of your own: labelled data, planning, files, aggregation, audit."""
+
+from ldp_lib.survey.frame import Survey
+
+__all__ = ["Survey"]

@@ -1,0 +1,289 @@
+"""How sure an estimate is, and how many users it takes: from exact variances at the estimated frequencies."""
+
+import itertools
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy.stats import norm
+
+from ldp_lib.catalogue import MECHANISMS
+from ldp_lib.inputs import check_domain, require, require_share
+from ldp_lib.population import Population, marginal_frequencies
+from ldp_lib.postprocess import project_simplex
+from ldp_lib.survey.errors import total_error
+from ldp_lib.tables.covariance import held_fixed, table_covariance
+from ldp_lib.tables.product import RRIndependent, RRJoint
+from ldp_lib.tables.sampled_pairs import ask_pairs
+
+MOST_USERS = 10**15
+WANTS = ("frequencies", "records", "tables")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recommendation:
+    """The best mechanism for a survey, and the second best.
+
+    Attributes
+    ----------
+    mechanism, runner_up : Mechanism
+        `runner_up` is None if there is no other.
+    error, runner_up_error : float
+        Total mean squared error, summed over all values of all attributes, or over all cells of all tables wanted.
+    points : float
+        Root mean squared error of one frequency, or of one cell, in percentage points.
+    why : str
+        One sentence.
+    """
+
+    mechanism: Any
+    error: float
+    points: float
+    runner_up: Any
+    runner_up_error: float
+    why: str
+
+
+def recommend(*, k, epsilon, n, wants="frequencies"):
+    """Return the mechanism with the least exact error for a survey, before anybody is asked.
+
+    Parameters
+    ----------
+    k : int or sequence of d ints
+        Domain size of one attribute, or of each of several.
+    epsilon : float
+        Privacy budget of one user's whole report.
+    n : int
+        Number of users, at least 1.
+    wants : {"frequencies", "records", "tables"}
+        What is wanted: the frequencies of each attribute; these, from reports that are whole records; or the joint
+        table of every two attributes (then, and for records, `k` has at least two).
+
+    Returns
+    -------
+    Recommendation
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong type or out of range.
+
+    Notes
+    -----
+    Compared are all unbiased mechanisms of the library with exact moments whose users need nobody but the collector
+    (so not `jrr`, which needs somebody who deals secrets), built from the domain and the budget alone, for users whose
+    values are spread evenly. Mechanisms equal to within rounding count as one; the first of the list is taken. For
+    tables compared are those of `compare_tables.collectors` from which unbiased tables follow.
+    """
+    rows = errors(k=k, epsilon=epsilon, n=n, wants=wants)
+    least = min(error for error, _ in rows)
+    first = next(row for row in rows if row[0] <= least * (1 + 1e-9))
+    sizes = check_domain(k)
+    cells = sum(sizes) if wants != "tables" else sum(a * b for a, b in itertools.combinations(sizes, 2))
+    others = [row for row in rows if row[0] > first[0] * (1 + 1e-9)]
+    second = min(others, key=lambda row: row[0]) if others else (np.inf, None)
+    name = type(first[1]).__name__
+    why = f"{name} has the least exact error of {len(rows)} mechanisms at this budget"
+    if others:
+        more = f"{second[0] / first[0]:.3g} times its error" if first[0] else f"{second[0]:.3g}, where it has none"
+        why += f"; {type(second[1]).__name__}, the next, has {more}"
+    return Recommendation(
+        mechanism=first[1],
+        error=first[0],
+        points=100 * float(np.sqrt(first[0] / cells)),
+        runner_up=second[1],
+        runner_up_error=second[0],
+        why=why + ".",
+    )
+
+
+def errors(*, k, epsilon, n, wants="frequencies"):
+    """Return what `recommend` compares: a list of pairs, a mechanism's total error and the mechanism.
+
+    The order is that of `MECHANISMS`. Parameters, errors raised and what is compared as in `recommend`.
+    """
+    require(epsilon=epsilon)
+    epsilon, sizes = float(epsilon), check_domain(k)
+    k = sizes[0] if isinstance(k, Integral) else sizes
+    if isinstance(n, (bool, np.bool_)) or not isinstance(n, Integral) or not 1 <= n <= MOST_USERS:
+        raise ValueError(f"n must be an integer from 1 to 10**15; got {n!r}")
+    n = int(n)
+    if wants not in WANTS:
+        raise ValueError(f"wants must be one of {WANTS}; got {wants!r}")
+    if wants != "frequencies" and len(sizes) < 2:
+        raise ValueError(f"k must have at least two attributes for {wants}; got {k!r}")
+    if wants == "tables":
+        ways = (RRIndependent(k=sizes, epsilon=epsilon), RRJoint(k=sizes, epsilon=epsilon), ask_pairs(sizes, epsilon))
+        return [(pairs_error(mechanism, n), mechanism) for mechanism in ways]
+    even, uneven = (
+        plug_in_population([weight ** np.arange(size) / (weight ** np.arange(size)).sum() for size in sizes], n)
+        for weight in (1.0, 0.5)
+    )
+    rows = []
+    for family in MECHANISMS:
+        if family.serves(k) and not family.__module__.startswith("ldp_lib.jrr"):
+            mechanism = family(k=k, epsilon=epsilon)
+            if _fits(mechanism, uneven, wants):
+                rows.append((total_error(mechanism, even), mechanism))
+    return rows
+
+
+def pairs_error(mechanism, n):
+    """Return the total variance of all cells of the tables of two attributes, for n users spread evenly.
+
+    The users' data are held fixed. The mechanism is one that `uncertainty.table_covariance` takes.
+    """
+    total = 0.0
+    for i, j in itertools.combinations(range(len(mechanism.k)), 2):
+        even = np.full((mechanism.k[i], mechanism.k[j]), 1 / (mechanism.k[i] * mechanism.k[j]))
+        total += float(np.trace(held_fixed(table_covariance(mechanism, even, i, j, n=n), even, n)))
+    return total
+
+
+def _fits(mechanism, uneven, wants):
+    if not mechanism.has_exact_moments or (wants == "records" and not hasattr(mechanism, "simulate_tables")):
+        return False
+    means = mechanism.mean(uneven)
+    pairs = zip(means if isinstance(means, list) else [means], marginal_frequencies(uneven), strict=True)
+    return all(np.allclose(mean, f, rtol=0, atol=1e-9) for mean, f in pairs)
+
+
+def standard_errors(mechanism, estimate, n):
+    """Return the standard error of each estimated frequency among the n users, in the shape of `estimate`.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        One with exact moments.
+    estimate : array (k,) or list of d arrays (k_j,)
+        What ``mechanism.estimate(reports)`` returned.
+    n : int
+        Number of users.
+
+    Returns
+    -------
+    array or list of arrays
+        Square roots of `mechanism.variance` at a population that has the estimated frequencies, projected to
+        probabilities. They describe the people who were asked; for those people drawn from a larger population add
+        f (1-f) / n to the square. Chapter `which_mechanism`.
+
+    Raises
+    ------
+    NoExactMoments
+        If the mechanism has no closed form.
+    """
+    variances = mechanism.variance(plug_in_population(estimate, n))
+    if isinstance(variances, list):
+        return [np.sqrt(v) for v in variances]
+    return np.sqrt(variances)
+
+
+def estimate_interval(mechanism, estimate, n, *, confidence=0.95, simultaneous=False):
+    """Return the ends of a confidence interval for each frequency among the users, in the shape of `estimate`.
+
+    Parameters
+    ----------
+    mechanism, estimate, n :
+        As in `standard_errors`.
+    confidence : float
+        Above 0 and below 1.
+    simultaneous : bool
+        Whether all intervals together, over all values of all attributes, are to hold with this confidence
+        (Bonferroni), and not each one on its own.
+
+    Returns
+    -------
+    low, high : arrays or lists of arrays
+        The normal interval around the raw estimate; neither end is clipped.
+
+    Notes
+    -----
+    The plug-in fails where the false supports of a value are few: where n q, with q the chance that somebody who does
+    not hold it supports it, is below about 5 for one interval, or 20 for all of many values together. That is at large
+    budgets. One false support then lies far outside an interval made for none: at n q = 0.15 the interval for a value
+    that nobody holds covers 86 times in 100 instead of 95; at n q = 0.05 those of a hundred values together hardly
+    ever hold. Simulated in the chapter `which_mechanism`.
+    """
+    require_share("confidence", confidence)
+    spread = standard_errors(mechanism, estimate, n)
+    cells = sum(map(len, spread)) if isinstance(spread, list) else len(spread)
+    z = norm.isf((1 - confidence) / (2 * cells if simultaneous else 2))
+    if isinstance(spread, list):
+        return [a - z * s for a, s in zip(estimate, spread, strict=True)], [
+            a + z * s for a, s in zip(estimate, spread, strict=True)
+        ]
+    return estimate - z * spread, estimate + z * spread
+
+
+def required_users(mechanism, margin, *, confidence=0.95):
+    """Return the least number of users at which no interval of `estimate_interval` is wider than `margin` each way.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        One with exact moments.
+    margin : float
+        Half the width of the widest interval, in shares: 0.01 is one percentage point.
+    confidence : float
+        Of each interval on its own.
+
+    Returns
+    -------
+    int
+
+    Notes
+    -----
+    It holds whatever the users' data are, where the variance of an estimate is linear in the attribute's frequencies,
+    as that of every unbiased mechanism here but the correlated pairs of `jrr` is: the worst case is then among the
+    populations in which all users hold the same record. Chapter `which_mechanism`.
+    """
+    require_share("margin", margin)
+    require_share("confidence", confidence)
+    z = norm.isf((1 - confidence) / 2)
+
+    def enough(n):
+        return z * _worst_standard_error(mechanism, n) <= margin
+
+    most = 2 if hasattr(mechanism, "n1") else 1  # one user for each phase
+    while not enough(most):
+        if most == MOST_USERS:
+            raise ValueError(f"margin must be reachable with {MOST_USERS} users; got {margin!r} for {mechanism!r}")
+        most = min(2 * most, MOST_USERS)
+    least = most // 2
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (least, middle) if enough(middle) else (middle, most)
+    return most
+
+
+def _worst_standard_error(mechanism, n):
+    sizes = mechanism.k if isinstance(mechanism.k, tuple) else (mechanism.k,)
+    worst = 0.0
+    for value in range(max(sizes)):
+        record = np.array([[min(value, size - 1) for size in sizes]])
+        same = Population(records=record, counts=np.array([n]), k=sizes)
+        variances = mechanism.variance(same)
+        worst = max(worst, *(float(np.max(v)) for v in (variances if isinstance(variances, list) else [variances])))
+    return np.sqrt(worst)
+
+
+def plug_in_population(estimate, n):
+    """Return a population of n users whose frequencies are the estimates, projected and rounded to whole users.
+
+    The attributes are put together in the order of their values: the joint table is no estimate of anything. Only the
+    frequencies matter to the variances that `standard_errors` asks for. The cost does not depend on n.
+    """
+    parts = estimate if isinstance(estimate, list) else [estimate]
+    reached = [np.cumsum(_whole(project_simplex(np.asarray(part)), n)) for part in parts]
+    ends = np.unique(np.concatenate([[0], *reached]))  # between two of these all users have the same record
+    records = np.column_stack([np.searchsorted(steps, ends[:-1], side="right") for steps in reached])
+    return Population(records=records, counts=np.diff(ends), k=tuple(map(len, parts)))
+
+
+def _whole(shares, n):
+    # Largest remainders; of equal ones, the first.
+    counts = np.floor(shares * n).astype(np.int64)
+    missing = n - counts.sum()
+    counts[np.argsort(counts - shares * n, kind="stable")[:missing]] += 1
+    return counts

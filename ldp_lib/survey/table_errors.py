@@ -1,0 +1,170 @@
+"""Errors of all tables of two attributes, side by side: ways to collect and, from the same reports, ways to estimate.
+
+An error is the squared distance of a table from the true one, summed over its cells; the users' data are held fixed.
+"""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+
+from ldp_lib import inputs
+from ldp_lib.postprocess import project_simplex
+from ldp_lib.sampled import AskSome, OneQuestion
+from ldp_lib.tables import consistency, likelihood
+from ldp_lib.tables.clustered import Clustered
+from ldp_lib.tables.clusters import cramers_v
+from ldp_lib.tables.covariance import raw_table, table_covariance
+from ldp_lib.tables.product import RRIndependent, RRJoint
+from ldp_lib.tables.sampled import fit_asked
+from ldp_lib.tables.sampled_pairs import ask_pairs
+
+
+def collectors(k, epsilon):
+    """Return the ways to collect that are compared: a split budget, the whole record, pairs, one question."""
+    some = {"k": k, "epsilon": epsilon}
+    return [RRIndependent(**some), RRJoint(**some), ask_pairs(k, epsilon), OneQuestion(**some)]
+
+
+def pair_estimates(mechanism, y, pairs=None, estimators=None):
+    """Return estimated pair tables from the same reports: a dict from the estimator's name to a dict of tables.
+
+    Parameters
+    ----------
+    mechanism : AskSome, one of clusters, or any other (then only the product of its marginals)
+    y : reports
+    pairs : sequence of pairs of ints, optional
+        All if not given.
+    estimators : sequence of str, optional
+        Of ESTIMATORS, all if not given.
+
+    Notes
+    -----
+    raw: unbiased. projected: the nearest table of probabilities. consistent: agreeing on marginals, then nearest
+    (`consistency.repair_pairs`). shrunk: dependence multiplied by Stein's factor first. most likely: EM.
+    product: of the repaired marginals, as if nothing depended on anything.
+    """
+    pairs = list(itertools.combinations(range(len(mechanism.k)), 2)) if pairs is None else [tuple(p) for p in pairs]
+    chosen = ESTIMATORS if estimators is None else tuple(estimators)
+    if not set(chosen) <= set(ESTIMATORS):
+        raise ValueError(f"estimators must be among {ESTIMATORS}; got {estimators!r}")
+    marginals = [project_simplex(part) for part in mechanism.estimate(y)]
+    product = {(j, i): np.outer(marginals[j], marginals[i]) for j, i in pairs}
+    if not isinstance(mechanism, (AskSome, Clustered)):
+        return {"product": product} if "product" in chosen else {}
+    raw, found = {pair: raw_table(mechanism, y, *pair) for pair in pairs}, {}
+    for name in chosen:
+        if name == "raw":
+            found[name] = raw
+        elif name == "projected":
+            found[name] = {pair: project_simplex(raw[pair].ravel()).reshape(raw[pair].shape) for pair in pairs}
+        elif name == "consistent":
+            found[name] = consistency.repair_pairs(raw)
+        elif name == "shrunk":
+            shrunk = {pair: _shrunk(mechanism, raw[pair], product[pair], pair, len(y)) for pair in pairs}
+            found[name] = consistency.repair_pairs(shrunk)
+        elif name == "most likely":
+            fit = fit_asked if isinstance(mechanism, AskSome) else likelihood.estimate
+            found[name] = {pair: fit(mechanism, y, *pair).table for pair in pairs}
+        else:
+            found[name] = product
+    return found
+
+
+ESTIMATORS = ("raw", "projected", "consistent", "shrunk", "most likely", "product")
+
+
+def pair_table_errors(population, epsilon, *, rng, runs=4, pairs=None, mechanisms=None, estimators=None):
+    """Return a table of the errors of pair tables: one row a way to collect and a way to estimate, the least first.
+
+    Parameters
+    ----------
+    population : Population
+        Of at least two attributes.
+    epsilon : float
+        Budget of one user's whole report.
+    rng : numpy.random.Generator
+    runs : int
+        At least 2; all estimators see the same reports.
+    pairs, estimators : as in `pair_estimates`
+    mechanisms : sequence, optional
+        `collectors` if not given.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns mechanism, estimator, error (squared, summed over cells and pairs), standard_error, root (of the mean
+        error of a table).
+    """
+    inputs.require(rng=rng, runs=runs)
+    if runs < 2:
+        raise ValueError(f"runs must be at least 2 for a standard error; got {runs}")
+    pairs = list(itertools.combinations(range(population.d), 2)) if pairs is None else [tuple(p) for p in pairs]
+    truth, users, rows = {pair: population.select(*pair).joint for pair in pairs}, population.users(), []
+    for mechanism in collectors(population.k, epsilon) if mechanisms is None else mechanisms:
+        errors = {}
+        for _ in range(runs):
+            tables = pair_estimates(mechanism, mechanism.perturb(users, rng=rng), pairs, estimators)
+            for name, found in tables.items():
+                errors.setdefault(name, []).append(sum(((found[p] - truth[p]) ** 2).sum() for p in pairs))
+        for name, values in errors.items():
+            rows.append(
+                {
+                    "mechanism": type(mechanism).__name__,
+                    "estimator": name,
+                    "error": float(np.mean(values)),
+                    "standard_error": float(np.std(values, ddof=1) / np.sqrt(runs)),
+                    "root": float(np.sqrt(np.mean(values) / len(pairs))),
+                }
+            )
+    return pd.DataFrame(rows).sort_values("error", kind="stable", ignore_index=True)
+
+
+def strength_errors(mechanism, population, users, *, rng, runs=1):
+    """Return how far estimated strengths of dependence are off: the root mean square over all pairs, by Cramer's V.
+
+    Parameters
+    ----------
+    mechanism : AskSome or one of clusters
+    population : Population
+        Its law is the truth.
+    users : sequence of numbers
+        How many users report, one answer each.
+    rng : numpy.random.Generator
+    runs : int
+        Draws; the same for all numbers of users, so that they can be compared.
+
+    Returns
+    -------
+    array, one entry for each number of users
+        Tables are drawn with normal noise of the exact covariance, shrunk by Stein's rule and repaired, each on its
+        own.
+    """
+    inputs.require(rng=rng, runs=runs)
+    squares = []
+    for pair in itertools.combinations(range(population.d), 2):
+        truth = population.select(*pair).joint
+        covariance = table_covariance(mechanism, truth, *pair, n=1)
+        sizes, turned = np.linalg.eigh(covariance)
+        root = turned * np.sqrt(np.maximum(sizes, 0)) @ turned.T  # the same whatever signs the solver gives
+        spread = interaction_noise(covariance, truth.shape)
+        for noise, n in itertools.product(rng.normal(size=(runs, truth.size)) @ root, users):
+            raw = truth + noise.reshape(truth.shape) / np.sqrt(n)
+            shrunk = consistency.shrink_dependence(raw, spread / n).table
+            ends = [project_simplex(raw.sum(axis=axis)) for axis in (1, 0)]
+            table = consistency.project_marginals(shrunk, ends, tolerance=1e-6).table
+            squares.append((cramers_v(table) - cramers_v(truth)) ** 2)
+    return np.sqrt(np.mean(np.reshape(squares, (-1, len(users))), axis=0))
+
+
+def interaction_noise(covariance, shape):
+    """Return the variance of a table's interaction, summed over cells, from the covariance of its cells."""
+    parts = covariance.reshape(*shape, *shape)
+    parts = parts - parts.mean(axis=0, keepdims=True)  # on one side: the trace is that of both, a projection
+    parts = parts - parts.mean(axis=1, keepdims=True)
+    return float(np.trace(parts.reshape(covariance.shape)))
+
+
+def _shrunk(mechanism, raw, product, pair, n):
+    covariance = table_covariance(mechanism, product, *pair, n=n)
+    return consistency.shrink_dependence(raw, interaction_noise(covariance, raw.shape)).table

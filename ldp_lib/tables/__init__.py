@@ -1,0 +1,1 @@
+"""How do answers depend on each other? Joint tables and what follows from them."""

@@ -1,0 +1,250 @@
+"""Clusters of dependent attributes: measures of dependence, the clustering, and a mechanism that randomizes clusters.
+
+Private ways to measure dependence are in `ldp_lib.survey.secure`.
+"""
+
+import itertools
+import math
+import numbers
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ldp_lib import inputs
+from ldp_lib.inputs import check_domain
+from ldp_lib.tables import product
+from ldp_lib.tables.clustered import Clustered
+
+
+def covariance(table):
+    """Return the covariance of two attributes whose values are scored 0, 1, ..., from their joint table."""
+    table = _check_table(table)
+    a, b = (_centred(table.sum(axis=axis)) for axis in (1, 0))
+    return a @ table @ b / table.sum()
+
+
+def pearson(table):
+    """Return the absolute correlation of two ordinal attributes scored 0, 1, ..., from their joint table.
+
+    Zero if an attribute does not vary. Domingo-Ferrer and Soria-Comas (2022), Eq. (8). Chapter `audit_multidim`.
+    """
+    table, spread = _check_table(table), 1
+    for axis in (1, 0):
+        count = table.sum(axis=axis)
+        if np.count_nonzero(count) == 1:
+            return 0.0
+        spread *= float(_centred(count) ** 2 @ count / table.sum())
+    return min(1.0, abs(float(covariance(table))) / math.sqrt(spread))  # rounding may exceed 1, no more
+
+
+def cramers_v(table):
+    """Return Cramer's V of two attributes, in [0, 1], from their joint table of counts or shares.
+
+    A value that nobody holds adds nothing to chi-squared, but counts as a category in the divisor. Domingo-Ferrer and
+    Soria-Comas (2022), Eq. (9). Chapter `audit_multidim`.
+    """
+    table = _check_table(table)
+    return min(1.0, math.sqrt(float(phi_squared(table)) / (min(table.shape) - 1)))
+
+
+def phi_squared(table):
+    """Return chi-squared over n, sum of (o - e)^2 / e with e the table's independent version, all as shares.
+
+    Exact if the table holds Fractions.
+    """
+    table = _check_table(table)
+    rows, columns, total = table.sum(axis=1), table.sum(axis=0), table.sum()
+    expected = np.outer(rows, columns) / total
+    seen = expected > 0
+    return ((table - expected)[seen] ** 2 / expected[seen]).sum() / total
+
+
+def dependences(population, measure=cramers_v):
+    """Return the symmetric (d, d) matrix of a measure over all pairs of attributes, with ones on the diagonal.
+
+    `Population.from_records(y, k=k)` of randomized records gives the attenuated dependences of Section 4.1.
+    """
+    return from_pairs(population.d, lambda i, j: measure(population.select(i, j).histogram))
+
+
+def from_pairs(d, dependence):
+    """Return the symmetric (d, d) matrix with ``dependence(i, j)`` off the diagonal and ones on it."""
+    matrix = np.eye(d)
+    for i, j in itertools.combinations(range(d), 2):
+        matrix[i, j] = matrix[j, i] = dependence(i, j)
+    return matrix
+
+
+def cluster_attributes(dependence, k, *, max_cells, min_dependence):
+    """Return clusters of attributes by greedy merging, strongest dependence first.
+
+    Two clusters are as dependent as their most dependent pair of attributes. The strongest pair of clusters that fits
+    into `max_cells` is merged, until none has at least `min_dependence`. Ties go to the clusters that hold the lowest
+    attribute numbers. It ends after at most d - 1 merges.
+
+    Parameters
+    ----------
+    dependence : array_like, shape (d, d)
+        Symmetric, entries from 0 to 1; the diagonal is not read.
+    k : sequence of d ints
+        Domain sizes.
+    max_cells : int
+        Most cells of a merged cluster (the paper's T_v), at least the smallest domain size.
+    min_dependence : float
+        Least dependence at which clusters are merged (the paper's T_d), from 0 to 1.
+
+    Returns
+    -------
+    tuple of tuples of int
+        Sorted attribute numbers, clusters in the order of their first. An attribute above `max_cells` stays alone.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong shape, is out of range, or no attribute fits into `max_cells`.
+
+    Notes
+    -----
+    Domingo-Ferrer and Soria-Comas (2022), Algorithm 1. Chapter `audit_multidim`. Of pairs of clusters with the same
+    dependence to 12 decimals the first is merged, so that rounding decides nothing.
+    """
+    k, dependence = check_domain(k), np.asarray(dependence, dtype=float)
+    if dependence.shape != (len(k), len(k)) or not np.array_equal(dependence, dependence.T, equal_nan=True):
+        raise ValueError(f"dependence must be a symmetric {len(k)} by {len(k)} matrix; got shape {dependence.shape}")
+    pairs = dependence[~np.eye(len(k), dtype=bool)]
+    if not ((pairs >= 0) & (pairs <= 1)).all():
+        raise ValueError(f"dependence must be from 0 to 1; got {pairs[~((pairs >= 0) & (pairs <= 1))][0]}")
+    if isinstance(max_cells, bool) or not isinstance(max_cells, numbers.Integral):
+        raise TypeError(f"max_cells must be an integer; got {max_cells!r}")
+    if max_cells < min(k):
+        raise ValueError(f"max_cells must be at least the smallest domain size, {min(k)}; got {max_cells}")
+    if isinstance(min_dependence, bool) or not isinstance(min_dependence, numbers.Real):
+        raise TypeError(f"min_dependence must be a number from 0 to 1; got {min_dependence!r}")
+    if not 0 <= min_dependence <= 1:
+        raise ValueError(f"min_dependence must be a number from 0 to 1; got {min_dependence!r}")
+    clusters = [(j,) for j in range(len(k))]
+    while True:
+        candidates = [
+            (-dependence[np.ix_(a, b)].max().round(12), a, b)
+            for a, b in itertools.combinations(clusters, 2)
+            if math.prod(k[j] for j in a + b) <= max_cells
+        ]
+        if not candidates or -min(candidates)[0] < min_dependence:
+            return tuple(clusters)
+        _, a, b = min(candidates)
+        clusters = sorted([c for c in clusters if c not in (a, b)] + [tuple(sorted(a + b))])
+
+
+def neighbours(k, max_cells=50):
+    """Return clusters of consecutive attributes, each as large as `max_cells` cells allow: a choice without data."""
+    clusters = []
+    for j, size in enumerate(check_domain(k)):
+        if clusters and math.prod(k[i] for i in clusters[-1]) * size <= max_cells:
+            clusters[-1].append(j)
+        else:
+            clusters.append([j])
+    return tuple(map(tuple, clusters))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RRClusters(Clustered):
+    """Randomize each cluster through its symmetric channel, at the summed budgets of the cluster's attributes.
+
+    Parameters
+    ----------
+    k : sequence of d ints
+        Domain sizes.
+    epsilon : float, optional
+        Budget of one whole report. If not given, the sum of `epsilons`.
+    clusters : sequence of sequences of int, optional
+        A partition of the attributes, such as `cluster_attributes` gives. If not given, that of `neighbours`: the
+        attributes in order, at most 50 cells a cluster, the least limit that the paper tries.
+    epsilons : sequence of d floats, optional
+        What each attribute would spend on its own; a cluster spends the sum of its attributes'. If not given, the
+        split of `allocation.omrr`.
+
+    Notes
+    -----
+    Domingo-Ferrer and Soria-Comas (2022), Section 6.3.2, with the sign put right. Chapter `audit_multidim`.
+    """
+
+    k: tuple[int, ...]
+    epsilon: float | None = None
+    clusters: tuple | None = None
+    epsilons: tuple[float, ...] | None = None
+
+    def __post_init__(self):
+        k = inputs.check_attributes(self.k, least=1)
+        clusters = neighbours(k) if self.clusters is None else product.check_clusters(self.clusters, k)
+        if self.epsilons is None:
+            own = product.default_budgets(self.epsilon, k, "epsilons")
+        elif isinstance(self.epsilons, Iterable) and not isinstance(self.epsilons, str):
+            own = tuple(self.epsilons)
+        else:
+            raise TypeError(f"epsilons must be a sequence with one entry an attribute, {len(k)}; got {self.epsilons!r}")
+        if len(own) != len(k):
+            raise ValueError(f"epsilons must have one entry an attribute, {len(k)}; got {len(own)}")
+        for budget in own:
+            inputs.require(epsilon=budget)
+        found = {"k": k, "clusters": clusters, "epsilons": tuple(map(float, own))}
+        for name, value in found.items():
+            object.__setattr__(self, name, value)
+        channels = product.check_channels(self.channels, [math.prod(k[j] for j in c) for c in clusters])
+        object.__setattr__(self, "epsilon", product.check_spent(channels, self.epsilon))
+
+    @property
+    def channels(self) -> tuple[float, ...]:
+        """What each cluster spends."""
+        return tuple(math.fsum(self.epsilons[j] for j in cluster) for cluster in self.clusters)
+
+
+def independent_table(tables, clusters, *attributes):
+    """Return the joint table of some attributes as if clusters were independent.
+
+    It is the product of what the clusters' tables say about these attributes. Domingo-Ferrer and Soria-Comas (2022),
+    Protocol 1, steps 8 to 10, for clusters. Chapter `audit_multidim`.
+
+    Parameters
+    ----------
+    tables : sequence of arrays
+        One a cluster, such as `ProductRR.estimate_table` or `ProductRR.simulate_tables` gives. The last axes are those
+        of the cluster's attributes; axes before them, such as runs, are the same for all clusters and are kept.
+    clusters : sequence of sequences of int
+        The attributes' numbers.
+    *attributes : int
+        The attributes wanted, distinct, in the order wanted.
+    """
+    order = [j for cluster in clusters for j in cluster if j in attributes]
+    if sorted(order) != sorted(attributes):
+        raise ValueError(f"attributes must be distinct and in the clusters {clusters}; got {attributes}")
+    runs = np.shape(tables[0])[: np.ndim(tables[0]) - len(clusters[0])]
+    product, sizes = np.ones((*runs, 1)), []
+    for cluster, table in zip(clusters, tables, strict=True):
+        others = tuple(len(runs) + axis for axis, j in enumerate(cluster) if j not in attributes)
+        if len(others) < len(cluster):
+            part = np.sum(table, axis=others)
+            sizes += part.shape[len(runs) :]
+            product = (product[..., None] * part.reshape(*runs, 1, -1)).reshape(*runs, -1)
+    axes = [*range(len(runs)), *(len(runs) + order.index(j) for j in attributes)]
+    return product.reshape(*runs, *sizes).transpose(axes)
+
+
+def _centred(count):
+    score = np.arange(count.size)
+    return score - score @ count / count.sum()
+
+
+def _check_table(table):
+    """Return the table in floats, whose sums cannot overflow, or as it is if it holds objects such as Fractions."""
+    table = np.asarray(table)
+    if table.ndim != 2 or min(table.shape) < 2:
+        raise ValueError(f"table must have two axes of at least 2 values; got shape {table.shape}")
+    if table.dtype.kind not in "iufO":
+        raise TypeError(f"table must hold numbers; got type {table.dtype}")
+    table = table if table.dtype.kind == "O" else table.astype(float)
+    if table.dtype.kind == "f" and not np.isfinite(table).all():
+        raise ValueError("table must be finite; got NaN or infinity")
+    if table.min() < 0 or not table.sum() > 0:
+        raise ValueError(f"table must have no negative entry and a positive sum; got least {table.min()}")
+    return table

@@ -1,0 +1,262 @@
+"""Joint tables by maximum likelihood: the table under which the reports are most likely, or the raw inverse.
+
+A report may have several parts, each from a channel of its own, whose product is never built. Estimates of
+`fit` and `estimate` are tables of probabilities without any repair; they are not unbiased.
+"""
+
+import math
+import numbers
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ldp_lib import inputs
+from ldp_lib.tables.clustered import Clustered
+from ldp_lib.tables.kronecker import Tensor, check_channels, check_counts
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Fitted:
+    """What `fit` found.
+
+    Parameters
+    ----------
+    table : array
+        Probabilities, one axis a channel; from `estimate` one axis an attribute.
+    converged : bool
+        Whether the gap is at most what was asked for.
+    steps : int
+        How often the likelihood was evaluated.
+    log_likelihood : float
+        Of all reports, in natural logarithms, without the multinomial coefficient.
+    gap : float
+        An upper bound of how much larger the log-likelihood of any table is.
+    message : str
+        Why it stopped.
+    """
+
+    table: np.ndarray
+    converged: bool
+    steps: int
+    log_likelihood: float
+    gap: float
+    message: str
+
+
+def fit(counts, channels, *, start=None, gap=None, max_steps=10_000):
+    """Return the table that makes the reports most likely, by expectation maximization (EM).
+
+    Parameters
+    ----------
+    counts : array_like, shape (m_1, ..., m_c)
+        Number of reports, one axis for each part of the report.
+    channels : sequence of c channels
+        For each part a matrix (r, m) of Pr[y | x], with as many independent columns as rows; or a number above 0, at
+        most 1: the chance to keep the value, which is else drawn uniformly from the m values.
+    start : array_like, shape (r_1, ..., r_c), optional
+        Positive starting table; uniform if not given. The answer depends on it by no more than the gap allows.
+    gap : float, optional
+        It stops when no table has a log-likelihood larger by more than this; (cells - 1) / 200 if not given. A distance
+        of z standard errors costs about z^2 / 2, so the squared distance from the maximum is then at most one hundredth
+        of the noise, which has z^2 = cells - 1 on average.
+    max_steps : int
+        Most evaluations of the likelihood.
+
+    Returns
+    -------
+    Fitted
+        With ``converged=False``, and the gap, if `max_steps` did not suffice.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument has the wrong shape or is out of range, a channel is singular, or no record can give a report.
+
+    Notes
+    -----
+    Agrawal and Aggarwal (2001). One step multiplies cell x by g(x), the sum over reports y of their share times
+    Pr[y | x] / Pr[y]; the likelihood never falls. As the logarithm is concave, n log max g bounds the gap, also where
+    cells are 0 (Lindsay, 1983, has the bound's first order): unlike a small change it proves that the maximum is
+    near. Two steps are extrapolated in logarithms (Varadhan and Roland, 2008), and only kept if the likelihood rises.
+    """
+    counts = check_counts(counts)
+    product = Tensor(check_channels(channels, counts.shape), counts.shape)
+    return maximize(product, counts, start=start, gap=gap, max_steps=max_steps)
+
+
+def maximize(product, counts, *, start=None, gap=None, max_steps=10_000):
+    """Return what `fit` returns, for any channel that is applied `forward` and `backward` as a `Tensor` is.
+
+    Each report's column may be multiplied by a number: that moves the log-likelihood, not its maximum nor the gap.
+    """
+    gap = max(math.prod(product.rows) - 1, 1) / 200 if gap is None else gap
+    for name, value in (("gap", gap), ("max_steps", max_steps)):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < math.inf:
+            raise ValueError(f"{name} must be a number above 0; got {value!r}")
+    n = counts.sum()
+    share = (counts / n).ravel()
+    table = (
+        np.full(math.prod(product.rows), 1 / math.prod(product.rows)) if start is None else _check_start(start, product)
+    )
+    held = share > 0
+    here = _score(product, table, share, held)
+    if here is None:
+        where = np.unravel_index(np.argmax(held & (product.forward(table) <= 0)), counts.shape)
+        raise ValueError(f"counts must be 0 for reports that no record can give; got some for {tuple(map(int, where))}")
+    steps, reach = 1, 4.0
+    while True:
+        growth, likelihood = here
+        left = float(n * math.log(max(growth.max(), 1.0)))
+        if left <= gap or steps >= max_steps:
+            break
+        first = table * growth
+        second_growth, _ = _score(product, first, share, held)
+        plain = first * second_growth
+        r = np.log(np.maximum(growth, 1e-300))
+        v = np.log(np.maximum(second_growth, 1e-300)) - r
+        bend = math.sqrt(table @ v**2)
+        far = min(reach, max(1.0, math.sqrt(table @ r**2) / bend)) if bend > 0 else reach
+        jump = np.log(np.maximum(table, 1e-300)) + np.clip(2 * far * r + far**2 * v, -600, 600)
+        jump = np.maximum(np.exp(jump - jump.max()), 1e-300)
+        jump /= jump.sum()
+        there = _score(product, jump, share, held)
+        steps += 2
+        if there is not None and there[1] >= likelihood:
+            table, here, reach = jump, there, reach * 4 if far == reach else reach
+        else:
+            table, here, reach, steps = plain, _score(product, plain, share, held), max(4.0, reach / 4), steps + 1
+        if here is None:
+            raise FloatingPointError("a report's probability became too small for a float")
+    converged = left <= gap
+    message = "converged" if converged else f"not converged in {steps} steps: the log-likelihood may be {left:.3g} less"
+    return Fitted(
+        table=table.reshape(product.rows),
+        converged=converged,
+        steps=steps,
+        log_likelihood=float(n * likelihood),
+        gap=left,
+        message=message,
+    )
+
+
+def estimate(mechanism, y, *attributes, gap=None, max_steps=10_000):
+    """Return the most likely joint table of some attributes (all if none is named) from a mechanism's reports.
+
+    Parameters
+    ----------
+    mechanism : mechanism
+        Any with a `channel`. If it has clusters, or an oracle for each attribute, only the parts of the reports that
+        concern the attributes are read; else the table of whole records is fitted and summed.
+    y : array
+        Reports of `perturb`.
+    *attributes : int
+        Distinct numbers, in the order of the table's axes.
+    gap, max_steps : as in `fit`
+
+    Returns
+    -------
+    Fitted
+        Its table has one axis an attribute.
+    """
+    d = len(mechanism.k) if isinstance(mechanism.k, tuple) else 1
+    chosen = attributes or tuple(range(d))
+    if len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(d)):
+        raise ValueError(f"attributes must be distinct numbers from 0 to {d - 1}; got {attributes}")
+    counts, channels, members = observed(mechanism, y, chosen)
+    found = fit(counts, channels, gap=gap, max_steps=max_steps)
+    k = mechanism.k if d > 1 or isinstance(mechanism.k, tuple) else (mechanism.k,)
+    table = found.table.reshape([k[j] for j in members])
+    table = table.sum(axis=tuple(axis for axis, j in enumerate(members) if j not in chosen))
+    left = [j for j in members if j in chosen]
+    return replace(found, table=table.transpose([left.index(j) for j in chosen]))
+
+
+def observed(mechanism, y, attributes):
+    """Return what `fit` needs of a mechanism's reports, and the attributes whose values its cells list, in order.
+
+    Returns
+    -------
+    counts : array
+    channels : list
+    members : list of int
+    """
+    if isinstance(mechanism, Clustered):
+        y, codes, sizes, channels, members = inputs.check_records(y, mechanism.k, "y"), [], [], [], []
+        for cluster, part, keep in zip(mechanism.clusters, mechanism.channels, mechanism.keeps, strict=True):
+            mine = [j for j in cluster if j in attributes]
+            if not mine:
+                continue
+            mine = list(cluster) if isinstance(part, tuple) else mine
+            codes.append(np.ravel_multi_index(tuple(y[:, j] for j in mine), [mechanism.k[j] for j in mine]))
+            sizes.append(math.prod(mechanism.k[j] for j in mine))
+            channels.append(np.array(part) if isinstance(part, tuple) else keep)
+            members += mine
+    elif hasattr(mechanism, "oracles"):
+        edges = np.cumsum([0, *(np.atleast_2d(o.reports().T).shape[0] for o in mechanism.oracles)])
+        y, members = np.asarray(y), sorted(attributes)
+        channels = [mechanism.oracles[j].channel() for j in members]
+        codes = [_columns(mechanism.oracles[j].reports(), y[:, edges[j] : edges[j + 1]]) for j in members]
+        sizes = [channel.shape[1] for channel in channels]
+    else:
+        every = mechanism.outcomes() if hasattr(mechanism, "outcomes") else mechanism.reports()
+        channels, codes = [mechanism.channel()], [_columns(every, y)]
+        sizes, members = [len(every)], list(range(len(mechanism.k) if isinstance(mechanism.k, tuple) else 1))
+    inputs.check_cells(1, math.prod(sizes))
+    counts = np.bincount(np.ravel_multi_index(codes, sizes), minlength=math.prod(sizes)).reshape(sizes)
+    return counts, channels, members
+
+
+def invert(counts, channels):
+    """Return the raw unbiased table: the reports' shares through each channel's inverse, one axis at a time.
+
+    Arguments as in `fit`, with square channels. Entries sum to 1 and may be negative.
+    """
+    counts = check_counts(counts)
+    channels = check_channels(channels, counts.shape)
+    table = counts / counts.sum()
+    for axis, entry in enumerate(channels):
+        if not isinstance(entry, np.ndarray):
+            table = (table - (1 - entry) * table.mean(axis=axis, keepdims=True)) / entry
+            continue
+        if entry.shape[0] != entry.shape[1]:
+            raise ValueError(f"channels must be square to be inverted; entry {axis} has shape {entry.shape}")
+        table = np.moveaxis(np.linalg.solve(entry.T, np.moveaxis(table, axis, 0).reshape(len(entry), -1)), 0, -1)
+        table = np.moveaxis(_unflatten(table, counts.shape, axis), -1, axis)
+    return table
+
+
+def _unflatten(flat, shape, axis):
+    return flat.reshape(*shape[:axis], *shape[axis + 1 :], shape[axis])
+
+
+def _score(product, table, share, held):
+    """Return g and the mean log-likelihood, or None if a report has no probability left."""
+    chance = product.forward(table)[held]
+    if not chance.min() > 0:
+        return None
+    ratio = np.zeros(share.size)
+    ratio[held] = share[held] / chance
+    return product.backward(ratio), float(share[held] @ np.log(chance))
+
+
+def _columns(every, y):
+    """Return, for each report, its row in the array of all reports."""
+    every, y = np.asarray(every), np.asarray(y)
+    if every.dtype.names is None and every.ndim == 1:
+        y = y.reshape(len(y))
+    if y.shape[1:] != every.shape[1:] or (y.dtype.names != every.dtype.names):
+        raise ValueError(f"y must be reports of shape (n, {every.shape[1:]}); got {y.dtype}, shape {y.shape}")
+    keys = [np.ascontiguousarray(a.astype(every.dtype)).view(np.uint8).reshape(len(a), -1) for a in (every, y)]
+    flat = [np.ascontiguousarray(key).view(f"V{key.shape[1]}").ravel() for key in keys]
+    values, first = np.unique(flat[0], return_index=True)
+    place = np.minimum(np.searchsorted(values, flat[1]), len(values) - 1)
+    if (values[place] != flat[1]).any() or (every.dtype.names is None and (y != every[first[place]]).any()):
+        raise ValueError("y must hold reports that some record can give; got another")
+    return first[place]
+
+
+def _check_start(start, product):
+    start = np.asarray(start, dtype=float)
+    if start.shape != product.rows or not np.isfinite(start).all() or not start.min() > 0:
+        raise ValueError(f"start must be positive numbers of shape {product.rows}; got shape {start.shape}")
+    return (start / start.sum()).ravel()
