@@ -11,7 +11,7 @@ NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 EXECUTED := $(NOTEBOOKS:%=_build/source/%)
 
 # What `make test` runs as on another processor as well; `make portable` runs everything, under each setting apart.
-QUICK = tests/test_exact.py tests/test_digits.py $(shell grep -l joint_reuse notebooks/*.ipynb)
+QUICK = tests/core/test_exact.py tests/core/test_digits.py $(shell grep -l joint_reuse notebooks/*.ipynb)
 
 # One thread for each process: notebooks and tests already run side by side.
 export OMP_NUM_THREADS = 1
@@ -89,15 +89,15 @@ _build/source/notebooks/%.ipynb: notebooks/%.ipynb $(LIBRARY) requirements.lock
 # nbval executes each notebook once; what ran is what the site is built from, and what `make book` then finds done.
 test: lint types
 	@$(BIN)/python tests/browser.py
-	@$(PYTEST) --nbval -p tools.keep_executed --ignore=tests/test_site.py
+	@$(PYTEST) --nbval -p tools.keep_executed --ignore=tests/site/test_site.py
 	@$(MAKE) --no-print-directory -j2 site portable-sample
-	@$(PYTEST) tests/test_site.py
+	@$(PYTEST) tests/site/test_site.py
 
 portable-sample:
 	@$(BIN)/python tools/portable.py --jobs $(JOBS) --only all-at-once -- --nbval $(QUICK)
 
 check: lint types
-	@$(PYTEST) -m 'not slow and not thorough' --ignore=tests/test_site.py tests
+	@$(PYTEST) -m 'not slow and not thorough' --ignore=tests/site/test_site.py tests
 
 portable: .venv/ready
 	@$(BIN)/python tools/portable.py $(ARGS)
@@ -115,7 +115,7 @@ lab: .venv/ready
 # Every page in both themes, on a desk and on a phone; `make test` tries one page of each kind.
 access: .venv/ready
 	@$(BIN)/python tests/browser.py
-	@$(PYTEST) tests/all_pages.py
+	@$(PYTEST) tests/site/all_pages.py
 
 lab-check: .venv/ready
 	@$(BIN)/python tests/browser.py

@@ -82,7 +82,7 @@ def hash_values(seed, x, g, prime=PRIME):
     -----
     Over random seeds the polynomials' values for any four different x are exactly independent and uniform (Wegman and
     Carter, 1981). So the buckets of four values are independent, and each bucket has the probability 1/g to within
-    1/prime. Checked over all seeds for the prime 7 in `tests/test_exact.py`.
+    1/prime. Checked over all seeds for the prime 7 in `tests/core/test_exact.py`.
     """
     *lower, value = np.moveaxis(np.asarray(seed), -1, 0).astype(np.uint64, order="C")
     t = points(x, prime)

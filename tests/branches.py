@@ -1,7 +1,7 @@
 """Go through every branch of a mechanism's own code: the law of its reports as exact rationals, without sampling.
 
 Each random draw that the code asks for is answered in turn by each of its outcomes, by running the code again and
-again. The coins of `ldp_lib.sampling` are answered by their realised probabilities, which tests/test_sampling.py proves
+again. The coins of `ldp_lib.sampling` are answered by their realised probabilities, which core/test_sampling.py proves
 from the random words themselves; NumPy's bounded integers, permutations and choices are uniform, exactly.
 """
 
@@ -124,7 +124,9 @@ def law(perturb, x, *, bits=True, most=64):
         for name, part in parts.items():
             stack.enter_context(mock.patch.object(sampling, name, part))
         stack.enter_context(mock.patch.object(hashing, "draw_seeds", _seeds))
-        stack.enter_context(mock.patch.object(mechanism, "random_places", _places))  # tests/test_jrr.py has its law
+        stack.enter_context(
+            mock.patch.object(mechanism, "random_places", _places)
+        )
         while True:
             walk = Walk(path, most)
             y = perturb(x, rng=walk)

@@ -1,7 +1,7 @@
 """Make the site's font for formulas: python tools/formula_font.py STIXTwoMath-Regular.ttf (needs fonttools and brotli).
 
 The font is in the package ziamath 0.13 on PyPI, in its folder fonts. What is changed suits screens and browsers; the
-numbers are in thousandths of the size. `tests/test_site.py` fails where a page shows a character that is left out.
+numbers are in thousandths of the size. `tests/site/test_site.py` fails where a page shows a character that is left out.
 """
 
 import sys

@@ -15,6 +15,7 @@ import numpy as np
 
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "book" / "hardening.json"
+FAULTS = ["tests/tools/test_faults.py", "tests/tools/test_builds.py"]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks"), str(ROOT / "tools")]
 
 
@@ -33,7 +34,7 @@ def proofs(count=30):
     from ldp_lib import MECHANISMS
 
     code = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/test_realised.py", "tests/test_sampling.py"], cwd=ROOT
+        [sys.executable, "-m", "pytest", "-q", "tests/core/test_realised.py", "tests/core/test_sampling.py"], cwd=ROOT
     )
     if code.returncode:
         sys.exit("A proof failed.")
@@ -114,7 +115,16 @@ def mutants():
 def faults():
     """Run the tests of faults and count those that pass; none may be left out."""
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "tests/test_faults.py", "tests/test_builds.py", "-rA", "--tb=short"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "tests/tools/test_faults.py",
+            "tests/tools/test_builds.py",
+            "-rA",
+            "--tb=short",
+        ],
         cwd=ROOT,
         capture_output=True,
         text=True,

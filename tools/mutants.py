@@ -132,7 +132,7 @@ class Noted:
 
 def paths_of_tests():
     """The test files of the library, those of claims about it last."""
-    paths = sorted((ROOT / "tests").glob("test_*.py")) + sorted((ROOT / "tests" / "claims").glob("test_*.py"))
+    paths = sorted((ROOT / "tests").rglob("test_*.py"))
     return [str(path.relative_to(ROOT)) for path in paths if path.stem[5:] not in NOT_OF_THE_LIBRARY]
 
 
@@ -146,7 +146,7 @@ def cover(arguments):
     measure = coverage.Coverage(source=["ldp_lib"], data_file=str(STORE / "coverage"), config_file=False)
     measure.start()
     noted = Noted(measure)
-    chosen = [f"tests/test_{name}.py" for name in arguments.only] if arguments.only else paths_of_tests()
+    chosen = [next((ROOT / "tests").rglob(f"test_{name}.py")) for name in arguments.only] if arguments.only else paths_of_tests()
     code = pytest.main(["-q", "-p", "no:cacheprovider", *chosen], plugins=[noted])
     measure.stop()
     data, lines = measure.get_data(), {}

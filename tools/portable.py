@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LOGS = ROOT / "_build" / "portable"
-EVERYTHING = ["tests", "notebooks", "--nbval", "--ignore=tests/test_site.py"]
+EVERYTHING = ["tests", "notebooks", "--nbval", "--ignore=tests/site/test_site.py"]
 
 # OpenBLAS's kernels, each with a feature by NumPy's name without which the processor cannot run it.
 KERNELS = {"PRESCOTT": "SSE3", "NEHALEM": "SSE42", "SANDYBRIDGE": "AVX", "HASWELL": "X86_V3", "SKYLAKEX": "X86_V4"}
@@ -76,7 +76,7 @@ def settings():
     }
     found = {name: (env, sys.executable, EVERYTHING) for name, env in (apart | {"all-at-once": together}).items()}
     for name, env in fonts().items():
-        found[name] = (env, sys.executable, ["tests/test_site.py"])
+        found[name] = (env, sys.executable, ["tests/site/test_site.py"])
     return found | pythons()
 
 
@@ -150,7 +150,7 @@ def main():
         if chosen.list:
             print(name, how if isinstance(how, dict) else python)
             continue
-        if "tests/test_site.py" in what and not (ROOT / "_build" / "html" / "index.html").is_file():
+        if "tests/site/test_site.py" in what and not (ROOT / "_build" / "html" / "index.html").is_file():
             subprocess.run(["make", "--silent", "book"], cwd=ROOT, check=True)
             subprocess.run([sys.executable, "tests/browser.py"], cwd=ROOT, check=True)
         environment = how if isinstance(how, dict) else {}

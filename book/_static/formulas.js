@@ -1,5 +1,5 @@
 // The closed forms behind the planner and the chapters' sliders, computed in the page: budgets in, exact errors out.
-// They are those of ldp_lib; a test compares the two at hundreds of settings (tests/test_site.py).
+// They are those of ldp_lib; a test compares the two at hundreds of settings (tests/site/test_site.py).
 "use strict";
 
 const formulas = (() => {

@@ -1,0 +1,100 @@
+"""The decision page, its picture and the planner's table say what the library computes, and what each chapter says."""
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldp_lib import allocation, recommend, subset
+from ldp_lib.book import choose
+from ldp_lib.jrr import calibration
+from ldp_lib.survey import planner
+from ldp_lib.tables.product import RRIndependent, RRJoint, squared_length
+from ldp_lib.tables.sampled_pairs import ask_pairs, pair_variances
+
+BOOK = Path(__file__).resolve().parents[2] / "book"
+LEAVES = [(group, leaf) for group, found in choose.leaves().items() for leaf in found]
+RR, SIGNED, GRR, SUBSET, ONE, SOME, PAIR, WHOLE, ALONE = (leaf for _, leaf in LEAVES)
+
+
+def rows(page):
+    """Return the cells of the first table on a page."""
+    lines = re.findall(r"^\| (.*) \|$", (BOOK / page).read_text(encoding="utf-8"), re.MULTILINE)
+    return [line.split(" | ") for line in lines if "---" not in line][1:]
+
+
+@pytest.mark.parametrize(("row", "leaf"), list(zip(rows("choose.md"), LEAVES, strict=True)))
+def test_each_row_of_the_page_is_computed(row, leaf):
+    group, leaf = leaf
+    name = type(leaf.mechanism).__name__
+    budget = 4 if leaf.mechanism.epsilon == 4 else 1
+    assert row[:2] == [f"{group}: {leaf.when}", f"{{doc}}`{name} <../notebooks/{leaf.chapter}>`"]
+    assert row[2] == f"{leaf.example}, {budget}"
+    assert row[3:] == [f"{leaf.points:.2f}", f"{leaf.users:,}"]
+
+
+def test_each_error_is_that_of_its_chapter():
+    e, n = math.e, choose.PEOPLE
+    total = {leaf: (leaf.points / 100) ** 2 * n for _, leaf in LEAVES}
+    assert total[RR] == pytest.approx(calibration.plain_variance(1.0))  # of a count, for one person
+    assert total[SIGNED] == pytest.approx(
+        calibration.plain_variance(SIGNED.mechanism.epsilon) * (1 + SIGNED.mechanism.rho)
+    )
+    assert 5 * total[GRR] == pytest.approx(allocation.mrr_error(e - 1, 5))
+    assert 16 * total[SUBSET] == pytest.approx(subset.error(e, 16, subset.optimal_size(e, 16)) - 15 / 16)
+    # Users drawn at random add sum f (1-f); those who were not asked, one part in n.
+    assert 16 * total[ONE] == pytest.approx(16 * subset.error(e, 4, 1) - 3, rel=1e-4)
+    assert 8 * total[WHOLE] == pytest.approx(squared_length(e, 8) - 1)
+    assert total[SOME] < total[ONE] / 10
+    even = choose.planner.plug_in_population([np.full(4, 0.25)] * 4, n)  # tables that are far from even
+    assert 96 * total[PAIR] / n == pytest.approx(
+        sum(v.sum() for v in pair_variances(PAIR.mechanism, even).values()), rel=0.02
+    )
+
+
+def test_each_leaf_is_what_the_library_recommends():
+    for leaf in (RR, GRR, SUBSET, ONE, SOME):
+        found = recommend(k=leaf.mechanism.k, epsilon=leaf.mechanism.epsilon, n=choose.PEOPLE)
+        assert found.mechanism == leaf.mechanism
+        assert found.points == pytest.approx(leaf.points)
+    assert recommend(k=PAIR.mechanism.k, epsilon=1.0, n=10_000, wants="tables").mechanism == PAIR.mechanism
+    assert recommend(k=WHOLE.mechanism.k, epsilon=1.0, n=10_000, wants="records").mechanism == WHOLE.mechanism
+    assert recommend(k=ALONE.mechanism.k, epsilon=4.0, n=10_000, wants="records").mechanism == ALONE.mechanism
+    assert SIGNED.points < RR.points
+
+
+def test_the_words_between_the_numbers_hold():
+    assert [k for k in range(2, 100) if subset.optimal_size(math.e, k) == 1][-1] == 5
+    for k in ((2,) * 4, (4,) * 4, (10,) * 4, (9, 16, 7, 15, 6, 5, 2, 2)):
+        assert type(recommend(k=k, epsilon=1.0, n=10_000).mechanism).__name__ == "OneQuestion"
+    assert type(recommend(k=(4,) * 4, epsilon=3.0, n=10_000).mechanism).__name__ == "OneQuestion"
+    assert type(recommend(k=(2,) * 4, epsilon=2.0, n=10_000).mechanism).__name__ == "AskSome"
+    for epsilon in (1.0, 2.0, 4.0):  # the whole record or each answer alone: some 250 records
+        for k, joint in (((2,) * 7, True), ((4,) * 3, True), ((4,) * 6, False), ((10,) * 4, False)):
+            if epsilon < 4 or joint:
+                alone = planner.pairs_error(RRIndependent(k=k, epsilon=epsilon), 1)
+                assert (planner.pairs_error(RRJoint(k=k, epsilon=epsilon), 1) < alone) == joint, (k, epsilon)
+    shares = {type(m).__name__: error for error, m in planner.errors(k=(2, 2, 2), epsilon=4.0, n=10_000)}
+    assert shares["AskSome"] < shares["RRJoint"]  # complete records cost, for the shares alone
+
+
+def test_the_table_under_the_planner_is_computed():
+    found = rows("planner.md")
+    assert len(found) == 9
+    for text, *cells in found:
+        d, size = re.fullmatch(r"(?:(\d+) times )?(.+)", text).groups()
+        k = tuple(map(int, size.split(", "))) * int(d or 1)
+        for epsilon, cell in zip((0.5, 1.0, 2.0, 4.0), cells, strict=True):
+            best = recommend(k=k if len(k) > 1 else k[0], epsilon=epsilon, n=10_000)
+            assert cell == f"{type(best.mechanism).__name__} {best.points:.2f}"
+
+
+def test_pairs_error_is_the_exact_variance_at_an_even_table():
+    for k in ((2, 3), (4, 4, 4)):
+        cells = math.prod(k)
+        people = choose.planner.Population.from_counts(np.full(k, 50))
+        mechanism = ask_pairs(k, 1.5)
+        exact = sum(v.sum() for v in pair_variances(mechanism, people).values())
+        assert planner.pairs_error(mechanism, 50 * cells) == pytest.approx(exact, rel=1e-3)  # groups of whole people

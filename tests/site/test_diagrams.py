@@ -1,0 +1,42 @@
+"""The diagrams in the book are those that their source draws, and each says what it shows."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import diagrams
+import pytest
+
+each = pytest.mark.parametrize("name", diagrams.DIAGRAMS)
+
+
+@each
+def test_the_stored_diagram_is_what_its_source_draws(name):
+    stored = (diagrams.FOLDER / f"{name}.svg").read_text(encoding="utf-8")
+    assert stored == diagrams.DIAGRAMS[name]().svg()
+
+
+def test_no_stored_diagram_lacks_a_source():
+    assert {path.stem for path in diagrams.FOLDER.glob("*.svg")} == set(diagrams.DIAGRAMS)
+
+
+@each
+def test_a_diagram_has_a_title_a_description_and_stays_inside_its_frame(name):
+    root = ElementTree.fromstring((diagrams.FOLDER / f"{name}.svg").read_text(encoding="utf-8"))
+    space = "{http://www.w3.org/2000/svg}"
+    assert len(root.findtext(f".//{space}title")) > 5
+    assert len(root.findtext(f".//{space}desc")) > 40
+    width, height = (float(root.get(side)) for side in ("width", "height"))
+    for text in root.iter(f"{space}text"):
+        assert 0 < float(text.get("x")) < width
+        assert 0 < float(text.get("y")) < height
+
+
+@each
+def test_a_diagram_is_used_with_alternative_text(name):
+    root = Path(__file__).resolve().parents[2]
+    pages = [*root.glob("book/*.md"), *root.glob("notebooks/*.ipynb")]
+    used = [page for page in pages if f"diagrams/{name}.svg" in page.read_text(encoding="utf-8")]
+    assert used, f"{name} is on no page"
+    for page in used:
+        assert re.search(rf"diagrams/{name}\.svg[^`]*?:alt: \S", page.read_text(encoding="utf-8")), page

@@ -1,0 +1,78 @@
+"""What the first pages show is what the book computes: their examples, the numbers of the results, README's picture."""
+
+import base64
+import doctest
+import re
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+BOOK = ROOT / "book"
+PAGES = [BOOK / f"{name}.md" for name in ("about", "api", "survey", "planner", "mechanisms", "at_scale", "security")]
+NUMBER = re.compile(r"\d[\d,./]*\d|\d|\b(?:half|tenth|seventh|one|two|three|nine)\b")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_examples_of_a_page_give_what_they_show(page):
+    sessions = re.findall(r"```python\n(>>> .*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    example = doctest.DocTestParser().get_doctest("\n".join(sessions), {}, page.stem, str(page), 0)
+    outcome = doctest.DocTestRunner(verbose=False).run(example)
+    assert outcome.attempted >= 5
+    assert outcome.failed == 0
+
+
+def test_the_picture_of_the_readme_is_the_figure_of_its_chapter():
+    (name,) = re.findall(r"!\[[^\]]+\]\((book/_static/\w+\.png)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
+    notebook = nbformat.read(ROOT / "notebooks" / "audit_baselines.ipynb", as_version=4)
+    named = "fig-grr-standard-error"
+    drawn = [c for c in notebook.cells if c.metadata.get("mystnb", {}).get("figure", {}).get("name") == named]
+    outputs = [output for cell in drawn for output in cell.get("outputs", [])]
+    (figure,) = [output.data["image/png"] for output in outputs if "image/png" in output.get("data", {})]
+    assert (ROOT / name).read_bytes() == base64.b64decode(figure)
+
+
+def findings(text):
+    """Return number and chapter of each row of the results."""
+    return re.findall(r"^\| [^|]+ \| ([^|]+) \| \{doc\}`\.\./notebooks/(\w+)` \|$", text, re.MULTILINE)
+
+
+def read(name):
+    """Return what a reader of a chapter sees: text, captions and outputs."""
+    notebook = nbformat.read(ROOT / "notebooks" / f"{name}.ipynb", as_version=4)
+    seen = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    for cell in notebook.cells:
+        seen.append(str(cell.metadata.get("mystnb", "")))
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            seen.append(output.get("text", "") + data.get("text/plain", "") + data.get("text/markdown", ""))
+    return "\n".join(seen)
+
+
+def missing(number, text):
+    """Return the numbers of a finding that the chapter does not show."""
+    shown = set(NUMBER.findall(text)) | set(NUMBER.findall(re.sub(r"(?<=\d)[{},]+(?=\d)", "", text)))
+    return [part for part in NUMBER.findall(number) if part.strip(",.") not in {found.strip(",.") for found in shown}]
+
+
+def test_each_finding_names_a_chapter_that_shows_its_number():
+    rows = findings((BOOK / "results.md").read_text(encoding="utf-8"))
+    lines = [line for line in (BOOK / "results.md").read_text(encoding="utf-8").splitlines() if "{doc}" in line]
+    assert len(rows) == len(lines) > 15
+    assert [number for number, _ in rows if not NUMBER.search(number)] == []
+    assert [(name, lost) for number, name in rows if (lost := missing(number, read(name)))] == []
+
+
+def test_a_number_that_a_chapter_does_not_show_is_found_missing():
+    assert missing("0.53", "0.52 of the variance") == ["0.53"]
+    assert missing("1,068 in 3/4", "1,068 and 3/4.") == []
+
+
+def test_the_first_page_is_one_screen_with_a_picture_and_three_doors():
+    text = (BOOK / "intro.md").read_text(encoding="utf-8")
+    assert text.count("```{figure}") == 1
+    assert re.findall(r"grid-item-card\} (\w+)", text) == ["Learn", "Choose", "Check"]
+    opening = text.split("```{figure}")[0].split("\n\n", 1)[1]
+    assert len(re.findall(r"[.?!](?=\s|$)", opening)) == 3
+    assert len(re.findall(r"\w+", text)) < 260

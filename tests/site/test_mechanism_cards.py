@@ -1,0 +1,144 @@
+"""The page of mechanisms has a card for each, and its error formulas are those of the classes."""
+
+import importlib
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldp_lib import allocation, grr, subset
+from ldp_lib.catalogue import MECHANISMS
+from ldp_lib.fake_data import RSFD, RSRFD
+from ldp_lib.grr import GRR, RR
+from ldp_lib.hashing import OLH
+from ldp_lib.jrr import JRR, SignedRR
+from ldp_lib.population import Population
+from ldp_lib.sampled import OneQuestion
+from ldp_lib.splitting import BRR, OBRR, OMRR, SPL
+from ldp_lib.subset import SubsetSelection
+from ldp_lib.tables.product import RRJoint
+from ldp_lib.unary import OUE, SUE, UnaryEncoding
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "book" / "mechanisms.md").read_text(encoding="utf-8")
+CARDS = {m[1]: m[0] for m in re.finditer(r"^:::\{card\} (\w+): .*?^:::$", PAGE, re.MULTILINE | re.DOTALL)}
+K, EPS, N = (2, 3, 4), 1.3, 600
+ONE = Population.from_counts([300, 180, 90, 30])
+TWO = Population.from_counts([450, 150])
+SKEWED = Population.from_counts(np.arange(1, 25).reshape(K) * 2)
+EVEN = Population.from_counts(np.full(K, 25))
+E = math.exp(EPS)
+
+
+def pure(p, q, k):
+    """Total variance over k values of a report that supports the own value with p and others with q, for one user."""
+    return (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2
+
+
+def plain(e, k):
+    return (k - 1) * (2 * e + k - 2) / (e - 1) ** 2
+
+
+def bits(r, k):
+    return k * r / (r - 1) ** 2
+
+
+def tied(p, rho):
+    lead = (450 - 150) ** 2 - N
+    return 2 * p * (1 - p) / (2 * p - 1) ** 2 * (1 + rho * lead / (N * (N - 1)))
+
+
+def faked(priors):
+    d, total = len(K), 0
+    for k, f, prior in zip(K, [SKEWED.select(j).frequencies for j in range(d)], priors, strict=True):
+        p, q = grr.probabilities(E, k)
+        lam = (f * (p - q) + q + (d - 1) * np.array(prior)) / d
+        total += d**2 / (p - q) ** 2 * (1 - (lam**2).sum()) - (f * (1 - f)).sum()
+    return total
+
+
+def whole():
+    t = (E - 1) / (E + math.prod(K) - 1)
+    return sum(pure((1 - t) / k + t, (1 - t) / k, k) for k in K)
+
+
+def asked():
+    v = [subset.error(E, k, subset.optimal_size(E, k)) for k in K]
+    return sum(map(math.sqrt, v)) ** 2 - sum(1 - 1 / k for k in K)
+
+
+PRIORS = ((0.5, 0.5), (0.7, 0.1, 0.2), (1.0, 0.0, 0.0, 0.0))
+SPLIT, BITS = allocation.omrr(K, EPS), allocation.obrr(K, EPS)
+# Mechanism, population, the card's formula for one user, how far off it may be (relative), where "about" is written.
+FORMULAS = [
+    (RR(epsilon=EPS), TWO, 2 * E / (E - 1) ** 2, 1e-9),
+    (GRR(k=4, epsilon=EPS), ONE, plain(E, 4), 1e-9),
+    (SUE(k=4, epsilon=EPS), ONE, bits(math.sqrt(E), 4), 1e-9),
+    (OUE(k=4, epsilon=EPS), ONE, 16 * E / (E - 1) ** 2 + 1, 1e-9),
+    (UnaryEncoding(k=4, epsilon=EPS, q=0.3), ONE, pure(*UnaryEncoding(k=4, epsilon=EPS, q=0.3).probabilities, 4), 1e-9),
+    (OLH(k=4, epsilon=EPS, g=5), ONE, pure(E / (E + 4), 1 / 5, 4), 1e-9),
+    (SubsetSelection(k=4, epsilon=EPS, size=2), ONE, 9 * (2 * E + 2) ** 2 / (16 * (E - 1) ** 2) - 3 / 4, 1e-9),
+    (JRR(p=0.6, rho=-0.5), TWO, tied(0.6, -0.5), 1e-9),
+    (SignedRR(p=0.6, rho=-0.5), TWO, 2 * 0.24 * 0.5 / 0.04, 1e-9),
+    (SPL(k=K, epsilon=EPS), SKEWED, sum(plain(E ** (1 / 3), k) for k in K), 1e-9),
+    (OMRR(k=K, epsilon=EPS), SKEWED, sum(plain(math.exp(b), k) for b, k in zip(SPLIT, K, strict=True)), 1e-9),
+    (BRR(k=K, epsilon=EPS), SKEWED, sum(bits(math.exp(EPS / 6), k) for k in K), 1e-9),
+    (OBRR(k=K, epsilon=EPS), SKEWED, sum(bits(math.exp(b / 2), k) for b, k in zip(BITS, K, strict=True)), 1e-9),
+    (
+        RSFD(k=K, epsilon=EPS),
+        EVEN,
+        sum((1 - 1 / k) * (9 / (grr.probabilities(E, k)[0] - grr.probabilities(E, k)[1]) ** 2 - 1) for k in K),
+        1e-9,
+    ),
+    (RSRFD(k=K, epsilon=EPS, priors=PRIORS), SKEWED, faked(PRIORS), 1e-9),
+    (RRJoint(k=K, epsilon=EPS), SKEWED, whole(), 1e-9),
+    (OneQuestion(k=K, epsilon=EPS), EVEN, asked(), 0.005),
+]
+IN_WORDS = {
+    "ServerProtocol", "ShuffleProtocol", "KJRR", "JointUnary", "JointHashing", "AskSome", "MRR", "TwoPhaseRSRFD",
+    "SecondPhase", "CorrRR", "CondRR", "Plurality", "RRIndependent", "RRClusters", "ProductRR",
+}  # fmt: skip
+
+
+def test_every_mechanism_has_one_card_and_one_row_in_the_library_s_table():
+    page = (ROOT / "book" / "api.md").read_text(encoding="utf-8")
+    table = re.findall(r"^\| \{py:class\}`(\w+) <", page, re.MULTILINE)
+    assert table == list(CARDS)
+    assert sorted(CARDS) == sorted(mechanism.__name__ for mechanism in MECHANISMS)
+    assert len(re.findall(r"\{card\}", PAGE)) == len(CARDS)
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_a_card_says_what_is_sent_spent_lost_and_where_to_read_on(name):
+    for part in ("Sent", "Budget", "Error", "Use", "See"):
+        assert re.search(rf"^- \*\*{part}:\*\* \S", CARDS[name], re.MULTILINE), part
+    for chapter in re.findall(r"\{doc\}`\.\./notebooks/(\w+)`", CARDS[name]):
+        assert (ROOT / "notebooks" / f"{chapter}.ipynb").exists()
+    (path,) = re.findall(r"\{py:class\}`\w+ <([\w.]+)>`", CARDS[name])
+    module, _, cls = path.rpartition(".")
+    assert getattr(importlib.import_module(module), cls).__name__ == name
+
+
+@pytest.mark.parametrize("name", CARDS)
+def test_a_card_has_an_example_of_its_class_from_people_to_shares(name):
+    """That the examples show what they give is tested with those of the other pages, in test_intro."""
+    (example,) = re.findall(r"```python\n(>>> .*?)```", CARDS[name], re.DOTALL)
+    assert re.search(rf"^>>> m = ldp\.{name}\(", example, re.MULTILINE)
+    assert "m.perturb(" in example
+    assert re.search(r"^>>> m\.estimate(_table)?\(reports\).*\narray\(", example, re.MULTILINE)
+    assert max(map(len, example.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(("mechanism", "population", "formula", "off"), FORMULAS, ids=lambda x: type(x).__name__)
+def test_the_formula_of_a_card_is_the_variance_of_its_class(mechanism, population, formula, off):
+    found = np.hstack(mechanism.variance(population)).sum() * population.n
+    assert found == pytest.approx(formula, rel=off)
+    assert found != pytest.approx(1.05 * formula, rel=off)
+
+
+def test_each_formula_on_the_page_is_checked():
+    checked = {type(mechanism).__name__ for mechanism, *_ in FORMULAS}
+    written = {name for name, text in CARDS.items() if "frac" in re.search(r"Error:\*\* (.*)", text)[1]}
+    assert written == checked == set(CARDS) - IN_WORDS

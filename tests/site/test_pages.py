@@ -1,0 +1,74 @@
+"""Pages made from files of the project: execution times, the entry to cite, the changes."""
+
+import re
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+import pages  # noqa: E402
+
+CITED = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+
+
+def notebook(cells):
+    return nbformat.writes(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1") for _ in range(cells)]))
+
+
+def test_times_are_those_that_execution_left_beside_the_chapters(tmp_path):
+    for name, cells in (("a", 2), ("b", 1)):
+        (tmp_path / f"{name}.ipynb").write_text(notebook(cells), encoding="utf-8")
+    (tmp_path / "a.seconds").write_text("3.14\n", encoding="utf-8")
+    rows = list(pages.measured(tmp_path, ["a", "b"]))
+    assert [row[:3] for row in rows] == [("a", 3.14, 2), ("b", None, 1)]
+    table = pages.times_table(rows)
+    assert "| {doc}`../a` | 3.1 | 2 |" in table
+    assert "| all | not all measured | 3 |" in table
+    assert "| all | 3 |" in pages.times_table(rows[:1])
+
+
+def test_no_stored_notebook_holds_a_time():
+    stored = [path.name for path in (ROOT / "notebooks").iterdir() if path.suffix == ".seconds"]
+    assert stored == []
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        read = nbformat.read(path, as_version=4)
+        assert [cell.id for cell in read.cells if "execution" in cell.metadata] == [], path
+
+
+@pytest.mark.parametrize("address", ["", "https://a.example/b/"])
+def test_the_entry_to_cite_is_that_of_the_citation_file(address):
+    entry = pages.bibtex(CITED, "2026", address)
+    fields = dict(re.findall(r"^  (\w+) += \{(.+)\},$", entry, re.MULTILINE))
+    assert entry.startswith("@software{ldp_lib,\n")
+    assert entry.count("{") == entry.count("}")
+    assert fields.pop("url", "") == address
+    assert fields == {
+        "author": "".join(f"{{{author['name']}}}" for author in CITED["authors"]),
+        "title": f"{{{CITED['title']}}}",
+        "year": yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["copyright"],
+        "version": CITED["version"],
+    }
+
+
+def test_the_page_of_changes_is_the_file_of_changes():
+    shown = []
+    page = SimpleNamespace(
+        env=SimpleNamespace(note_dependency=lambda path: None),
+        parse_text_to_nodes=lambda text, allow_section_headings: shown.append(text),
+    )
+    pages.Changes.run(page)
+    (text,) = shown
+    assert re.match(r"## \d+\.\d+\.\d+\n", text)
+    assert (ROOT / "CHANGES.md").read_text(encoding="utf-8").endswith(text)
+
+
+def test_the_licences_that_come_with_files_of_the_site_are_on_their_page():
+    page = (ROOT / "book" / "licences.md").read_text(encoding="utf-8")
+    files = [path.relative_to(ROOT).as_posix() for path in (ROOT / "book" / "_static").rglob("*LICENSE*")]
+    assert len(files) >= 3
+    assert [path for path in files if f"`{path}`" not in page] == []
