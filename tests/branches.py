@@ -124,9 +124,7 @@ def law(perturb, x, *, bits=True, most=64):
         for name, part in parts.items():
             stack.enter_context(mock.patch.object(sampling, name, part))
         stack.enter_context(mock.patch.object(hashing, "draw_seeds", _seeds))
-        stack.enter_context(
-            mock.patch.object(mechanism, "random_places", _places)
-        )
+        stack.enter_context(mock.patch.object(mechanism, "random_places", _places))
         while True:
             walk = Walk(path, most)
             y = perturb(x, rng=walk)

@@ -194,7 +194,7 @@ def targets():
                 return cls.serves(int(value) if isinstance(value, np.integer) else value)
             return cls.serves(tuple(value)) if isinstance(value, (list, tuple)) or np.ndim(value) == 1 else False
 
-        most = 15 if issubclass(cls, jrr.pairs.Reports) else 700
+        most = 15 if issubclass(cls, jrr.mechanism.Reports) else 700
         least = (
             1e-8
             if cls.__name__.endswith("BRR")

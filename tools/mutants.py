@@ -146,7 +146,8 @@ def cover(arguments):
     measure = coverage.Coverage(source=["ldp_lib"], data_file=str(STORE / "coverage"), config_file=False)
     measure.start()
     noted = Noted(measure)
-    chosen = [next((ROOT / "tests").rglob(f"test_{name}.py")) for name in arguments.only] if arguments.only else paths_of_tests()
+    only = [next((ROOT / "tests").rglob(f"test_{name}.py")) for name in arguments.only]
+    chosen = only or paths_of_tests()
     code = pytest.main(["-q", "-p", "no:cacheprovider", *chosen], plugins=[noted])
     measure.stop()
     data, lines = measure.get_data(), {}

@@ -21,19 +21,19 @@ def even_error(mechanism, n):
     return compare.total_error(mechanism, planner.plug_in_population([np.full(size, 1 / size) for size in k], n))
 
 
-def counting(*, epsilon, k, n):
+def randomized_response(*, epsilon, k, n):
     chances = grr.probabilities(math.exp(epsilon), k)
     points = 100 * math.sqrt(pure.variance(0.1, n, *chances))
     return {"points": points, "open": 0.09 / pure.iid_variance(0.1, n, *chances)}
 
 
-def matrix(*, epsilon, k):
+def channel_matrix(*, epsilon, k):
     channel, inverse = grr.channel(math.exp(epsilon), k), grr.inverse(math.exp(epsilon), k)
     parts = {"p": channel[0, 0], "q": channel[0, 1], "diagonal": inverse[0, 0], "other": inverse[1, 0]}
     return parts | {"stretch": np.linalg.svd(channel)[1][-1]}
 
 
-def longer_reports(*, epsilon, k):
+def frequency_oracles(*, epsilon, k):
     kinds = grr.GRR, unary.OUE, hashing.OLH, subset.SubsetSelection
     made = {kind.__name__: kind(k=k, epsilon=epsilon) for kind in kinds}
     points = {name: 100 * math.sqrt(even_error(kind, 10_000) / k) for name, kind in made.items()}
@@ -46,27 +46,27 @@ def subset_selection(*, epsilon, k):
     return {"errors": errors, "size": size, "share": k / (e + 1), "times": errors[0] / errors[size - 1]}
 
 
-def best_split(*, epsilon, k1, k2, k3):
+def budget_splitting(*, epsilon, k1, k2, k3):
     k = np.array([k1, k2, k3])
     pieces = {"best": allocation.obrr(k, epsilon), "equal": allocation.brr(k, epsilon)}
     errors = {name: allocation.brr_error(np.expm1(own / 2), k).sum() for name, own in pieces.items()}
     return errors | {"pieces": pieces["best"]}
 
 
-def one_question(*, epsilon, d, k):
+def attribute_sampling(*, epsilon, d, k):
     made = {kind.__name__: kind(k=(k,) * d, epsilon=epsilon) for kind in (SPL, OneQuestion, AskSome)}
     points = {name: 100 * math.sqrt(even_error(kind, 10_000) / (d * k)) for name, kind in made.items()}
     return points | {"asked": made["AskSome"].m}
 
 
-def fakes(*, epsilon, d, k):
+def fake_data_figure(*, epsilon, d, k):
     e = math.exp(epsilon)
     (p, q), mixed = grr.probabilities(e, k), fake_data.probabilities(e, k, d, 1 / k)
     parts = {"told": p / d, "lied": (1 - p) / d, "faked": (d - 1) / d}
     return parts | {"times": pure.variance(0, 1, *mixed) / (d * pure.variance(0, 1, p, q))}
 
 
-def copies(*, tie, own, pivot, epsilon):
+def corr_rr_figure(*, tie, own, pivot, epsilon):
     frequencies = np.array([[1 - own, own], [1 - pivot, pivot]])
 
     def error(copied):
@@ -87,7 +87,7 @@ def copies(*, tie, own, pivot, epsilon):
     return tied | {"free": free, "best": best, "least": error(best), "always": error(1), "never": error(0.5)}
 
 
-def two_coins(*, epsilon, colluders, share):
+def jrr_figure(*, epsilon, colluders, share):
     n, shown = 10_000, round(10_000 * colluders)
     own = grr.probabilities(math.exp(epsilon), 2)[0]
     tied = jrr.corner(own, shown / (n - shown))
@@ -98,7 +98,7 @@ def two_coins(*, epsilon, colluders, share):
     return {"own": own, "tied": tied, "ratio": ratio}
 
 
-def correlation(*, epsilon, n, differ):
+def limit_correlation(*, epsilon, n, differ):
     chances, shares = grr.probabilities(math.exp(epsilon), 2), np.array([0.4, 0.4 - differ])
     apart = 2 * pure.iid_variance(shares, n / 2, *chances).sum()
     pooled = 2 * ((shares - shares.mean()) ** 2 + pure.iid_variance(shares.mean(), n, *chances)).sum()
@@ -106,18 +106,18 @@ def correlation(*, epsilon, n, differ):
 
 
 LIBRARY = {
-    scene.__name__: scene
+    scene.__name__.removesuffix("_figure"): scene
     for scene in (
-        counting,
-        matrix,
-        longer_reports,
+        randomized_response,
+        channel_matrix,
+        frequency_oracles,
         subset_selection,
-        best_split,
-        one_question,
-        fakes,
-        copies,
-        two_coins,
-        correlation,
+        budget_splitting,
+        attribute_sampling,
+        fake_data_figure,
+        corr_rr_figure,
+        jrr_figure,
+        limit_correlation,
     )
 }
 SETTINGS = 30  # of each figure
