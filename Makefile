@@ -3,7 +3,7 @@
 PYTHON ?= python3
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 BIN := .venv/bin
-PYTEST = $(BIN)/python -m pytest -q -n $(JOBS) --dist loadfile
+PYTEST = $(BIN)/python -m pytest -q -p tools.kernels -n $(JOBS) --dist loadfile
 
 # What a notebook's outputs depend on: the library, the ledger, the figures' style and the installed versions.
 LIBRARY := $(shell find ldp_lib tools/execute.py -type f -not -name '*.pyc')
@@ -144,7 +144,7 @@ dist: .venv/ready
 SAMPLE ?= 300
 SEED ?= 1
 mutants: .venv/ready
-	@$(BIN)/python -m pip install --quiet --no-deps --upgrade --target _build/mutants/packages -r tools/mutants.lock
+	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes --upgrade --target _build/mutants/packages -r tools/mutants.lock
 	@$(BIN)/python tools/mutants.py cover
 	@$(BIN)/python tools/mutants.py run --seed $(SEED) $(if $(SAMPLE),--sample $(SAMPLE))
 	@$(BIN)/python tools/mutants.py page

@@ -52,7 +52,7 @@ def peer_python():
     if not stamp.is_file() or stamp.read_text(encoding="utf-8") != wanted:
         print("Setting up benchmarks/.venv for the other libraries.", flush=True)
         venv.create(folder, clear=True, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", "-r", lock], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", "--require-hashes", "-r", lock], check=True)
         stamp.write_text(wanted)
     return python
 

@@ -11,6 +11,9 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbformat.reader import NotJSONError
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tools.kernels import AsyncSocketManager
+
 
 def execute(source, target):
     """Run `source` from its own folder in a new kernel; write to `target` what ran, and nothing of this machine.
@@ -30,6 +33,7 @@ def execute(source, target):
         notebook,
         timeout=300,
         kernel_name="python3",
+        kernel_manager_class=AsyncSocketManager,
         resources={"metadata": {"path": str(source.parent)}},
         record_timing=False,
         coalesce_streams=True,

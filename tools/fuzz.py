@@ -1,8 +1,10 @@
 """Fuzzing: public functions get every kind of wrong and unusual input, seeded; `make fuzz` calls it.
 
 An input that means the same as a plain one must give the plain one's answer or a clear error; one that means nothing
-must be refused, by a TypeError or ValueError that names the argument. No input may change, and nothing may crash, hang
-or ask for memory without bound. The first line of what fails is printed, with what reproduces it.
+must be refused, by a TypeError or ValueError that names the argument. No input may change, and nothing may crash,
+hang or ask for memory without bound. Hypothesis, which the tests use, draws right values; what is right, wrong or
+unusual for each argument of this library is written here, and that is most of the file. The first line of what fails
+is printed, with what reproduces it.
 """
 
 import argparse

@@ -5,11 +5,13 @@
     python tools/mutants.py survivors              show those that no test noticed
     python tools/mutants.py page                   write what was found to book/mutants.json and book/mutants.md
 
-Operators and source trees are those of Cosmic Ray. A mutant is tried by the tests that run the changed line, quickest
-first: in a fork of a process that has collected all tests, where the changed functions get new code; or, where more
-than functions change, in a fork that imports the library anew. What is known is kept in _build/mutants, so an
-interrupted run goes on where it stopped; a changed file is tried anew. A sample takes the same share of every file's
-mutants. What kind of change a survivor is, and why, is written by hand into book/mutants.json, and kept.
+Operators and source trees are those of Cosmic Ray, which starts Python for every mutant; mutmut, which forks, leaves
+out decorated functions, and here properties are decorated: so what tries the mutants is written here. A mutant is
+tried by the tests that run the changed line, quickest first: in a fork of a process that has collected all tests,
+where the changed functions get new code; or, where more than functions change, in a fork that imports the library
+anew. What is known is kept in _build/mutants, so an interrupted run goes on where it stopped; a changed file is tried
+anew. A sample takes the same share of every file's mutants. What kind of change a survivor is, and why, is written by
+hand into book/mutants.json, and kept.
 """
 
 import argparse

@@ -97,12 +97,19 @@ def pythons():
     return found | {"lowest-versions": (lowest, sys.executable, lax)}
 
 
+def find_uv():
+    """Return the path of uv, installed beside the environments that it makes where the machine has none."""
+    own = LOGS / "uv"
+    if not (found := shutil.which("uv", path=f"{own / 'bin'}:{os.environ['PATH']}")):
+        lock = ["--require-hashes", "-r", str(ROOT / "tools" / "portable.lock")]
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", own, *lock], check=True)
+        found = own / "bin" / "uv"
+    return str(found)
+
+
 def installed(name, requirements, python):
     """Make or reuse an environment in _build/portable; return its Python, or None and say why not."""
-    folder, uv = LOGS / f"venv-{name}", shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    if uv is None:
-        print(f"{name}: not run, there is no uv (pip install uv)")
-        return None
+    folder, uv = LOGS / f"venv-{name}", find_uv()
     env = os.environ | {"VIRTUAL_ENV": str(folder), "PYTHONPATH": ""}
     venv = ["venv", "--quiet", "--allow-existing", "--seed", "--python", python, folder]  # tests of the wheel need pip
     for command in (venv, ["pip", "install", "--quiet", *requirements]):
@@ -118,7 +125,7 @@ def run(name, environment, python, arguments, jobs):
     log, start = LOGS / f"{name}.log", time.monotonic()
     one = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYDEVD_DISABLE_FILE_VALIDATION": "1"}
     env = os.environ | one | {"PYTHONPATH": str(ROOT)} | environment
-    options = ["-q", "-p", "no:cacheprovider", "-n", str(jobs), "--dist", "loadfile"]
+    options = ["-q", "-p", "no:cacheprovider", "-p", "tools.kernels", "-n", str(jobs), "--dist", "loadfile"]
     command = [python, "-m", "pytest", *options, *arguments]
     with log.open("w") as out:
         code = subprocess.run(command, cwd=ROOT, env=env, stdout=out, stderr=subprocess.STDOUT).returncode
