@@ -16,8 +16,7 @@ from ldp_lib import limit, sampling
 from ldp_lib.datasets import load_adult
 from ldp_lib.limit.pair_tables import least_pair_error
 from ldp_lib.survey import files, planner
-from ldp_lib.survey.aggregate import aggregate
-from ldp_lib.survey.chunks import perturb_in_chunks
+from ldp_lib.survey.aggregate import aggregate, perturb_in_chunks
 
 EPSILON, N, FEWER, REPETITIONS = 1.0, 1_000_000, 100_000, 5
 COUNT_FILE = """

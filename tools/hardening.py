@@ -57,7 +57,7 @@ def proofs(count=30):
 def audits(runs=40_000):
     """Audit every listed mechanism, the planted faults and the other libraries."""
     import audit as peers
-    import test_auditing as own
+    import test_audit as own
 
     from ldp_lib import audit
 

@@ -1,15 +1,13 @@
-"""Errors of any mechanism at any population: exact where it has exact moments, else simulated with a standard error.
+"""Mean squared errors of any mechanism at any population, and of tables of two attributes; the users' data held fixed.
 
-All errors are mean squared errors over the users' coins, the users' data held fixed.
-
-`rng` is the source of randomness where something must be simulated. Where a function allows to leave it out, the
-generator is then seeded by the question itself, a checksum of the mechanism's `repr` and the population: the same
-question has the same answer each time, on every machine, and two mechanisms share no coins. It is one draw all the
-same: `total_errors` gives its standard error, and another `rng` another draw.
+Shares: exact where the mechanism has exact moments, else simulated with a standard error. Where `rng` may be left out,
+the generator is seeded by the question itself, a checksum of the mechanism's `repr` and the population: the same
+question has the same answer on every machine, and two mechanisms share no random numbers.
+Tables: ways to collect and, from the same reports, ways to estimate; squared distance from the true table.
 """
 
 import hashlib
-import math
+import itertools
 
 import numpy as np
 import pandas as pd
@@ -17,12 +15,26 @@ import pandas as pd
 from ldp_lib import inputs
 from ldp_lib.inputs import NoExactMoments
 from ldp_lib.population import marginal_frequencies
+from ldp_lib.postprocess import project_simplex
+from ldp_lib.sampled import AskSome, OneQuestion
+from ldp_lib.tables import consistency, likelihood
+from ldp_lib.tables.clustered import Clustered
+from ldp_lib.tables.clusters import cramers_v
+from ldp_lib.tables.covariance import raw_table, table_covariance
+from ldp_lib.tables.product import RRIndependent, RRJoint
+from ldp_lib.tables.sampled import fit_asked
+from ldp_lib.tables.sampled_pairs import ask_pairs
 
 RUNS = 200
 
 
-def squared_errors(mechanism, population, *, rng=None, runs=RUNS):
-    """Return the mean squared error of each estimated frequency, and its standard error.
+def total_error(mechanism, population, *, rng=None, runs=RUNS):
+    """Return the mean squared error summed over all values of all attributes, a float; see `total_errors`."""
+    return total_errors(mechanism, population, rng=rng, runs=runs)[0]
+
+
+def total_errors(mechanism, population, *, rng=None, runs=RUNS):
+    """Return the mean squared error summed over all values of all attributes, and its standard error; two floats.
 
     Parameters
     ----------
@@ -31,59 +43,28 @@ def squared_errors(mechanism, population, *, rng=None, runs=RUNS):
     population : Population
         With the mechanism's domain.
     rng : numpy.random.Generator, optional
-        Source of randomness for a mechanism without exact moments; if not given, `generator`.
+        For a mechanism without exact moments; if not given, seeded by mechanism and population.
     runs : int
-        Simulated estimates, for a mechanism without exact moments.
-
-    Returns
-    -------
-    error, standard_error : list of d arrays of shape (k_j,)
-        Variance plus squared bias, in squared units of frequency. The standard error is 0 where the error is exact.
+        Simulated estimates, for a mechanism without exact moments; its standard error is 0 otherwise.
 
     Notes
     -----
-    Chapter `which_mechanism`.
+    Variance plus squared bias, in squared shares. Chapter `which_mechanism`.
     """
-    exact, drawn = _squares(mechanism, population, rng, runs)
-    if exact is not None:
-        return exact, [np.zeros_like(part) for part in exact]
-    return [s.mean(axis=0) for s in drawn], [_spread(s) for s in drawn]
+    truth = marginal_frequencies(population)
+    try:
+        means, variances = (_listed(part(population)) for part in (mechanism.mean, mechanism.variance))
+    except NoExactMoments:
+        rng = _seeded(mechanism, population) if rng is None else rng
+        inputs.require(rng=rng, runs=runs)
+        drawn = _listed(mechanism.simulate(population, rng=rng, runs=runs))
+        sums = sum(((part - f) ** 2).sum(axis=1) for part, f in zip(drawn, truth, strict=True))
+        return float(sums.mean()), float(sums.std(ddof=1) / np.sqrt(runs)) if runs > 1 else float("inf")
+    pairs = zip(variances, means, truth, strict=True)
+    return float(sum((v + (m - f) ** 2).sum() for v, m, f in pairs)), 0.0
 
 
-def attribute_errors(mechanism, population, *, rng=None, runs=RUNS):
-    """Return the mean squared error summed over each attribute's values, and its standard error; two arrays (d,).
-
-    Parameters as in `squared_errors`.
-    """
-    exact, drawn = _squares(mechanism, population, rng, runs)
-    if exact is not None:
-        return np.array([part.sum() for part in exact]), np.zeros(len(exact))
-    sums = [s.sum(axis=1) for s in drawn]
-    return np.array([s.mean() for s in sums]), np.array([_spread(s) for s in sums])
-
-
-def total_error(mechanism, population, *, rng=None, runs=RUNS):
-    """Return the mean squared error summed over all values of all attributes, a float; see `total_errors`.
-
-    Exact where the mechanism has exact moments. Else it is the mean of simulated runs, by default from a generator that
-    is seeded by the question (`generator`): the same call returns the same number, which is an estimate nonetheless.
-    """
-    return total_errors(mechanism, population, rng=rng, runs=runs)[0]
-
-
-def total_errors(mechanism, population, *, rng=None, runs=RUNS):
-    """Return the mean squared error summed over all values of all attributes, and its standard error; two floats.
-
-    Parameters as in `squared_errors`.
-    """
-    exact, drawn = _squares(mechanism, population, rng, runs)
-    if exact is not None:
-        return float(sum(part.sum() for part in exact)), 0.0
-    sums = sum(s.sum(axis=1) for s in drawn)
-    return float(sums.mean()), float(_spread(sums))
-
-
-def generator(mechanism, population):
+def _seeded(mechanism, population):
     """Return a generator seeded by a checksum of the mechanism's `repr` and the population's records and counts."""
     seed = hashlib.sha256(repr((mechanism, population.k)).encode())
     for part in (population.records, population.counts):
@@ -91,117 +72,155 @@ def generator(mechanism, population):
     return np.random.default_rng(int.from_bytes(seed.digest(), "big"))
 
 
-def relative_error(mechanism, population, *, rng, runs=RUNS, at_least=0.001):
-    """Return the averaged relative error of the estimated frequencies, and its standard error.
-
-    It is ``|estimate - f| / max(f, at_least)``, averaged over an attribute's values, then over attributes and runs: the
-    measure of Wang et al. (2019) and others. It has no closed form, so it is simulated.
-
-    Parameters
-    ----------
-    mechanism, population, rng, runs :
-        As in `squared_errors`; `rng` must be given.
-    at_least : float
-        Shares below this count as this; above 0.
-    """
-    inputs.require(rng=rng, runs=runs)
-    if not at_least > 0:
-        raise ValueError(f"at_least must be above 0; got {at_least!r}")
-    truth = marginal_frequencies(population)
-    pairs = _pairs(mechanism.simulate(population, rng=rng, runs=runs), truth)
-    each = np.mean([(abs(part - f) / np.maximum(f, at_least)).mean(axis=1) for part, f in pairs], axis=0)
-    return float(each.mean()), float(each.std(ddof=1) / np.sqrt(runs))
-
-
-def count_query_error(mechanism, population, values, *, rng=None, runs=RUNS):
-    """Return the root mean squared error of the estimated number of users whose value is among some, in users.
-
-    Parameters
-    ----------
-    mechanism, population, runs :
-        As in `squared_errors`.
-    values : sequence of (int, int)
-        Pairs of an attribute's number and a value of it, all of one attribute, at least one.
-    rng : numpy.random.Generator, optional
-        Must be given but for a single value and a mechanism with exact moments: more values need the estimates' joint
-        law, which is simulated.
-
-    Returns
-    -------
-    error, standard_error : float
-        The standard error is 0 where the error is exact.
-    """
-    pairs = [(int(j), int(v)) for j, v in values]
-    truth = marginal_frequencies(population)
-    if not pairs or len({j for j, _ in pairs}) > 1 or len(set(pairs)) < len(pairs):
-        raise ValueError(f"values must be distinct values of one attribute, at least one; got {values!r}")
-    for j, v in pairs:
-        if not (0 <= j < len(truth) and 0 <= v < len(truth[j])):
-            raise ValueError(f"values must lie within the domain k = {population.k}; got {(j, v)}")
-    j, chosen = pairs[0][0], [v for _, v in pairs]
-    if len(chosen) == 1 and mechanism.has_exact_moments:
-        return population.n * math.sqrt(squared_errors(mechanism, population)[0][j][chosen[0]]), 0.0
-    inputs.require(rng=rng, runs=runs)
-    estimates = _listed(mechanism.simulate(population, rng=rng, runs=runs))[j]
-    squares = ((estimates[:, chosen].sum(axis=1) - truth[j][chosen].sum()) * population.n) ** 2
-    error = math.sqrt(squares.mean())
-    return error, float(_spread(squares)) / (2 * error) if error > 0 else 0.0
-
-
-def side_by_side(mechanisms, population, *, rng, runs=RUNS):
-    """Return a table of mechanisms and their errors, the least total error first.
-
-    Parameters
-    ----------
-    mechanisms : sequence of Mechanism
-        All with the population's domain.
-    population, rng, runs :
-        As in `squared_errors`; `rng` must be given.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns mechanism, epsilon, total (error), standard_error (0 if exact), points (the root mean squared error of
-        one frequency, in percentage points).
-    """
-    inputs.require(rng=rng, runs=runs)
-    rows = []
-    for mechanism in mechanisms:
-        total, spread = total_errors(mechanism, population, rng=rng, runs=runs)
-        rows.append(
-            {
-                "mechanism": type(mechanism).__name__,
-                "epsilon": mechanism.epsilon,
-                "total": total,
-                "standard_error": spread,
-                "points": 100 * np.sqrt(total / sum(population.k)),
-            }
-        )
-    return pd.DataFrame(rows).sort_values("total", kind="stable", ignore_index=True)
-
-
-def _squares(mechanism, population, rng, runs):
-    """Return the exact mean squared errors and None, or None and the squared errors of simulated runs."""
-    truth = marginal_frequencies(population)
-    try:
-        means, variances = (_listed(part(population)) for part in (mechanism.mean, mechanism.variance))
-    except NoExactMoments:
-        rng = generator(mechanism, population) if rng is None else rng
-        inputs.require(rng=rng, runs=runs)
-        return None, [(part - f) ** 2 for part, f in _pairs(mechanism.simulate(population, rng=rng, runs=runs), truth)]
-    return [v + (m - f) ** 2 for v, (m, f) in zip(variances, _pairs(means, truth), strict=True)], None
-
-
-def _spread(sample):
-    """Standard error of the mean of runs, along the first axis; infinite for one run."""
-    if len(sample) == 1:
-        return np.full(sample.shape[1:], np.inf)
-    return sample.std(axis=0, ddof=1) / np.sqrt(len(sample))
-
-
 def _listed(estimate):
     return estimate if isinstance(estimate, list) else [estimate]
 
 
-def _pairs(estimate, truth):
-    return zip(_listed(estimate), truth, strict=True)
+def collectors(k, epsilon):
+    """Return the ways to collect that are compared: a split budget, the whole record, pairs, one question."""
+    some = {"k": k, "epsilon": epsilon}
+    return [RRIndependent(**some), RRJoint(**some), ask_pairs(k, epsilon), OneQuestion(**some)]
+
+
+def pair_estimates(mechanism, y, pairs=None, estimators=None):
+    """Return estimated pair tables from the same reports: a dict from the estimator's name to a dict of tables.
+
+    Parameters
+    ----------
+    mechanism : AskSome, one of clusters, or any other (then only the product of its marginals)
+    y : reports
+    pairs : sequence of pairs of ints, optional
+        All if not given.
+    estimators : sequence of str, optional
+        Of ESTIMATORS, all if not given.
+
+    Notes
+    -----
+    raw: unbiased. projected: the nearest table of probabilities. consistent: agreeing on marginals, then nearest
+    (`consistency.repair_pairs`). shrunk: dependence multiplied by Stein's factor first. most likely: EM.
+    product: of the repaired marginals, as if nothing depended on anything.
+    """
+    pairs = list(itertools.combinations(range(len(mechanism.k)), 2)) if pairs is None else [tuple(p) for p in pairs]
+    chosen = ESTIMATORS if estimators is None else tuple(estimators)
+    if not set(chosen) <= set(ESTIMATORS):
+        raise ValueError(f"estimators must be among {ESTIMATORS}; got {estimators!r}")
+    marginals = [project_simplex(part) for part in mechanism.estimate(y)]
+    product = {(j, i): np.outer(marginals[j], marginals[i]) for j, i in pairs}
+    if not isinstance(mechanism, (AskSome, Clustered)):
+        return {"product": product} if "product" in chosen else {}
+    raw, found = {pair: raw_table(mechanism, y, *pair) for pair in pairs}, {}
+    for name in chosen:
+        if name == "raw":
+            found[name] = raw
+        elif name == "projected":
+            found[name] = {pair: project_simplex(raw[pair].ravel()).reshape(raw[pair].shape) for pair in pairs}
+        elif name == "consistent":
+            found[name] = consistency.repair_pairs(raw)
+        elif name == "shrunk":
+            shrunk = {pair: _shrunk(mechanism, raw[pair], product[pair], pair, len(y)) for pair in pairs}
+            found[name] = consistency.repair_pairs(shrunk)
+        elif name == "most likely":
+            fit = fit_asked if isinstance(mechanism, AskSome) else likelihood.estimate
+            found[name] = {pair: fit(mechanism, y, *pair).table for pair in pairs}
+        else:
+            found[name] = product
+    return found
+
+
+ESTIMATORS = ("raw", "projected", "consistent", "shrunk", "most likely", "product")
+
+
+def pair_table_errors(population, epsilon, *, rng, runs=4, pairs=None, mechanisms=None, estimators=None):
+    """Return a table of the errors of pair tables: one row a way to collect and a way to estimate, the least first.
+
+    Parameters
+    ----------
+    population : Population
+        Of at least two attributes.
+    epsilon : float
+        Budget of one user's whole report.
+    rng : numpy.random.Generator
+    runs : int
+        At least 2; all estimators see the same reports.
+    pairs, estimators : as in `pair_estimates`
+    mechanisms : sequence, optional
+        `collectors` if not given.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns mechanism, estimator, error (squared, summed over cells and pairs), standard_error, root (of the mean
+        error of a table).
+    """
+    inputs.require(rng=rng, runs=runs)
+    if runs < 2:
+        raise ValueError(f"runs must be at least 2 for a standard error; got {runs}")
+    pairs = list(itertools.combinations(range(population.d), 2)) if pairs is None else [tuple(p) for p in pairs]
+    truth, users, rows = {pair: population.select(*pair).joint for pair in pairs}, population.users(), []
+    for mechanism in collectors(population.k, epsilon) if mechanisms is None else mechanisms:
+        errors = {}
+        for _ in range(runs):
+            tables = pair_estimates(mechanism, mechanism.perturb(users, rng=rng), pairs, estimators)
+            for name, found in tables.items():
+                errors.setdefault(name, []).append(sum(((found[p] - truth[p]) ** 2).sum() for p in pairs))
+        for name, values in errors.items():
+            rows.append(
+                {
+                    "mechanism": type(mechanism).__name__,
+                    "estimator": name,
+                    "error": float(np.mean(values)),
+                    "standard_error": float(np.std(values, ddof=1) / np.sqrt(runs)),
+                    "root": float(np.sqrt(np.mean(values) / len(pairs))),
+                }
+            )
+    return pd.DataFrame(rows).sort_values("error", kind="stable", ignore_index=True)
+
+
+def strength_errors(mechanism, population, users, *, rng, runs=1):
+    """Return how far estimated strengths of dependence are off: the root mean square over all pairs, by Cramer's V.
+
+    Parameters
+    ----------
+    mechanism : AskSome or one of clusters
+    population : Population
+        Its law is the truth.
+    users : sequence of numbers
+        How many users report, one answer each.
+    rng : numpy.random.Generator
+    runs : int
+        Draws; the same for all numbers of users, so that they can be compared.
+
+    Returns
+    -------
+    array, one entry for each number of users
+        Tables are drawn with normal noise of the exact covariance, shrunk by Stein's rule and repaired, each on its
+        own.
+    """
+    inputs.require(rng=rng, runs=runs)
+    squares = []
+    for pair in itertools.combinations(range(population.d), 2):
+        truth = population.select(*pair).joint
+        covariance = table_covariance(mechanism, truth, *pair, n=1)
+        sizes, turned = np.linalg.eigh(covariance)
+        root = turned * np.sqrt(np.maximum(sizes, 0)) @ turned.T  # the same whatever signs the solver gives
+        spread = _interaction_noise(covariance, truth.shape)
+        for noise, n in itertools.product(rng.normal(size=(runs, truth.size)) @ root, users):
+            raw = truth + noise.reshape(truth.shape) / np.sqrt(n)
+            shrunk = consistency.shrink_dependence(raw, spread / n).table
+            ends = [project_simplex(raw.sum(axis=axis)) for axis in (1, 0)]
+            table = consistency.project_marginals(shrunk, ends, tolerance=1e-6).table
+            squares.append((cramers_v(table) - cramers_v(truth)) ** 2)
+    return np.sqrt(np.mean(np.reshape(squares, (-1, len(users))), axis=0))
+
+
+def _interaction_noise(covariance, shape):
+    """Return the variance of a table's interaction, summed over cells, from the covariance of its cells."""
+    parts = covariance.reshape(*shape, *shape)
+    parts = parts - parts.mean(axis=0, keepdims=True)  # on one side: the trace is that of both, a projection
+    parts = parts - parts.mean(axis=1, keepdims=True)
+    return float(np.trace(parts.reshape(covariance.shape)))
+
+
+def _shrunk(mechanism, raw, product, pair, n):
+    covariance = table_covariance(mechanism, product, *pair, n=n)
+    return consistency.shrink_dependence(raw, _interaction_noise(covariance, raw.shape)).table

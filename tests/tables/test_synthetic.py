@@ -10,7 +10,7 @@ from ldp_lib import check
 from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
 from ldp_lib.postprocess import clip_normalize
-from ldp_lib.survey.table_errors import pair_estimates
+from ldp_lib.survey.errors import pair_estimates
 from ldp_lib.tables import raking, synthetic
 from ldp_lib.tables.product import RRIndependent
 from ldp_lib.tables.sampled_pairs import ask_pairs

@@ -10,10 +10,10 @@ from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import OneQuestion
-from ldp_lib.survey.table_errors import (
+from ldp_lib.survey.errors import (
     ESTIMATORS,
+    _interaction_noise,
     collectors,
-    interaction_noise,
     pair_estimates,
     pair_table_errors,
     strength_errors,
@@ -80,13 +80,13 @@ def test_bad_input():
 
 
 def test_an_interaction_s_variance_is_that_of_a_doubly_centred_table():
-    assert interaction_noise(np.eye(6), (2, 3)) == pytest.approx(2)
+    assert _interaction_noise(np.eye(6), (2, 3)) == pytest.approx(2)
     rng = np.random.default_rng(5)
     for shape in ((2, 3), (3, 2), (3, 4)):
         half = rng.normal(size=(math.prod(shape),) * 2)
         covariance = half @ half.T
         moved = np.kron(*(np.eye(size) - 1 / size for size in shape))
-        assert interaction_noise(covariance, shape) == pytest.approx(np.trace(moved @ covariance @ moved.T))
+        assert _interaction_noise(covariance, shape) == pytest.approx(np.trace(moved @ covariance @ moved.T))
 
 
 def test_errors_of_pair_tables_by_hand():
@@ -136,7 +136,7 @@ def test_every_estimator_starts_from_the_same_raw_tables():
         assert found["product"][j, i] == pytest.approx(product)
         assert found["projected"][j, i] == pytest.approx(project_simplex(table.ravel()).reshape(table.shape))
         assert found["most likely"][j, i] == pytest.approx(likelihood.estimate(mechanism, y, j, i).table)
-        noise = interaction_noise(uncertainty.table_covariance(mechanism, product, j, i, n=180), table.shape)
+        noise = _interaction_noise(uncertainty.table_covariance(mechanism, product, j, i, n=180), table.shape)
         shrunk[j, i] = consistency.shrink_dependence(table, noise).table
     for name, tables in (("consistent", raw), ("shrunk", shrunk)):
         for pair, table in consistency.repair_pairs(tables).items():
