@@ -59,6 +59,44 @@ def privacy_ratio(channel):
     return worst
 
 
+def success_rate(channel, prior):
+    """Return the probability that the best guess of the input, made from one report, is right.
+
+    An attacker who knows the channel and the prior guesses, for each report, the input with the largest posterior
+    probability (Bayes vulnerability). No other rule is right more often.
+
+    Parameters
+    ----------
+    channel : array_like, shape (inputs, reports)
+        Pr[y | x], numbers only.
+    prior : array_like, shape (inputs,)
+        Probabilities of the inputs, which sum to 1.
+
+    Returns
+    -------
+    number
+        The sum over reports y of the largest prior[x] Pr[y | x]; a Fraction if all entries are.
+
+    Raises
+    ------
+    ValueError
+        If `channel` is none, or `prior` is not one probability an input.
+
+    Notes
+    -----
+    Chapter `attacker`.
+    """
+    matrix = check_channel(channel)
+    prior = inputs.unmasked(prior, "prior")
+    if prior.shape != matrix.shape[:1]:
+        raise ValueError(f"prior must have one probability for each of {len(matrix)} inputs; got shape {prior.shape}")
+    try:
+        check_channel([prior])
+    except ValueError as error:
+        raise ValueError(f"prior must be probabilities that sum to 1; got {list(prior)}") from error
+    return sum(max(column) for column in (matrix * prior[:, None]).T)
+
+
 def compose(*channels):
     """Return the channel that sends one input through each channel, with independent coins, and reports all outputs."""
     matrix = check_channel(channels[0])

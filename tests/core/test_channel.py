@@ -139,3 +139,14 @@ def test_the_law_of_two_different_users_by_hand():
     assert mean.tolist() == [means[0], means[0] - means[1]]
     assert covariance.tolist() == [[own[0], own[0]], [own[0], own[0] + own[1]]]
     assert channel.counts((0, 2, 2), 4) == [1, 0, 2, 0]
+
+
+def test_the_best_guess_of_one_report_is_exact_and_no_rule_beats_it():
+    rows = [[HALF, HALF, 0], [Fraction(1, 4), THIRD, 1 - THIRD - Fraction(1, 4)]]
+    prior = [THIRD, 1 - THIRD]
+    right = [sum(prior[x] * rows[x][y] for y, x in enumerate(rule)) for rule in np.ndindex(2, 2, 2)]
+    assert channel.success_rate(rows, prior) == max(right) == Fraction(2, 3)
+    assert channel.success_rate([[0.5, 0.5], [0.5, 0.5]], [0.3, 0.7]) == pytest.approx(0.7)
+    for wrong, words in (([1], "shape"), ([0.5, 0.6], "sum to 1"), ([-0.5, 1.5], "sum to 1")):
+        with pytest.raises(ValueError, match=f"prior must .*{words}"):
+            channel.success_rate(rows, wrong)

@@ -1,0 +1,143 @@
+"""What one user's report tells an attacker who knows the joint distribution, also about a question never asked."""
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+
+from ldp_lib import inputs
+from ldp_lib.channel import check_channel
+
+
+def posterior(channel, prior):
+    """Return Pr[input | report], shape (inputs, reports), by Bayes' rule; a report that cannot occur gets zeros."""
+    joint = check_channel(channel) * inputs.unmasked(prior, "prior")[:, None]
+    total = joint.sum(axis=0)
+    return joint / np.where(total == 0, 1, total)
+
+
+def attribute_channel(channel, joint, attribute):
+    """Return Pr[report | value of one attribute], the other attributes drawn from the joint distribution.
+
+    Parameters
+    ----------
+    channel : array_like, shape (records, reports)
+        Pr[report | record], records in lexicographic order, as `Mechanism.channel` gives it.
+    joint : array_like, shape (k_1, ..., k_d)
+        Probabilities of the records.
+    attribute : int
+        From 0 to d-1.
+
+    Returns
+    -------
+    array, shape (k_j, reports)
+        Exact if both inputs are Fractions.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, or a value of the attribute has probability 0.
+    """
+    matrix, joint = check_channel(channel), inputs.unmasked(joint, "joint")
+    if joint.size != len(matrix):
+        raise ValueError(f"joint must have one entry for each of {len(matrix)} records; got shape {joint.shape}")
+    weights = transition(joint, attribute)
+    records = np.moveaxis(matrix.reshape(*joint.shape, -1), attribute, 0).reshape(
+        joint.shape[attribute], -1, matrix.shape[1]
+    )
+    return (weights[:, :, None] * records).sum(axis=1)
+
+
+def transition(joint, attribute):
+    """Return Pr[the other attributes | one attribute], shape (k_j, number of the others' records)."""
+    joint = inputs.unmasked(joint, "joint")
+    if not -joint.ndim <= attribute < joint.ndim:
+        raise ValueError(f"attribute must be from 0 to {joint.ndim - 1}; got {attribute!r}")
+    rows = np.moveaxis(joint, attribute, 0).reshape(joint.shape[attribute], -1)
+    totals = rows.sum(axis=1)
+    if min(totals) <= 0:
+        raise ValueError(f"joint must give each value of attribute {attribute} a positive probability; got {totals}")
+    return rows / totals[:, None]
+
+
+def dobrushin(table):
+    """Return the largest total variation distance between two rows of Pr[asked | hidden]: Dobrushin's coefficient."""
+    rows = check_channel(table)
+    return max((sum(abs(a - b)) / 2 for a, b in itertools.combinations(rows, 2)), default=0)
+
+
+def inferred_ratio(e, table):
+    """Return the largest likelihood ratio about a hidden attribute of any epsilon-LDP report on another one.
+
+    Parameters
+    ----------
+    e : number
+        exp(epsilon), at least 1: the bound for the attribute that was asked.
+    table : array_like, shape (hidden values, asked values)
+        Pr[asked | hidden].
+
+    Returns
+    -------
+    number
+        The largest (1 + a (e-1)) / (1 + b (e-1)) with a and b the probabilities of one set of asked values under two
+        hidden values. Randomized response on "is the value in the set" attains it. Exact for Fractions.
+
+    Notes
+    -----
+    For two hidden values the best set collects the values with the largest ratios (Neyman and Pearson). At most
+    1 + delta (e-1) with delta from `dobrushin`. Chapter `attacker`.
+    """
+    rows, worst = check_channel(table), Fraction(1)
+    for one, other in itertools.permutations(rows, 2):
+        a = b = 0
+        for v in sorted(range(len(one)), key=lambda v: one[v] / other[v] if other[v] else np.inf, reverse=True):
+            a, b = a + one[v], b + other[v]
+            worst = max(worst, (1 + a * (e - 1)) / (1 + b * (e - 1)))
+    return worst
+
+
+def binary_ratio(e, a, b):
+    """Return `inferred_ratio` for two binary attributes with Pr[asked = 1 | hidden] = a and b, where a >= b.
+
+    The closed form 1 + (a-b)(e-1) / (1 + m (e-1)) with m the smaller of b and 1-a; numbers only.
+    """
+    if not 0 <= b <= a <= 1:
+        raise ValueError(f"a and b must be probabilities with a >= b; got a = {a!r}, b = {b!r}")
+    return 1 + (a - b) * (e - 1) / (1 + min(b, 1 - a) * (e - 1))
+
+
+def contracted(ratio, change):
+    """Return a likelihood ratio after a symmetric binary channel that flips with probability `change`.
+
+    With delta = 1 - 2 change it is (1 + delta t) / (1 - delta t), t = (ratio-1) / (ratio+1): artanh scales tanh.
+    """
+    return ((1 - change) * ratio + change) / (change * ratio + 1 - change)
+
+
+def unary_success(p, q, k):
+    """Return the success rate of the best guess from k bits, uniform prior: Pr[bit = 1] is p for the value, else q."""
+    return ((1 - p) * (1 - q) ** (k - 1) + p / q * (1 - (1 - q) ** k)) / k
+
+
+def hashing_success(e, k, g):
+    """Return the success rate of the best guess from a random hash to g buckets and GRR on it, uniform prior."""
+    empty = (1 - Fraction(1, g)) ** k if isinstance(e, Fraction) else (1 - 1 / g) ** k
+    return g * (e * (1 - empty) + empty) / (k * (e + g - 1))
+
+
+def below_as_float32(rate):
+    """Return the probability that a random double m / 2**53, stored as a 32-bit float, is below a rate; exactly.
+
+    Storing rounds to nearest, ties to even; the comparison is made in doubles. A Fraction, for rates from 0 to 1.
+    """
+    if not 0 <= rate <= 1:
+        raise ValueError(f"rate must be from 0 to 1; got {rate!r}")
+    if rate == 0:
+        return Fraction(0)
+    largest = np.float32(rate)
+    if float(largest) >= rate:
+        largest = np.nextafter(largest, np.float32(0))
+    middle = (Fraction(float(largest)) + Fraction(float(np.nextafter(largest, np.float32(2))))) / 2 * 2**53
+    count = middle.numerator // middle.denominator + 1  # the integers up to the middle, where rounding changes
+    odd = int(largest.view(np.uint32)) % 2
+    return Fraction(count - (middle.denominator == 1 and odd), 2**53)

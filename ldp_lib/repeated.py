@@ -1,0 +1,117 @@
+"""The same yes-or-no question in every round: what all reports reveal, and how well they estimate.
+
+Three policies: fresh noise in each round; a memoized answer, randomized once; two stages, a memoized answer that is
+randomized again in each round. Ratios are exp of a loss; all formulas are rational in them.
+"""
+
+import math
+
+import numpy as np
+
+from ldp_lib import inputs
+from ldp_lib.leakage import contracted
+
+
+def slope(e):
+    """Return p - q of randomized response: (e-1) / (e+1)."""
+    return (e - 1) / (e + 1)
+
+
+def two_stage_ratio(memo, fresh, rounds):
+    """Return the likelihood ratio of all reports on an answer that does not change.
+
+    Parameters
+    ----------
+    memo, fresh : number or symbol
+        exp(epsilon) of the memoized answer and of the noise added in each round.
+    rounds : int or symbol
+        Number of reports.
+
+    Returns
+    -------
+    as `memo`
+        (memo z + 1) / (memo + z) with z = fresh**rounds; it rises to `memo`.
+
+    Notes
+    -----
+    All reports equal is the worst case. Erlingsson, Pihur and Korolova (2014) for the idea. Chapter `repeated`.
+    """
+    z = fresh**rounds
+    return (memo * z + 1) / (memo + z)
+
+
+def round_ratio(memo, total, rounds):
+    """Return the `fresh` for which `two_stage_ratio` is `total` after so many rounds; a float.
+
+    Raises
+    ------
+    ValueError
+        Unless 1 < total < memo: a memoized answer never reveals more than itself.
+    """
+    if not 1 < total < memo:
+        raise ValueError(f"total must lie between 1 and memo = {memo!r}; got {total!r}")
+    return ((total * memo - 1) / (memo - total)) ** (1 / rounds)
+
+
+def mean_variance(memo, fresh, rounds, n):
+    """Return the variance of the estimated share from the average of all rounds' reports, the users' data held fixed.
+
+    For answers that do not change: ((1-s^2) / (rounds s^2) + 1 - m^2) / (4 n m^2), m and s the slopes of `memo` and
+    `fresh`. Without a memoized answer (`memo` infinite) m is 1; without fresh noise s is 1.
+    """
+    m = 1 if memo == math.inf else slope(memo)
+    s = 1 if fresh == math.inf else slope(fresh)
+    return ((1 - s**2) / (rounds * s**2) + 1 - m**2) / (4 * n * m**2)
+
+
+def ratio_now(e, change, rounds):
+    """Return the likelihood ratio of all reports, fresh noise in each round, on the answer of the last round.
+
+    Parameters
+    ----------
+    e : number
+        exp(epsilon) of each report.
+    change : number
+        Probability that the answer changes between two rounds, either way, at most 1/2, known to the attacker.
+    rounds : int
+        Number of reports.
+
+    Returns
+    -------
+    number
+        Exact for Fractions: r_1 = e, r_{t+1} = e `contracted`(r_t).
+    """
+    if not 0 <= change <= 1 / 2:
+        raise ValueError(f"change must be from 0 to 1/2; got {change!r}")
+    ratio = e
+    for _ in range(rounds - 1):
+        ratio = e * contracted(ratio, change)
+    return ratio
+
+
+def ratio_ever(e, change):
+    """Return the limit of `ratio_now` as rounds go on: the positive root of c x^2 - (1-c)(e-1) x - e c = 0; a float."""
+    b = (1 - change) * (e - 1)
+    return math.inf if change == 0 else (b + math.sqrt(b * b + 4 * e * change**2)) / (2 * change)
+
+
+def two_stage_reports(x, memo, fresh, *, rng):
+    """Draw the reports of all rounds for answers that may change: one memoized answer a user and value.
+
+    Parameters
+    ----------
+    x : array_like of int, shape (n, rounds)
+        Each user's answers, 0 or 1.
+    memo, fresh : float
+        exp(epsilon) of the memoized answers and of each round's noise; infinity for no noise.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    array of int, shape (n, rounds)
+    """
+    inputs.require(rng=rng)
+    x = inputs.check_records(x, (2,) * np.shape(x)[-1])
+    kept = np.array([0, 1]) ^ (rng.random((len(x), 2)) < 1 / (1 + memo))
+    return np.take_along_axis(kept, x, axis=1) ^ (rng.random(x.shape) < 1 / (1 + fresh))

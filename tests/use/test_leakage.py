@@ -1,0 +1,100 @@
+"""What a report tells about a person: enumerated in fractions, for the attribute asked and for one never asked."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import ldp_lib as ldp
+from ldp_lib import channel, grr, leakage
+
+TABLES = [
+    [[Fraction(9, 10), Fraction(1, 10)], [Fraction(1, 4), Fraction(3, 4)]],
+    [[Fraction(1), Fraction(0)], [Fraction(0), Fraction(1)]],
+    [[Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], [Fraction(1, 6), Fraction(1, 3), Fraction(1, 2)]],
+    [[Fraction(1, 8), Fraction(1, 8), Fraction(3, 4)], [Fraction(1, 4), Fraction(1, 4), Fraction(1, 2)]] * 2,
+    [[Fraction(1, 3)] * 3] * 2,
+]
+
+
+def by_vertices(e, table):
+    """Try every report that is e times as likely under some set of asked values as under the others."""
+    table, worst = np.array(table), Fraction(1)
+    for pattern in itertools.product((Fraction(1), e), repeat=table.shape[1]):
+        found = table @ np.array(pattern)
+        worst = max(worst, max(found) / min(found))
+    return worst
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_the_ratio_about_a_hidden_attribute_is_the_worst_over_all_reports(table):
+    for e in (Fraction(3, 2), Fraction(3), Fraction(50)):
+        found = leakage.inferred_ratio(e, table)
+        assert found == by_vertices(e, table) <= 1 + leakage.dobrushin(table) * (e - 1) <= e
+        if len(table) == len(table[0]) == 2:
+            b, a = sorted(row[1] for row in table)
+            assert found == leakage.binary_ratio(e, a, b)
+
+
+def test_randomized_response_attains_the_ratio():
+    (keep, other), e = TABLES[0], Fraction(3)
+    reports = np.array([keep, other]) @ grr.channel(e, 2)
+    assert channel.privacy_ratio(reports) == leakage.inferred_ratio(e, [keep, other]) == Fraction(25, 12)
+
+
+def test_the_channel_of_an_attribute_is_the_records_averaged_over_the_others():
+    joint = np.array([[Fraction(1, 4), Fraction(1, 12)], [Fraction(1, 6), Fraction(1, 2)]])
+    records = channel.tensor(grr.channel(Fraction(3), 2), grr.channel(Fraction(2), 2))
+    for j in (0, 1):
+        found = leakage.attribute_channel(records, joint, j)
+        for value, report in itertools.product(range(2), range(4)):
+            cells = [(cell, i) for i, cell in enumerate(itertools.product((0, 1), repeat=2)) if cell[j] == value]
+            wanted = sum(joint[cell] * records[i, report] for cell, i in cells) / sum(joint[cell] for cell, _ in cells)
+            assert found[value, report] == wanted
+    assert leakage.posterior(records, joint.ravel()).sum(axis=0).tolist() == [1] * 4
+
+
+@pytest.mark.parametrize("e", [1.5, 3.0, 5.0])
+def test_closed_forms_of_the_best_guess_are_enumerated(e):
+    k, epsilon = 6, math.log(e)
+    even = np.full(k, 1 / k)
+    for mechanism in (ldp.OUE(k=k, epsilon=epsilon), ldp.SUE(k=k, epsilon=epsilon)):
+        found = leakage.unary_success(*mechanism.probabilities, k)
+        assert channel.success_rate(mechanism.channel(), even) == pytest.approx(found, rel=1e-9)
+    hashed = ldp.OLH(k=k, epsilon=epsilon)
+    assert channel.success_rate(hashed.channel(), even) == pytest.approx(leakage.hashing_success(e, k, hashed.g))
+    sets = ldp.SubsetSelection(k=k, epsilon=epsilon)
+    assert channel.success_rate(sets.channel(), even) == pytest.approx(e / (e * sets.size + k - sets.size))
+
+
+def test_a_flip_contracts_a_ratio_as_artanh_says():
+    for ratio, change in itertools.product((1.2, 3.0, 40.0), (0, 0.1, 0.4, 0.5)):
+        wanted = math.exp(2 * math.atanh((1 - 2 * change) * math.tanh(math.log(ratio) / 2)))
+        assert leakage.contracted(ratio, change) == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("rate", [1e-7, 2e-7, 0.25, 0.3, 0.4995064, 0.5, 0.9999999, 1.0])
+def test_a_double_stored_as_a_float_is_below_a_rate_up_to_one_place(rate):
+    chance = leakage.below_as_float32(rate)
+    first = int(chance * 2**53)
+    assert first == chance * 2**53
+    assert float(np.float32((first - 1) / 2**53)) < rate
+    assert first == 2**53 or float(np.float32(first / 2**53)) >= rate
+    assert leakage.below_as_float32(0.0) == 0
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: leakage.attribute_channel(np.eye(4), np.full((2, 3), 1 / 6), 0), "joint must have one entry"),
+        (lambda: leakage.attribute_channel(np.eye(2), [[1.0, 0.0]], 2), "attribute must be from 0 to 1; got 2"),
+        (lambda: leakage.transition([[1.0, 0.0], [0.0, 0.0]], 0), "positive probability"),
+        (lambda: leakage.binary_ratio(3, 0.1, 0.2), "a >= b; got a = 0.1"),
+        (lambda: leakage.below_as_float32(1.1), "rate must be from 0 to 1; got 1.1"),
+    ],
+)
+def test_bad_input_is_named(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
