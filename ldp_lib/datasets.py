@@ -156,6 +156,28 @@ def load_jrr_estimates():
     return _read_printed("jrr_estimates.csv", 614, dtype={"figure": str})
 
 
+def load_students():
+    """Return the reports of 710 students to six sensitive questions by the unrelated-question design, as a Population.
+
+    What a record holds is reports, not truths. With probability 1/2 a card asks the sensitive question, else an
+    innocuous one. A simple random sample without replacement from 10,777. Chapter `real_survey`.
+    """
+    names, records, counts = _read_table("students.csv")
+    if counts.sum() != 710:
+        raise ValueError(f"students.csv must add up to 710 students; got {counts.sum()}")
+    labels = (("no", "yes"),) * len(names)
+    return Population(records=records, counts=counts, k=(2,) * len(names), names=names, labels=labels)
+
+
+def load_minarets():
+    """Return the 1,621 answers on a ban of minarets by design and condition, a DataFrame. Chapter `noncompliance`.
+
+    Columns: design ("direct" or "randomized"), condition (0; the lie detector's 1 or 2), answer (as coded in the
+    source), count.
+    """
+    return _read_printed("minarets.csv", 6)
+
+
 def fetch_adult():
     """Return the path of UCI's adult.data: 32,561 rows of 15 fields separated by ", "; no header, missing is "?"."""
     return _fetch("adult/adult.data")

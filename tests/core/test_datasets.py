@@ -204,6 +204,32 @@ def test_an_unknown_name_is_refused_with_the_allowed_ones(load, allowed, name):
         load(name)
 
 
+def test_the_real_surveys_have_the_published_sizes():
+    students, answers = datasets.load_students(), datasets.load_minarets()
+    assert (students.n, students.k, len(students.records)) == (710, (2,) * 6, 53)
+    assert students.names == ("copied", "fought", "bullied", "bullying", "drug", "sex")
+    assert answers.groupby(["design", "condition"])["count"].sum().tolist() == [365, 564, 692]
+
+
+@needs_raw
+@pytest.mark.parametrize(
+    ("shipped", "raw_name"), [("students", "students_unrelated_question"), ("minarets", "minarets_lie_detector")]
+)
+def test_the_real_surveys_are_the_counts_of_their_sources(shipped, raw_name):
+    raw_file = RAW_FOLDER / "surveys" / f"{raw_name}.csv"
+    if not raw_file.is_file():
+        pytest.skip(f"no {raw_name}.csv in the folder of raw data")
+    assert (datasets.DATA / f"{shipped}.csv").read_bytes() == raw_file.read_bytes()
+
+
+def test_students_that_do_not_add_up_are_refused(tmp_path, monkeypatch):
+    text = (datasets.DATA / "students.csv").read_text(encoding="utf-8")
+    (tmp_path / "students.csv").write_text(text + "1,1,1,1,1,1,2\n", encoding="utf-8")
+    monkeypatch.setattr(datasets, "DATA", tmp_path)
+    with pytest.raises(ValueError, match=r"students\.csv must add up to 710 students; got 712"):
+        datasets.load_students()
+
+
 def test_each_raw_file_has_its_fetch_function():
     assert set(FETCH) == set(datasets.RAW)
 
@@ -389,6 +415,7 @@ def test_the_jrr_figures_are_what_was_read(tmp_path):
         ("corr_rr_figure12", datasets.load_corr_rr_bars),
         ("jrr_figures", datasets.load_jrr_figures),
         ("jrr_estimates", datasets.load_jrr_estimates),
+        ("minarets", datasets.load_minarets),
     ],
 )
 def test_a_table_of_printed_numbers_that_was_cut_short_is_refused(name, load, tmp_path, monkeypatch):

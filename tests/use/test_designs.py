@@ -1,0 +1,135 @@
+"""Classical designs are exact channels; records of several unrelated questions are enumerated in fractions."""
+
+import itertools
+import math
+from fractions import Fraction as F
+
+import numpy as np
+import pytest
+import sympy as sp
+
+from ldp_lib import channel, check, designs
+
+DESIGNS = {
+    "warner": designs.warner(F(3, 4)),
+    "unrelated": designs.unrelated_question(F(1, 2), F(1, 12)),
+    "forced": designs.forced_response(F(1, 6), F(1, 5)),
+    "kuk": designs.kuk(F(4, 5), F(1, 3)),
+    "crosswise": designs.crosswise(F(2, 3)),
+}
+LAWS = {
+    "independent": designs.joint_law(list(itertools.product([0, 1], [0, 0, 1], [0, 1, 1, 1]))),
+    "exclusive": designs.joint_law([(0, 0, 0), (0, 0, 1), (1, 0, 0), (0, 1, 1), (0, 0, 1)]),
+    "shuffled": designs.joint_law([*itertools.product([0, 1], repeat=3), (1, 1, 0), (1, 0, 1)]),
+}
+
+
+def brute(p, law, x, y, cards):
+    """Go through all cards and all innocuous answers."""
+    total, d = 0, len(x)
+    asked = itertools.product([0, 1], repeat=d) if cards == "each" else [(0,) * d, (1,) * d]
+    for own in asked:
+        weight = math.prod(p if w else 1 - p for w in (own if cards == "each" else own[:1]))
+        for answer in itertools.product([0, 1], repeat=d):
+            if all((x[j] if own[j] else answer[j]) == y[j] for j in range(d)):
+                total += weight * law[answer]
+    return total
+
+
+def test_each_design_asks_as_its_source_says():
+    a = F(1, 12)
+    # A card for the sensitive question, else whether one was born in July.
+    assert DESIGNS["unrelated"].tolist() == [[F(23, 24), F(1, 24)], [F(11, 24), F(13, 24)]]
+    assert designs.report_ratios(DESIGNS["unrelated"]) == ((2 - a) / (1 - a), (1 + a) / a)
+    assert DESIGNS["forced"].tolist() == [[F(5, 6), F(1, 6)], [F(1, 5), F(4, 5)]]
+    assert DESIGNS["crosswise"].tolist() == designs.warner(F(2, 3)).tolist()
+    assert designs.report_ratios(designs.mangat(F(5, 6))) == (math.inf, 6)
+    assert designs.report_ratios(designs.mangat(F(0))) == (1, 1)
+    for matrix in DESIGNS.values():
+        assert max(designs.report_ratios(matrix)) == channel.privacy_ratio(matrix)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_weights_are_unbiased_and_the_variance_is_that_of_every_outcome(name):
+    matrix, n = DESIGNS[name], 3
+    low, high = designs.report_weights(matrix)
+    assert (matrix @ [low, high]).tolist() == [0, 1]
+    # All samples of three out of a population of five, two of whom hold; then users drawn independently.
+    moments = []
+    for held in itertools.combinations([1, 1, 0, 0, 0], n):
+        law = channel.exact_law(matrix, held, lambda y: (sum((low, high)[r] for r in y) / F(n),))
+        moments.append([sum(q * v[0] ** t for v, q in law.items()) for t in (1, 2)])
+    mean, square = [sum(m[t] for m in moments) / len(moments) for t in (0, 1)]
+    assert mean == F(2, 5)
+    assert designs.variance(matrix, F(2, 5), n, population=5) == square - mean**2
+    one = matrix[1, 1] * F(2, 5) + matrix[0, 1] * F(3, 5)
+    assert designs.variance(matrix, F(2, 5), n) == one * (1 - one) / n / (matrix[1, 1] - matrix[0, 1]) ** 2
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_no_design_beats_warner_s_at_its_own_ratio(name):
+    matrix = DESIGNS[name]
+    e = channel.privacy_ratio(matrix)
+    best = designs.warner(e / (1 + e))
+    after = designs.garbling(matrix, e)
+    assert (best @ after).tolist() == matrix.tolist()
+    assert after.min() >= 0
+    less = designs.garbling(matrix, e - F(1, 100))
+    assert less.min() < 0
+    for share in (F(0), F(1, 10), F(1, 2), F(1)):
+        assert designs.variance(best, share, 1) <= designs.variance(matrix, share, 1)
+
+
+@pytest.mark.parametrize("alpha", [F(1, 12), F(1, 2), F(2, 3)])
+def test_the_best_card_uses_the_whole_budget(alpha):
+    p = designs.unrelated_probability(F(3), alpha)
+    assert channel.privacy_ratio(designs.unrelated_question(p, alpha)) == 3
+    assert channel.privacy_ratio(designs.unrelated_question(p + F(1, 100), alpha)) > 3
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("p", [F(1, 2), F(1, 3)])
+def test_the_record_s_channel_is_every_card_and_every_innocuous_answer(law, p):
+    records = list(itertools.product([0, 1], repeat=3))
+    found = {"each": designs.record_channel(p, LAWS[law]), "one": designs.one_card_channel(p, LAWS[law])}
+    for cards, matrix in found.items():
+        assert matrix.tolist() == [[brute(p, LAWS[law], x, y, cards) for y in records] for x in records]
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_the_record_s_ratio_is_infinite_if_and_only_if_an_answer_pattern_is_impossible(law):
+    matrix, p = designs.record_channel(F(1, 2), LAWS[law]), F(1, 2)
+    flat = LAWS[law].ravel()
+    for y, chance in enumerate(flat):
+        assert min(matrix[:, y]) == matrix[7 - y, y] == (1 - p) ** 3 * chance
+        assert max(matrix[:, y]) == matrix[y, y]
+    assert (channel.privacy_ratio(matrix) == math.inf) == (min(flat) == 0)
+    each = [channel.privacy_ratio(designs.unrelated_question(p, LAWS[law].take(1, axis=j).sum())) for j in range(3)]
+    assert (channel.privacy_ratio(matrix) == math.prod(each)) == (law == "independent")
+
+
+def test_the_lie_detector_returns_what_was_put_in():
+    holders, honest, p = F(2, 5), F(3, 4), (F(1, 6), F(5, 6))
+    yes = [holders * honest + (1 - holders) * designs.mangat(one)[0, 1] for one in p]
+    assert designs.lie_detector(yes, p) == (holders, honest)
+
+
+def test_symbols_pass():
+    p, alpha, e = sp.symbols("p alpha e", positive=True)
+    matrix = designs.unrelated_question(p, alpha)
+    r = e / (1 + e)
+    assert check.same(designs.warner(r) @ designs.garbling(matrix, e), matrix)
+    assert matrix[1, 1] - matrix[0, 1] == p
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: designs.warner(1.2), "p must be a probability, from 0 to 1; got 1.2"),
+        (lambda: designs.unrelated_question(0.5, -0.1), "alpha must be a probability, from 0 to 1; got -0.1"),
+        (lambda: designs.forced_response(np.nan, 0.1), "yes must be a probability, from 0 to 1; got nan"),
+    ],
+)
+def test_what_is_no_probability_is_refused(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
