@@ -1,0 +1,132 @@
+"""The rivals' best settings: found by two routes, built as real mechanisms, and computed again."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ldp_lib import channel, fake_data, grr, pure, subset
+from ldp_lib.book import best_settings as best
+from ldp_lib.datasets import load_adult
+from ldp_lib.population import Population, marginal_frequencies
+from ldp_lib.subset import SubsetSelection
+from ldp_lib.survey import errors, planner
+from ldp_lib.tables.product import RRIndependent
+
+SHARES, TABLES = best.load(), best.load("tables")
+ADULT = load_adult()
+EQUAL = np.full(8, 1 / 8)
+
+
+def least_on_a_grid(rows):
+    """Return the least sum of one entry a row whose places sum to the last place: every allocation on the grid."""
+    total = rows[0]
+    for row in rows[1:]:
+        total = np.array([(total[: i + 1] + row[i::-1]).min() for i in range(len(row))])
+    return total[-1]
+
+
+@pytest.mark.parametrize("name", ["adult 8", "four of 4", "clave", "SynA skewed 3", "SynB uniform 8 shuffled"])
+@pytest.mark.parametrize("epsilon", [0.5, 4.0])
+def test_a_sample_of_the_table_comes_out_again(name, epsilon):
+    for row in best.for_shares(name, epsilon):
+        assert SHARES.loc[(name, epsilon), row["mechanism"]] == pytest.approx(row["error"], rel=1e-5)
+
+
+@pytest.mark.parametrize("name", best.TABLES)
+def test_a_sample_of_the_tables_comes_out_again(name):
+    for row in best.for_tables(name, 1.0):
+        assert TABLES.loc[(name, 1.0), row["mechanism"]] == pytest.approx(row["error"], rel=1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+def test_no_split_on_a_grid_is_better(epsilon):
+    steps = 800
+    rows = [[math.inf, *(best.subset_error(epsilon * i / steps, k) for i in range(1, steps + 1))] for k in ADULT.k]
+    grid, found = least_on_a_grid(np.array(rows)), SHARES.loc[("adult 8", epsilon), "split"]
+    assert found < grid * (1 + 1e-5)
+    assert grid < 1.001 * found < best.split_error(ADULT.k, epsilon * EQUAL)
+
+
+@pytest.mark.parametrize("kind", ["constant fakes", "uniform fakes"])
+def test_no_weights_on_a_grid_are_better(kind):
+    e, rows = math.exp(1.0), []
+    for f in marginal_frequencies(ADULT):
+        (p, q), r = grr.probabilities(e, len(f)), best.constant_fakes(f) if kind[0] == "c" else 1 / len(f)
+        weights = np.arange(1, 401) / 400
+        rows.append([math.inf, *(pure.variance(f, 1, w * p + (1 - w) * r, w * q + (1 - w) * r).sum() for w in weights)])
+    grid, found = least_on_a_grid(np.array(rows)), SHARES.loc[("adult 8", 1.0), kind]
+    assert found < grid * (1 + 1e-5)
+    assert grid < 1.002 * found < SHARES.loc[("adult 8", 1.0), f"{kind}, equal weights"]
+
+
+def test_fakes_with_equal_weights_are_the_library_s_own():
+    for kind, make in (("constant fakes", best.constant_fakes), ("uniform fakes", lambda f: 1 / len(f) + 0 * f)):
+        priors = tuple(tuple(make(f)) for f in marginal_frequencies(ADULT))
+        mechanism = fake_data.RSRFD(k=ADULT.k, epsilon=1.0, priors=priors)
+        error = ADULT.n * errors.total_error(mechanism, ADULT)
+        assert SHARES.loc[("adult 8", 1.0), f"{kind}, equal weights"] == pytest.approx(error, rel=1e-5)
+
+
+def test_no_fakes_are_better_than_the_most_frequent_value():
+    rng = np.random.default_rng(3)
+    for f in marginal_frequencies(ADULT):
+        for w, epsilon in itertools.product((0.1, 1 / 8, 0.6), (0.1, 1.0, 5.0)):
+            p, q = grr.probabilities(math.exp(epsilon), len(f))
+            tried = [*np.eye(len(f)), *rng.dirichlet(np.full(len(f), 0.3), 50), f, best.constant_fakes(f)]
+            found = [pure.variance(f, 1, w * p + (1 - w) * r, w * q + (1 - w) * r).sum() for r in tried]
+            assert found[-1] <= min(found) * (1 + 1e-12)
+            assert found[-2] > found[-1]  # realistic fakes are worse
+
+
+def test_sampled_with_any_weights_a_report_spends_epsilon_and_has_the_stated_variance():
+    e, k, weights = Fraction(3), (2, 3), (Fraction(1, 4), Fraction(3, 4))
+    fakes = [[Fraction(int(v == 0)) for v in range(size)] for size in k]
+    parts = [grr.channel(e, size) for size in k]
+    drawn = [np.array([row] * size) for row, size in zip(fakes, k, strict=True)]
+    whole = weights[0] * channel.tensor(parts[0], drawn[1]) + weights[1] * channel.tensor(drawn[0], parts[1])
+    assert channel.privacy_ratio(whole) == e
+    record = np.zeros(6, int)
+    record[0] = 1  # one user, who holds the first value of both, as all the fakes do
+    people, total = Population.from_counts(record.reshape(k)), 0
+    for j, (size, w) in enumerate(zip(k, weights, strict=True)):
+        p, q = grr.probabilities(e, size)
+        for v in range(size):
+            shown = sum(pr for pr, report in zip(whole[0], np.ndindex(*k), strict=True) if report[j] == v)
+            total += shown * (1 - shown) / (w * (p - q)) ** 2
+    found = best.fakes_error(people, math.log(3), best.constant_fakes, [float(w) for w in weights])
+    assert found == pytest.approx(float(total), rel=1e-12)
+
+
+def test_a_split_is_a_mechanism_of_the_whole_budget():
+    parts = best.best_shares(lambda part: best.split_error((5, 7), 2.0 * part), (5, 7)) * 2.0
+    oracles = [SubsetSelection(k=size, epsilon=b) for size, b in zip((5, 7), parts, strict=True)]
+    both = channel.tensor(*(oracle.channel() for oracle in oracles))
+    assert math.log(channel.privacy_ratio(both)) == pytest.approx(2.0, rel=1e-9)
+    people = Population.from_counts(np.arange(35).reshape(5, 7))
+    total = sum(oracle.variance(people.select(j)).sum() for j, oracle in enumerate(oracles))
+    assert people.n * total == pytest.approx(best.split_error((5, 7), parts), rel=1e-9)
+
+
+def test_tables_of_a_split_agree_with_the_library_and_no_tried_shares_are_better():
+    budgets = (0.3, 0.5, 0.2)
+    ours = planner.pairs_error(RRIndependent(k=(2, 2, 2), channels=budgets), 1)
+    assert best.split_tables_error((2, 2, 2), budgets) == pytest.approx(ours, rel=1e-9)  # for two values both are GRR
+    rng, found = np.random.default_rng(4), TABLES.loc[("four of Adult's", 1.0), "split"]
+    tried = [best.split_tables_error((6, 5, 2, 2), part) for part in rng.dirichlet(np.full(4, 5.0), 4_000)]
+    assert found < min(tried) * (1 + 1e-5)
+    assert min(tried) < 1.05 * found
+
+
+def test_the_best_size_of_a_set_is_never_assumed():
+    for epsilon, k in ((0.1, 16), (1.0, 9), (4.0, 7)):
+        sizes = [subset.error(math.exp(epsilon), k, s) - 1 + 1 / k for s in range(1, k)]
+        assert best.subset_error(epsilon, k) == pytest.approx(min(sizes), rel=1e-12)
+
+
+def test_at_their_best_settings_too_all_rivals_have_more_error_than_one_or_some_questions():
+    first = SHARES[["one question", "some questions"]].min(axis=1)
+    for kind in ("split", "constant fakes", "uniform fakes"):
+        assert (SHARES[kind] > 1.05 * first).all(), kind
