@@ -2,6 +2,20 @@
 
 from ldp_lib.limit.any_population import LawCertificate
 from ldp_lib.limit.bound import Limit, SetCertificate, check_certificate, least_error
+from ldp_lib.limit.fixed_data import fixed_data_error
 from ldp_lib.limit.given_population import TableCertificate
+from ldp_lib.limit.linear_targets import linear_error, prefixes
+from ldp_lib.limit.minimax import minimax_error
 
-__all__ = ["LawCertificate", "Limit", "SetCertificate", "TableCertificate", "check_certificate", "least_error"]
+__all__ = [
+    "LawCertificate",
+    "Limit",
+    "SetCertificate",
+    "TableCertificate",
+    "check_certificate",
+    "fixed_data_error",
+    "least_error",
+    "linear_error",
+    "minimax_error",
+    "prefixes",
+]

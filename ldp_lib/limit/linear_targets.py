@@ -1,0 +1,48 @@
+"""Any linear target: frequencies, tables of pairs, or the cumulative shares of an ordered attribute."""
+
+import math
+
+import numpy as np
+
+from ldp_lib.inputs import require
+
+
+def linear_error(target, epsilon):
+    """Return a bound of the total variance of unbiased estimates of linear targets, for one user.
+
+    Parameters
+    ----------
+    target : array_like, shape (m, N)
+        One row a target, one column a record: the targets are `target @ F`, F the users' distribution on N records.
+    epsilon : float
+        Privacy budget of one user's whole report.
+
+    Returns
+    -------
+    float
+        The squared sum of the singular values of `target`, its rows' means subtracted, over N sinh(epsilon/2)^2. No
+        protocol whose estimates are unbiased near the uniform distribution has less there; divide by the number of
+        users.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong type or out of range.
+
+    Notes
+    -----
+    Attained if a random set of a share 1 / (1 + exp(epsilon)) of the records has a covariance matrix proportional to
+    the root of that of the targets' rows. Chapter `limit_bound`.
+    """
+    rows = np.asarray(target, dtype=float)
+    if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] < 2 or not np.isfinite(rows).all():
+        raise ValueError(f"target must be finite numbers, one row a target, at least two columns; got {rows.shape}")
+    require(epsilon=epsilon)
+    values = np.linalg.svd(rows - rows.mean(axis=1, keepdims=True), compute_uv=False)
+    return float(values.sum() ** 2 / rows.shape[1] / math.sinh(epsilon / 2) ** 2)
+
+
+def prefixes(k):
+    """Return the targets "at most v" for v = 0, ..., k-2, shape (k-1, k): cumulative shares of one attribute."""
+    require(k=k)
+    return np.tri(k - 1, k, dtype=int)

@@ -1,0 +1,74 @@
+"""A lower bound of the worst mean squared error of every estimator, biased ones too, by van Trees' inequality."""
+
+import math
+from numbers import Integral
+
+import numpy as np
+
+from ldp_lib.inputs import check_domain
+from ldp_lib.limit.bound import least_error
+
+
+def minimax_error(k, epsilon, n, *, interactive=True):
+    """Return a lower bound of the worst mean squared error of every estimator, total over all values.
+
+    Parameters
+    ----------
+    k : int or sequence of d ints
+        Domain sizes, each at least 2.
+    epsilon : float
+        Privacy budget of one user's whole report, or of all that a user sends; from 1e-6 to 20.
+    n : int
+        Number of users, at least 1.
+    interactive : bool
+        True: the bound holds for every protocol, also if users are asked in turn or many times (fully interactive).
+        False: a larger bound, for protocols in which no user's mechanism depends on other users' reports.
+
+    Returns
+    -------
+    float
+        For every such protocol and every estimator there is a joint distribution of the records, from which the n users
+        are drawn independently, at which the expected squared error of all frequencies together is at least this. It is
+        never above ``least_error(k, epsilon).error / n``, and n times it tends to that error.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong type or out of range.
+
+    Notes
+    -----
+    The larger of van Trees' bound and of what is known without privacy. Chapter `limit_minimax`.
+    """
+    k = check_domain(k)
+    if isinstance(n, (bool, np.bool_)) or not isinstance(n, Integral):
+        raise TypeError(f"n must be an integer of at least 1; got {n!r}")
+    if n < 1:
+        raise ValueError(f"n must be an integer of at least 1; got {n!r}")
+    if not isinstance(interactive, (bool, np.bool_)):
+        raise TypeError(f"interactive must be True or False; got {interactive!r}")
+    found = least_error(k, epsilon)
+    widest = radius(k, found.certificate.roots, found.certificate.ceiling) * (1 - 1e-9)
+    s = np.geomspace(1e-6, 1, 200)[:, None] * widest
+    a = 1 + np.geomspace(0.05, 1e6, 200)
+    loss = extra(s, a, sum(k) - len(k), int(n), interactive).min()
+    without_privacy = sum(1 - 1 / size for size in k) / (math.sqrt(n) + 1) ** 2
+    return max(found.error / n / (1 + float(loss)), without_privacy)
+
+
+def radius(k, roots, ceiling):
+    """Return the largest s = R^2 Lambda of a ball of distributions: R^2 sum_j zeta_j (k_j - 1) = 1, s below 1."""
+    spread = sum(float(root) ** 2 * (size - 1) / size for root, size in zip(roots, k, strict=True))
+    return min(float(ceiling) / spread, 1.0)
+
+
+def extra(s, a, q, n, interactive):
+    """Return by how much van Trees' bound is below the limit: it is the limit over n, divided by 1 plus this.
+
+    The prior's density is proportional to (1 - |eta|^2 / R^2)^a on a ball in q dimensions, a > 1, and s = R^2 Lambda:
+    what it adds to the information of n users, and by how much theirs may be larger than at its centre.
+    """
+    prior = a * q * (q + 2 * a) / ((a - 1) * s * n)
+    if interactive:
+        return prior + q * s / ((q + 2 * a + 2) * (1 - np.sqrt(s)))
+    return prior + s / ((q + 2 * a + 2) * (1 - s))

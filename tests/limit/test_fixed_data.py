@@ -1,0 +1,77 @@
+"""The limit for data held fixed: attained by a design that knows the data, below that of evenly drawn users."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ldp_lib import limit
+from ldp_lib.limit.given_population import marginal_rows
+from ldp_lib.population import Population
+
+
+def of(records, k):
+    """Return a population of these records."""
+    return Population.from_records(np.array(records), k=k)
+
+
+def test_four_users_with_four_values_have_less_than_evenly_drawn_users():
+    """The counterexample to "held fixed, no unbiased mechanism has less than 1.5": 1.3995, and that is the least."""
+    found = limit.fixed_data_error((4,), math.log(3), of([[0], [1], [2], [3]], (4,)))
+    drawn = limit.least_error((4,), math.log(3)).error - 3 / 4
+    assert round(found.attained / 4, 4) == 1.3995
+    assert found.error / 4 <= found.attained / 4 < drawn / 4
+    assert math.isclose(drawn / 4, 1.5, rel_tol=1e-8)
+    assert limit.check_certificate(found)
+
+
+def variance_of_a_design(channels, x, target):
+    """Exact variance at data x, times n, of the mean of each user's best unbiased estimate from the own channel."""
+    total = 0.0
+    for matrix, value in zip(channels, x, strict=True):
+        information = (matrix / matrix[value]) @ matrix.T
+        assert np.abs(matrix.sum(axis=1) - 1).max() < 1e-9
+        estimate = target @ np.linalg.inv(information) @ (matrix / matrix[value])  # one column a report
+        assert np.abs(estimate @ matrix.T - target).max() < 1e-6  # unbiased for every record
+        total += (estimate**2).sum(axis=0) @ matrix[value] - (target[:, value] ** 2).sum()
+    return total / len(x)
+
+
+def test_a_design_that_knows_the_data_attains_it_and_no_design_at_random_has_less():
+    k, t = (4,), 2.0
+    found = limit.fixed_data_error(k, math.log(3), of([[0], [1], [2], [3]], k))
+    target, rng = marginal_rows(k).astype(float), np.random.default_rng(1)
+    best = np.array([[1 + t * ((r,) in s) for s in found.sets] for r in range(4)])
+    at_zero = best * (np.array(found.weights) / best[0])
+    at_zero /= at_zero.sum(axis=1, keepdims=True)
+    turned = [np.roll(at_zero, v, axis=0) for v in range(4)]
+    assert math.isclose(variance_of_a_design(turned, range(4), target), found.attained, rel_tol=1e-3)
+    wrong = [at_zero] * 4  # the channel best for users with value 0, given to all: not as good
+    assert variance_of_a_design(wrong, range(4), target) > found.attained * 1.01
+    for _ in range(200):
+        channels = []
+        for _ in range(4):
+            columns = 1 + t * (rng.random((12, 4)) < 0.5)
+            share = rng.random(12) / columns.sum(axis=0).max() / 4
+            rest = np.linalg.solve((1 + t * np.eye(4)).T, 1 - share @ columns)
+            channels.append(np.vstack([columns * share[:, None], (1 + t * np.eye(4)) * rest[:, None]]).T)
+        if min(c.min() for c in channels) >= 0:
+            assert variance_of_a_design(channels, rng.integers(4, size=4), target) >= found.error * (1 - 1e-9)
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [((2,), 1.0), ((3,), 0.5), ((2, 3), 1.0), ((2, 2, 2), 2.0), ((4, 5), 1.0)])
+def test_it_is_the_same_for_all_data_and_at_most_what_no_mechanism_beats_everywhere(k, epsilon):
+    corner, other = of([[0] * len(k)], k), of([[size - 1 for size in k], [1] + [0] * (len(k) - 1)], k)
+    found = [limit.fixed_data_error(k, epsilon, people) for people in (corner, other)]
+    drawn = limit.least_error(k, epsilon).error - sum(1 - 1 / size for size in k)
+    assert found[0].error == found[1].error <= drawn * (1 + 1e-9)
+    assert all(limit.check_certificate(one) for one in found)
+    if k == (2,):  # randomized response, whatever the data are
+        assert math.isclose(found[0].error, drawn, rel_tol=1e-6)
+
+
+def test_bad_input():
+    with pytest.raises(ValueError, match="population must have"):
+        limit.fixed_data_error((2, 2), 1.0, of([[0, 1]], (2, 3)))
+    with pytest.raises(TypeError, match="population must be a Population"):
+        limit.fixed_data_error((2, 2), 1.0, np.ones((2, 2)))
