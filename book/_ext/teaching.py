@@ -20,7 +20,7 @@ def learn():
     """Yield the notebooks of the first track: those above the audit, in the order of the table of contents."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     for part in toc["parts"]:
-        if part["caption"].startswith(("Learn", "Further")):
+        if part["caption"].startswith(("Learn", "Further", "In use")):
             yield from (ROOT / f"{chapter['file']}.ipynb" for chapter in part["chapters"])
 
 

@@ -380,8 +380,31 @@ const formulas = (() => {
   }
   const corner = (p, c) => (p - c) / (1 - c);
 
+  // A browser's rate of noise, and the probability that 53 random bits, stored as a 32-bit float, are below it (leakage.below_as_float32).
+  const browserRate = (b) => Math.round(2 / (1 + Math.exp(clip(b, 0, 18))) * 1e7) / 1e7;
+  function belowAsFloat(rate) {
+    if (rate === 0) return 0;
+    const bits = new Uint32Array(1), float = new Float32Array(bits.buffer);
+    float[0] = rate;
+    if (float[0] >= rate) bits[0] -= 1;
+    const odd = bits[0] % 2, largest = float[0];
+    bits[0] += 1;
+    const middle = (largest + float[0]) / 2 * 2 ** 53, count = Math.floor(middle) + 1;
+    return (count - (Number.isInteger(middle) && odd ? 1 : 0)) / 2 ** 53;
+  }
+  // The same question in every round (repeated.ratio_now, repeated.ratio_ever).
+  function lossNow(b, change, rounds) {
+    let ratio = Math.exp(b);
+    for (let t = 1; t < rounds; t++) ratio = Math.exp(b) * ((1 - change) * ratio + change) / (change * ratio + 1 - change);
+    return Math.log(ratio);
+  }
+  function lossEver(b, change) {
+    const e = Math.exp(b), lead = (1 - change) * (e - 1);
+    return Math.log((lead + Math.sqrt(lead * lead + 4 * e * change ** 2)) / (2 * change));
+  }
+
   return {
-    amongFakes, askSome, bestCopies, bestDesign, brrShares, clip, coin, copyError, corner, drawnVariance, errors, grr, inverse,
-    limit, olh, oneQuestion, oue, pairVariance, range, sizeErrors, splitError, subset, subsetSize, sum, variance,
+    amongFakes, askSome, belowAsFloat, bestCopies, bestDesign, browserRate, brrShares, clip, coin, copyError, corner, drawnVariance, errors, grr,
+    inverse, limit, lossEver, lossNow, olh, oneQuestion, oue, pairVariance, range, sizeErrors, splitError, subset, subsetSize, sum, variance,
   };
 })();

@@ -378,6 +378,29 @@ const scenes = (() => {
     },
   };
 
+  all.attacker = {
+    about: "How often the best guess from one report is right against ε: about the answer that was asked, about another that depends on it, and blind.",
+    sliders: [epsilon(1, 0.1, 8), answers(2, [2, 3, 4, 5, 6, 8, 10, 12, 16, 20]), slider("tie", "People whose other answer is the same for sure", evenly(0, 1, 21).map((x) => Math.round(20 * x) / 20), 0.5, percent)],
+    numbers({ epsilon: b, k, tie }) {
+      const [asked] = formulas.coin(k, b);
+      return { asked, other: tie * asked + (1 - tie) / k, blind: 1 / k };
+    },
+    says: (v, { asked, other, blind }) => `At ε = ${v.epsilon}, with ${v.k} answers, the best guess is right for ${digits(100 * asked, 2)} of 100 people, ` +
+      `for ${digits(100 * other, 2)} about the other answer, which nobody asked for, and a blind guess for ${digits(100 * blind, 2)}.`,
+    draw(v, { asked, other, blind }) {
+      const at = (key) => along(0.1, 8).map((b) => [b, this.numbers({ ...v, epsilon: b })[key]]);
+      return [`${v.k} equally likely answers, ε = ${v.epsilon}`, plot({
+        x: { label: "ε of the report", log: true, range: [0.1, 8], ticks: [0.1, 0.2, 0.5, 1, 2, 4, 8] },
+        y: { label: "probability of a right guess", range: [0, 1], ticks: [0, 0.2, 0.4, 0.6, 0.8, 1] }, here: v.epsilon,
+        lines: [
+          { name: "asked", look: LOOKS.GRR, value: asked, points: at("asked") },
+          { name: "never asked", look: LOOKS.CorrRR, value: other, points: at("other") },
+          { name: "blind", look: [SOFT], dash: DASHED, points: [[0.1, blind], [8, blind]] },
+        ],
+      })];
+    },
+  };
+
   const start = (name) => Object.fromEntries(all[name].sliders.map(({ name: key, start: value }) => [key, value]));
   return {
     LOOKS, all, start, numbers: (name, v) => all[name].numbers(v), says: (name, v) => all[name].says(v, all[name].numbers(v)),

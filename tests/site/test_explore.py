@@ -7,7 +7,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from ldp_lib import allocation, corr_rr, fake_data, grr, hashing, jrr, pure, subset, unary
+from ldp_lib import allocation, channel, corr_rr, fake_data, grr, hashing, jrr, leakage, pure, subset, unary
 from ldp_lib.book import figures
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import SPL
@@ -105,6 +105,16 @@ def limit_correlation(*, epsilon, n, differ):
     return {"apart": 1_000 * apart, "pooled": 1_000 * pooled}
 
 
+def attacker(*, epsilon, k, tie):
+    report = grr.channel(math.exp(epsilon), k)
+    joint = (tie * np.eye(k) + (1 - tie) / k) / k  # the asked attribute in rows, the other one in columns
+    other = leakage.attribute_channel(np.repeat(report, k, axis=0), joint, 1)
+    rates = [
+        channel.success_rate(table / table.sum(axis=1, keepdims=True), np.full(k, 1 / k)) for table in (report, other)
+    ]
+    return {"asked": rates[0], "other": rates[1], "blind": 1 / k}
+
+
 LIBRARY = {
     scene.__name__.removesuffix("_figure"): scene
     for scene in (
@@ -118,6 +128,7 @@ LIBRARY = {
         corr_rr_figure,
         jrr_figure,
         limit_correlation,
+        attacker,
     )
 }
 SETTINGS = 30  # of each figure

@@ -22,7 +22,8 @@ def chapters(track):
     return [ROOT / f"{chapter['file']}.ipynb" for part in parts for chapter in part["chapters"]]
 
 
-LEARN, AUDIT = chapters("Learn") + chapters("Further"), chapters("Audit")
+THEORY, PRACTICE, AUDIT = chapters("Learn") + chapters("Further"), chapters("In use"), chapters("Audit")
+LEARN = THEORY + PRACTICE
 WORDS_A_MINUTE, LINES_A_MINUTE, MOST_MINUTES, MOST_COLUMNS = 200, 20, 15, 84
 MOST_AUDIT_MINUTES, MOST_AUDIT_CELLS = 30, 60
 
@@ -230,7 +231,7 @@ def following(notebook):
 
 
 def test_what_comes_next_is_the_next_chapter():
-    pairs = itertools.pairwise(LEARN)
+    pairs = [*itertools.pairwise(THEORY), *itertools.pairwise(PRACTICE)]
     wrong = {path.stem: found for path, after in pairs if (found := following(read(path))) != after.stem}
     assert wrong == {}
 
