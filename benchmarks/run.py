@@ -26,11 +26,11 @@ from ldp_lib.corr_rr import CorrRR
 from ldp_lib.corr_rr.synthetic import syn_a
 from ldp_lib.datasets import load_corr_rr_tables
 from ldp_lib.fake_data import RSFD, amplified
+from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.grr import GRR
 from ldp_lib.hashing import OLH
 from ldp_lib.population import Population
 from ldp_lib.splitting import SPL
-from ldp_lib.two_phase import TwoPhaseRSRFD
 from ldp_lib.unary import OUE
 
 HERE = Path(__file__).parent

@@ -11,11 +11,11 @@ import pandas as pd
 
 from ldp_lib import channel, datasets, limit
 from ldp_lib.book.sweeps import sweep
-from ldp_lib.catalogue import MECHANISMS
 from ldp_lib.corr_rr import tree_law
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey import errors
+from ldp_lib.survey.catalogue import MECHANISMS
 
 BUDGETS = (0.5, 1.0, 4.0)
 SKEWED, UNIFORM = (0.4, 0.3, 0.2, 0.1), (0.25,) * 4

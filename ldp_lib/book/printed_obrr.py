@@ -1,6 +1,6 @@
 """The OBRR paper's own route to the optimal split, as printed: Cardano's formula inside Newton's method.
 
-For comparison only: `ldp_lib.allocation` solves the same problem for all sizes and budgets. Here budgets are the
+For comparison only: `splitting.allocation` solves the same problem for all sizes and budgets. Here budgets are the
 paper's (for OBRR per bit, half of what the report spends), and they may add up to more than they should.
 """
 

@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pandas as pd
 
-from ldp_lib import datasets, postprocess, two_phase
+from ldp_lib import datasets, postprocess
 from ldp_lib.book.printed_corr_rr import AppendixCorrRR
 from ldp_lib.book.sweeps import mse
 from ldp_lib.corr_rr import CorrRR, tree_law
-from ldp_lib.fake_data import RSFD
+from ldp_lib.fake_data import RSFD, two_phase
+from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.splitting import SPL
-from ldp_lib.two_phase import TwoPhaseRSRFD
 
 METHODS = ("SPL", "RS+FD", "RS+RFD", "Corr-RR")
 SKEWED, UNIFORM = (0.4, 0.3, 0.2, 0.1), (0.25,) * 4

@@ -7,7 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import grr, inputs, postprocess, pure, sampling, splitting, two_phase
+from ldp_lib import grr, inputs, postprocess, pure, sampling, splitting
+from ldp_lib.fake_data import two_phase
 from ldp_lib.inputs import check_records
 from ldp_lib.population import Population
 

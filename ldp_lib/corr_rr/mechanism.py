@@ -12,9 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import grr, inputs, pure, sampling, splitting, two_phase
+from ldp_lib import grr, inputs, pure, sampling, splitting
 from ldp_lib.corr_rr.formulas import channel, expectation, shrinkage
 from ldp_lib.corr_rr.reuse import check_reuse, reuse_table
+from ldp_lib.fake_data import two_phase
 from ldp_lib.inputs import check_records
 from ldp_lib.population import Population, marginal_frequencies
 

@@ -4,8 +4,8 @@ import itertools
 
 import numpy as np
 
-from ldp_lib import two_phase
 from ldp_lib.corr_rr.formulas import quadratic
+from ldp_lib.fake_data import two_phase
 
 
 def reuse_probability(f_target, f_pivot, *, n2):

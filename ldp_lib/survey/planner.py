@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
-from ldp_lib.catalogue import MECHANISMS
 from ldp_lib.inputs import check_domain, require, require_share
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.postprocess import project_simplex
+from ldp_lib.survey.catalogue import MECHANISMS
 from ldp_lib.survey.errors import total_error
 from ldp_lib.tables.covariance import held_fixed, table_covariance
 from ldp_lib.tables.product import RRIndependent, RRJoint

@@ -12,7 +12,7 @@ import numpy as np
 
 from ldp_lib import inputs
 from ldp_lib.postprocess import project_simplex
-from ldp_lib.shrinkage import _block
+from ldp_lib.shrinkage.stein import _block
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -11,7 +11,8 @@ from numbers import Integral
 
 import numpy as np
 
-from ldp_lib import allocation, channel, inputs
+from ldp_lib import channel, inputs
+from ldp_lib.splitting import allocation
 from ldp_lib.tables.clustered import Clustered, keep_probability
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldp_lib import allocation, recommend, subset
+from ldp_lib import recommend, subset
 from ldp_lib.book import choose
 from ldp_lib.jrr import calibration
+from ldp_lib.splitting import allocation
 from ldp_lib.survey import planner
 from ldp_lib.tables.product import RRIndependent, RRJoint, squared_length
 from ldp_lib.tables.sampled_pairs import ask_pairs, pair_variances

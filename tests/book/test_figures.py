@@ -7,7 +7,7 @@ from matplotlib.colors import is_color_like
 from matplotlib.markers import MarkerStyle
 
 from ldp_lib.book import figures
-from ldp_lib.catalogue import MECHANISMS
+from ldp_lib.survey.catalogue import MECHANISMS
 
 
 def test_every_mechanism_has_a_look():

@@ -7,11 +7,11 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 
-from ldp_lib import allocation, channel, grr, pure, unary
+from ldp_lib import channel, grr, pure, unary
 from ldp_lib.book import printed_obrr
 from ldp_lib.book.claims import claim
 from ldp_lib.population import Population, marginal_populations
-from ldp_lib.splitting import OBRR, OMRR
+from ldp_lib.splitting import OBRR, OMRR, allocation
 
 FIRST, SECOND = (2, 4, 6, 7, 100), (5, 6, 150, 200, 250)
 

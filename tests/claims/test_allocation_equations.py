@@ -6,9 +6,10 @@ from fractions import Fraction
 import numpy as np
 import sympy as sp
 
-from ldp_lib import allocation, channel, check, grr, pure, splitting, unary
+from ldp_lib import channel, check, grr, pure, splitting, unary
 from ldp_lib.book import printed_obrr as cardano
 from ldp_lib.book.claims import claim
+from ldp_lib.splitting import allocation
 
 FIRST = (2, 4, 6, 7, 100)
 x, n, k, lam, T = sp.symbols("x n k lambda T", positive=True)

@@ -14,9 +14,9 @@ from ldp_lib import channel, check, fake_data, grr, hashing, postprocess, pure, 
 from ldp_lib.book.claims import claim
 from ldp_lib.datasets import load_adult
 from ldp_lib.fake_data import RSFD, RSRFD
+from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.splitting import SPL
-from ldp_lib.two_phase import TwoPhaseRSRFD
 
 PEOPLE = load_adult().select("race", "sex", "income")
 USERS = np.random.default_rng(1).permutation(PEOPLE.users())

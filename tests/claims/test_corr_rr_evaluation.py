@@ -16,9 +16,9 @@ from ldp_lib.book.sweeps import mse
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.corr_rr.synthetic import syn_a, tree_law
 from ldp_lib.fake_data import RSFD
+from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.splitting import SPL
-from ldp_lib.two_phase import TwoPhaseRSRFD
 
 RIVALS = ("SPL", "RS+FD", "RS+RFD")
 LEARNED = {"exact": CorrRR, "appendix": AppendixCorrRR}

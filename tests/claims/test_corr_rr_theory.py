@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from ldp_lib import channel, check, corr_rr, fake_data, grr, pure, splitting, two_phase
+from ldp_lib import channel, check, corr_rr, fake_data, grr, pure, splitting
 from ldp_lib.book.claims import claim
 from ldp_lib.corr_rr import SecondPhase
 from ldp_lib.corr_rr.mechanism import draw_estimates
 from ldp_lib.datasets import load_corr_rr
+from ldp_lib.fake_data import two_phase
 from ldp_lib.population import marginal_frequencies
 
 ODDS, ONE, HALF, THIRD = Fraction(3), Fraction(1), Fraction(1, 2), Fraction(1, 3)

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_lib import allocation, channel, check, grr, splitting, unary
+from ldp_lib import channel, check, grr, splitting, unary
 from ldp_lib.book import printed_obrr
 from ldp_lib.population import Population
-from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, SPL
+from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, SPL, allocation
 
 SPLITS = [allocation.brr, allocation.mrr, allocation.obrr, allocation.omrr]
 each_split = pytest.mark.parametrize("split", SPLITS, ids=lambda split: split.__name__)

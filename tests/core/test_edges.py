@@ -25,13 +25,12 @@ from ldp_lib import (
     SecondPhase,
     check,
     check_mechanism,
-    plurality,
     recommend,
-    shrinkage,
 )
 from ldp_lib.corr_rr import synthetic
 from ldp_lib.limit import covering, least_error
 from ldp_lib.limit.rational import never_negative
+from ldp_lib.shrinkage import plurality, stein
 from ldp_lib.survey import aggregate, files
 from ldp_lib.tables import consistency, covariance, likelihood, raking
 
@@ -73,7 +72,7 @@ def test_the_estimated_risk_of_pooling_is_stein_s(d, k):
     basis = np.linalg.svd(np.ones((1, k)))[2][1:]  # moves that keep the sum of a row
 
     def shrunk(table):
-        found = shrinkage.pooled([row[None] for row in table], [noise * (k - 1)] * d)
+        found = stein.pooled([row[None] for row in table], [noise * (k - 1)] * d)
         return np.concatenate(found.estimates), float(found.risk[0])
 
     def slope(step=1e-5):
@@ -184,11 +183,11 @@ def test_the_noise_that_plurality_shrinks_by_is_that_of_its_answers(monkeypatch)
 
     def together(estimates, noise, centre):
         told.append((estimates, noise))
-        return shrinkage.together(estimates, noise, centre)
+        return stein.together(estimates, noise, centre)
 
     mechanism = Plurality(k=(3, 3), epsilon=1.0)
     people = Population.from_counts(np.full((3, 3), 200))
-    monkeypatch.setattr(plurality, "shrinkage", SimpleNamespace(together=together))
+    monkeypatch.setattr(plurality, "stein", SimpleNamespace(together=together))
     mechanism.simulate(people, rng=np.random.default_rng(1), runs=4_000)
     ((estimates, noise),) = told
     for found, total in zip(estimates, noise, strict=True):

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import ldp_lib
-from ldp_lib import allocation, fake_data, splitting
+from ldp_lib import fake_data, splitting
 from ldp_lib.inputs import NoExactMoments
 from ldp_lib.population import Population
+from ldp_lib.splitting import allocation
 from ldp_lib.tables import product
 
 SEVERAL = [

@@ -15,9 +15,9 @@ from ldp_lib.book import printed_corr_rr
 from ldp_lib.book.printed_corr_rr import AppendixCorrRR
 from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, cond_rr
 from ldp_lib.corr_rr.synthetic import syn_a, tree_law
+from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.inputs import NoExactMoments
 from ldp_lib.population import Population
-from ldp_lib.two_phase import TwoPhaseRSRFD
 
 E = Fraction(3)
 THIRD, HALF, ONE = Fraction(1, 3), Fraction(1, 2), Fraction(1)

@@ -8,11 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ldp_lib import channel, check, plurality, shrinkage
+from ldp_lib import channel, check, shrinkage
 from ldp_lib.corr_rr import syn_a
 from ldp_lib.grr import GRR
-from ldp_lib.plurality import Plurality
 from ldp_lib.population import Population
+from ldp_lib.shrinkage import plurality
+from ldp_lib.shrinkage.plurality import Plurality
 
 HALF, QUARTER = Fraction(1, 2), Fraction(1, 4)
 MODEL = Plurality(k=(3, 3), epsilon=1.0, shares=(0.6, 0.4, 0))
@@ -153,7 +154,7 @@ def single(mechanism, y):
         return shrinkage.together(estimates, noise, centre)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plurality, "shrinkage", SimpleNamespace(together=together))
+        patch.setattr(plurality, "stein", SimpleNamespace(together=together))
         mechanism.estimate(np.array([y]))
     ((estimates, noise, _),) = told
     assert len(estimates) == len(noise) == d

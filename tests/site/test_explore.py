@@ -7,10 +7,10 @@ import nbformat
 import numpy as np
 import pytest
 
-from ldp_lib import allocation, channel, corr_rr, fake_data, grr, hashing, jrr, leakage, pure, subset, unary
+from ldp_lib import channel, corr_rr, fake_data, grr, hashing, jrr, leakage, pure, subset, unary
 from ldp_lib.book import figures
 from ldp_lib.sampled import AskSome, OneQuestion
-from ldp_lib.splitting import SPL
+from ldp_lib.splitting import SPL, allocation
 from ldp_lib.survey import errors as compare
 from ldp_lib.survey import planner
 

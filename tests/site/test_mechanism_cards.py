@@ -8,16 +8,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldp_lib import allocation, grr, subset
-from ldp_lib.catalogue import MECHANISMS
+from ldp_lib import grr, subset
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.jrr import JRR, SignedRR
 from ldp_lib.population import Population
 from ldp_lib.sampled import OneQuestion
-from ldp_lib.splitting import BRR, OBRR, OMRR, SPL
+from ldp_lib.splitting import BRR, OBRR, OMRR, SPL, allocation
 from ldp_lib.subset import SubsetSelection
+from ldp_lib.survey.catalogue import MECHANISMS
 from ldp_lib.tables.product import RRJoint
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from ldp_lib import check
-from ldp_lib.catalogue import MECHANISMS
 from ldp_lib.corr_rr import SecondPhase
+from ldp_lib.fake_data import TwoPhaseRSRFD
 from ldp_lib.inputs import NoExactMoments
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.splitting import SPL
 from ldp_lib.survey import errors
-from ldp_lib.two_phase import TwoPhaseRSRFD
+from ldp_lib.survey.catalogue import MECHANISMS
 
 PEOPLE = Population.from_counts([[30, 10, 0], [5, 20, 35]])
 BIASED = SecondPhase(k=(3, 3), epsilon=1.0, reuse=0.8)

@@ -7,13 +7,13 @@ from test_protocol import MECHANISMS
 
 from ldp_lib import check
 from ldp_lib.fake_data import RSFD
+from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.grr import GRR
 from ldp_lib.hashing import OLH
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import SPL
 from ldp_lib.survey import files, planner
 from ldp_lib.survey.frame import Survey
-from ldp_lib.two_phase import TwoPhaseRSRFD
 
 DOMAIN = {"smoker": ["no", "yes"], "region": ["north", "east", "south", "west"], "children": [0, 1, 2]}
 

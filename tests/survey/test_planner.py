@@ -7,11 +7,11 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from ldp_lib import allocation, check, grr
+from ldp_lib import check, grr
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population
-from ldp_lib.splitting import SPL
+from ldp_lib.splitting import SPL, allocation
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import planner
 from ldp_lib.tables.product import RRIndependent, squared_length

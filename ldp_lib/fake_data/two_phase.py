@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 
 from ldp_lib import grr, inputs, postprocess, pure, splitting
-from ldp_lib.fake_data import RSFD, RSRFD, probabilities
+from ldp_lib.fake_data.mechanism import RSFD, RSRFD, probabilities
 from ldp_lib.inputs import check_records
 from ldp_lib.population import Population, marginal_counts
 

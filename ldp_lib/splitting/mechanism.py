@@ -16,9 +16,9 @@ import numpy as np
 
 from ldp_lib import channel as channels
 from ldp_lib import grr, inputs, sampling, unary
-from ldp_lib.allocation import brr, mrr, obrr, omrr
 from ldp_lib.inputs import check_records
 from ldp_lib.population import Population, marginal_frequencies, marginal_populations
+from ldp_lib.splitting.allocation import brr, mrr, obrr, omrr
 
 
 def channel(root, k):

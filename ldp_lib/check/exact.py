@@ -1,0 +1,86 @@
+"""Exact checks: rational functions that are the same, values that are equal, and a line that says what passed."""
+
+import numpy as np
+
+
+class Passed:
+    """Checks that passed: what a notebook shows of them is one line."""
+
+    def __init__(self, count=1):
+        self.count = count
+
+    def __repr__(self):
+        return f"✓ {self.count} check{'s' * (self.count != 1)}"
+
+
+def passed(*checks):
+    """Return the line that says how many checks passed; each is a result of `same`, `equal`, `close`, or a boolean.
+
+    Raises
+    ------
+    AssertionError
+        If a boolean is false.
+    TypeError
+        If there is no check, or something else is among them.
+    """
+    if not checks:
+        raise TypeError("passed needs at least one check; got none")
+    count = 0
+    for number, item in enumerate(checks, 1):
+        if isinstance(item, Passed):
+            count += item.count
+        elif type(item).__name__ in ("bool", "bool_", "BooleanTrue", "BooleanFalse"):
+            if not item:
+                raise AssertionError(f"check {number} of {len(checks)} is false")
+            count += 1
+        else:
+            raise TypeError(f"check {number} of {len(checks)} must be a check or a boolean; got {item!r}")
+    return Passed(count)
+
+
+def same(derived, library):
+    """Check that two SymPy expressions, or matrices of them, are the same rational function.
+
+    Raises
+    ------
+    AssertionError
+        If not: it shows the factored difference.
+    """
+    pairs = [(derived, library)]
+    if np.ndim(derived) or hasattr(derived, "shape"):
+        left, right = np.array(derived, dtype=object), np.array(library, dtype=object)
+        if left.shape != right.shape:
+            raise AssertionError(f"the shapes differ: {left.shape} and {right.shape}")
+        pairs = list(zip(left.flat, right.flat, strict=True))
+    for one, other in pairs:
+        difference = one - other
+        if hasattr(difference, "cancel") and difference.cancel() != 0:
+            raise AssertionError(f"the difference is {difference.factor()}")
+        if not hasattr(difference, "cancel") and difference != 0:
+            raise AssertionError(f"the difference is {difference}")
+    return Passed()
+
+
+def equal(found, wanted):
+    """Check that two values are equal, exactly: numbers, fractions, arrays, lists or dicts.
+
+    Raises
+    ------
+    AssertionError
+        If not: it shows the first place at which they differ.
+    """
+    if isinstance(wanted, dict) or isinstance(found, dict):
+        if not (isinstance(wanted, dict) and isinstance(found, dict)):
+            raise AssertionError(f"{found!r}, not {wanted!r}: only one is a dict")
+        if found != wanted:
+            keys = [key for key in {**found, **wanted} if found.get(key) != wanted.get(key)]
+            raise AssertionError(f"at {keys[0]!r}: {found.get(keys[0])!r}, not {wanted.get(keys[0])!r}")
+        return Passed()
+    left, right = np.asarray(found, dtype=object), np.asarray(wanted, dtype=object)
+    if left.shape != right.shape:
+        raise AssertionError(f"the shapes differ: {left.shape} and {right.shape}")
+    for place in np.ndindex(left.shape):
+        if left[place] != right[place]:
+            where = f"at {place}: " if place else ""
+            raise AssertionError(f"{where}{left[place]!r}, not {right[place]!r}: off by {left[place] - right[place]}")
+    return Passed()
