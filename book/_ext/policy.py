@@ -35,6 +35,7 @@ def policy(page):
             "img-src 'self' data:",
             "font-src 'self' data:",
             "connect-src 'self'",
+            "worker-src 'self'",  # live boxes; what a worker may do is its own
             "form-action 'self'",
             "base-uri 'none'",
         ]

@@ -1,0 +1,134 @@
+"""Live boxes: right formulas equal the enumeration and the library, mistakes do not, in Python and in the page."""
+
+import gzip
+import importlib.util
+import math
+import sys
+from fractions import Fraction as F
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldp_lib import GRR, Population, channel
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+import live  # noqa: E402
+
+SITE = ROOT / "_build" / "html"
+BOXES = {box.name: box for box in live.boxes()}
+FORMULAS = [(box, name) for box in BOXES.values() for name in box.formulas]
+MOST_BYTES = 6_000_000  # compressed, on the first click
+
+
+def space(box, name=None):
+    """Return what a box's file defines, with one of its formulas."""
+    found = {}
+    exec(live.IMPORTS + box.formulas[name or box.first][0] + box.exact, found)
+    return found
+
+
+def library_variance(formula):
+    for yes, n, e in [(0, 5, F(3)), (2, 5, F(7, 2)), (9, 10, F(2))]:
+        mechanism = GRR(k=2, epsilon=math.log(e))
+        yield formula["variance"](yes, n, e), mechanism.variance(Population.from_counts([n - yes, yes]))[1]
+
+
+def library_privacy_ratio(formula):
+    for each in formula["CHANNELS"].values():
+        yield formula["ratio"](each), channel.privacy_ratio(np.array(each))
+
+
+def library_inverse(formula):
+    for k, e in [(2, F(3)), (5, F(2))]:
+        mechanism = GRR(k=k, epsilon=math.log(e))
+        for value in range(k):  # one report of each value alone: what it adds to the estimate
+            yield from zip(formula["inverse"](k, e)[value], mechanism.estimate(np.array([value])), strict=True)
+
+
+LIBRARY = {name.removeprefix("library_"): test for name, test in list(globals().items()) if name.startswith("library_")}
+
+
+def test_every_box_is_compared_with_the_library():
+    assert set(LIBRARY) == set(BOXES)
+    assert {box.chapter for box in BOXES.values()} <= {path.stem for path in (ROOT / "notebooks").glob("*.ipynb")}
+
+
+@pytest.mark.parametrize(("box", "name"), FORMULAS, ids=lambda part: getattr(part, "name", part))
+def test_right_formulas_equal_the_enumeration_and_mistakes_do_not(box, name):
+    rows = box.rows(name)
+    assert len(rows) >= 3
+    assert all(equal for *_, equal in rows) == box.formulas[name][1]
+
+
+@pytest.mark.parametrize("box", BOXES.values(), ids=lambda box: box.name)
+def test_right_formulas_are_the_library_s(box):
+    for name, (_, right) in box.formulas.items():
+        if right:
+            pairs = list(LIBRARY[box.name](space(box, name)))
+            assert len(pairs) >= 3
+            for own, other in pairs:
+                assert float(own) == pytest.approx(float(other), rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("box", BOXES.values(), ids=lambda box: box.name)
+def test_a_formula_is_short(box):
+    for code, _ in box.formulas.values():
+        assert len(code.strip().splitlines()) <= 8
+        assert max(map(len, code.splitlines())) <= 84
+
+
+def test_what_the_first_click_loads_is_small():
+    data = Path(importlib.util.find_spec("brython").origin).parent / "data"
+    assert sum(len(gzip.compress((data / name).read_bytes())) for name in live.SCRIPTS) < MOST_BYTES
+
+
+@pytest.fixture(scope="module")
+def page(browser, serve):
+    """A function that opens a chapter's page, with the addresses that it asks for."""
+    if not (SITE / "index.html").is_file():
+        pytest.skip("there is no site: make book builds it")
+    base, opened = serve(SITE), []
+
+    def visit(slug):
+        page = browser.new_page()
+        page.asked = []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(f"{base}/notebooks/{slug}.html")
+        opened.append(page)
+        return page
+
+    yield visit
+    for page in opened:
+        page.close()
+
+
+@pytest.mark.parametrize("chapter", sorted({box.chapter for box in BOXES.values()}))
+def test_the_page_says_of_every_formula_what_python_says(chapter, page):
+    opened = page(chapter)
+    assert not [url for url in opened.asked if "brython" in url or "worker" in url]  # nothing before the first click
+    for box in (box for box in BOXES.values() if box.chapter == chapter):
+        place = opened.locator(f"#live-{box.name.replace('_', '-')}")
+        shown = place.locator("tbody tr").all_inner_texts()
+        assert len(shown) == len(box.rows())  # the listing with its result, as a reader without scripts sees it
+        place.get_by_role("button", name="Edit and run it here").press("Enter")
+        for name, (_, right) in box.formulas.items():
+            place.get_by_role("combobox").select_option(name)
+            verdict = place.locator(".live-says")
+            verdict.filter(has_text="✓" if right else "✗").wait_for(timeout=60_000)
+            rows = box.rows(name)
+            cells = place.locator("tbody tr")
+            assert [row.split("\t")[:3] for row in cells.all_inner_texts()] == [list(row[:3]) for row in rows]
+            assert [("equal" in row) for row in cells.all_inner_texts()] == [equal for *_, equal in rows]
+
+
+def test_a_formula_with_a_slip_of_python_says_what_is_wrong(page):
+    box = next(iter(BOXES.values()))
+    place = page(box.chapter).locator(f"#live-{box.name.replace('_', '-')}")
+    place.get_by_role("button", name="Edit and run it here").click()
+    place.locator(".live-says").filter(has_text="✓").wait_for(timeout=60_000)
+    place.locator("textarea").fill("def nothing(:")
+    place.get_by_role("button", name="Compare").click()
+    place.locator(".live-says").filter(has_text="Not run").wait_for(timeout=60_000)
+    assert "Error" in place.locator(".live-says").inner_text()
