@@ -1,13 +1,13 @@
-"""Reports that are too many for one machine's memory: counted where they lie, chunk by chunk, and the counts added up.
+"""Reports that are too many for one machine's memory: counted where they lie, and the counts added up.
 
-What an estimate needs of the reports are counts, and those of disjoint sets of reports add up. So reports may lie in
-arrays, data frames, Parquet files or a Dask collection, on one machine or on many.
+Estimated shares need only counts, and those of disjoint sets of reports add up. So reports may lie in arrays, data
+frames, files or a Dask collection, on one machine or on many.
 """
 
-import contextlib
+import hashlib
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,7 @@ import pandas as pd
 
 import ldp_lib
 from ldp_lib import inputs
-from ldp_lib.survey import files as tables
+from ldp_lib.survey import files
 
 CHUNK = 2**20  # users; each chunk has a generator of its own
 
@@ -34,14 +34,18 @@ class Counts:
     counts : array of int64
         What the mechanism's `count` gives; the first entry is the number of reports.
     parts : tuple of str
-        Names of the parts that were counted, if they have names, such as files. No part can be added twice.
+        Names of the parts that were counted: of a file its name and checksum. No part can be added twice, and files of
+        one checksum are one part.
+    survey : str, optional
+        The description of the survey, if the reports carry one.
     """
 
     mechanism: Any
     counts: np.ndarray
-    parts: tuple = ()
+    parts: tuple[str, ...] = ()
+    survey: str | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_countable(self.mechanism)
         counts = np.asarray(self.counts)
         if counts.ndim != 1 or counts.dtype.kind not in "iu" or not counts.size or counts.min() < 0 or counts[0] < 1:
@@ -50,184 +54,179 @@ class Counts:
             )
         object.__setattr__(self, "counts", counts.astype(np.int64))
         object.__setattr__(self, "parts", tuple(self.parts))
+        if self.counts.max() > self.counts[0]:
+            raise ValueError(f"counts must be possible: no answer in more reports than there are; got {counts!r}")
+        files.check_parts(self.parts)
 
     @property
     def n(self) -> int:
         """Number of reports."""
         return int(self.counts[0])
 
-    def __add__(self, other):
+    def __add__(self, other: "Counts") -> "Counts":
         if not isinstance(other, Counts):
             return NotImplemented
         if other.mechanism != self.mechanism:
             raise ValueError(f"counts must be of one mechanism; got {self.mechanism!r} and {other.mechanism!r}")
-        twice = sorted(set(self.parts) & set(other.parts))
-        if twice:
-            raise ValueError(f"counts must be of different reports; {twice[0]!r} is in both")
-        return Counts(self.mechanism, self.counts + other.counts, self.parts + other.parts)
+        if other.survey != self.survey:
+            files.check_description(other.survey or self.survey, self.survey or "", "the second part")
+        return Counts(self.mechanism, self.counts + other.counts, self.parts + other.parts, self.survey)
 
-    def estimate(self):
+    def estimate(self) -> Any:
         """Return the mechanism's estimate, as from all reports at once."""
         return self.mechanism.estimate_counts(self.counts)
 
-    def save(self, path):
-        """Write the counts to a JSON file with a manifest: mechanism, parameters, number of reports, parts, version."""
-        manifest = {"mechanism": repr(self.mechanism), "reports": self.n, "parts": self.parts}
+    def save(self, path: Any) -> None:
+        """Write the counts to a JSON file: mechanism, survey, number of reports, parts, version, and a checksum."""
+        manifest = {"mechanism": repr(self.mechanism), "survey": self.survey, "reports": self.n, "parts": self.parts}
         whole = manifest | {"ldp_lib": ldp_lib.__version__, "counts": self.counts.tolist()}
-        scratch = Path(f"{path}.{os.getpid()}.tmp")
-        try:
-            scratch.write_text(json.dumps(whole), encoding="utf-8")
-            scratch.replace(path)  # a file of this name is always whole
-        finally:
-            scratch.unlink(missing_ok=True)
+        with files.atomic(path) as scratch:
+            scratch.write_text(json.dumps(whole | {"sha256": _checksum(whole)}), encoding="utf-8")
 
     @classmethod
-    def load(cls, path, mechanism):
+    def load(cls, path: Any, mechanism: Any) -> "Counts":
         """Read counts that `save` wrote, for the mechanism that made the reports.
 
         Raises
         ------
         ValueError
-            If the file is no manifest, is damaged, or is about another mechanism, budget or domain.
+            If the file is damaged, holds counts that cannot be, or is about another mechanism, budget or domain.
         """
         try:
             whole = json.loads(Path(path).read_text(encoding="utf-8"))
+            wanted = whole.pop("sha256")
             made, count, parts, counts = (whole[key] for key in ("mechanism", "reports", "parts", "counts"))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise ValueError(f"path must be a file of counts; {str(path)!r} is none, or is damaged") from None
         if made != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, as {str(path)!r} says; got {mechanism!r}")
-        found = cls(mechanism, np.array(counts), tuple(parts))
-        length = len(mechanism.count(tables.template(mechanism)))
-        if found.n != count or len(found.counts) != length:
-            what = f"{len(found.counts)} counts of {found.n} reports where {length} of {count} belong"
-            raise ValueError(f"path must be a file of counts; {str(path)!r} is damaged: it holds {what}")
-        return found
+        length = len(mechanism.count(files.template(mechanism)))
+        if wanted != _checksum(whole) or len(counts) != length or counts[0] != count:
+            raise ValueError(
+                f"path must be a file of counts as it was written; {str(path)!r} is damaged or was changed"
+            )
+        return cls(mechanism, np.array(counts), tuple(parts), whole["survey"])
 
 
-def check_countable(mechanism):
+def _checksum(whole):
+    return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
+
+
+def check_countable(mechanism: Any) -> None:
     """Raise ValueError unless the mechanism's estimate needs nothing but sums over the reports."""
     if not (hasattr(mechanism, "count") and hasattr(mechanism, "estimate_counts")):
         raise ValueError(f"mechanism must have reports whose counts add up; those of {mechanism!r} do not")
 
 
-def aggregate(reports, mechanism) -> Counts:
-    """Count reports, one chunk after the other; only one chunk is in memory at a time.
+def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Counts:
+    """Count reports, one block after the other; only one block of about a million is in memory at a time.
 
     Parameters
     ----------
     reports : array, DataFrame, path, Dask data frame, or iterable of any of these
-        Arrays as `perturb` returns them; data frames and Parquet files as `reports.to_frame` makes them. A Parquet
-        file, or a folder of such files, is read row group by row group. A Dask data frame is counted by Dask's
-        workers, where its partitions lie.
+        Arrays as `perturb` returns them; data frames and files as `Survey.collect`, `files.to_frame` and `files.write`
+        make them. Of a folder all files are read. A Dask data frame is counted by Dask's workers, where its partitions
+        lie.
     mechanism : Mechanism
         One whose counts add up: not one with two phases.
+    survey : str, optional
+        The description that all reports must carry. If not given, all must carry the same one, or none.
 
     Returns
     -------
     Counts
-        The same, to the last bit, however the reports are cut into chunks.
+        The same, to the last bit, however the reports are cut into blocks.
 
     Raises
     ------
     TypeError, ValueError
-        If a report does not fit the mechanism, or a file is damaged or lacks a column: file and row group are named.
+        If a report does not fit the mechanism, is of another survey, or a file is damaged, lacks a column or is there
+        twice: the file and its row group are named.
     """
     check_countable(mechanism)
     total = None
-    for part in _parts(reports, mechanism):
-        total = part if total is None else total + part
+    if hasattr(reports, "to_delayed"):
+        total = _counted_by_dask(reports, mechanism)
+    else:
+        for counted, told, part in _sources(reports, mechanism, survey, mechanism.count):
+            counts = sum(counted)
+            if np.ndim(counts):  # a file may hold no reports
+                found = Counts(mechanism, counts, (part,) if part else (), told)
+                total = found if total is None else total + found
     if total is None:
         raise ValueError("reports must hold at least one report; got none")
     return total
 
 
-def count_frame(frame, mechanism) -> np.ndarray:
+def blocks(reports: Any, mechanism: Any, survey: str) -> Iterator:
+    """Yield arrays of about a million reports (all, if there are fewer), for estimates that need more than counts."""
+    waiting: list = []
+    parts: list = []
+    for ys, _, part in _sources(reports, mechanism, survey, lambda y: y):
+        parts += [part] if part else []
+        files.check_parts(parts)
+        for y in ys:
+            waiting.append(y)
+            if sum(map(len, waiting)) >= CHUNK:
+                yield np.concatenate(waiting)
+                waiting = []
+    if waiting:
+        yield np.concatenate(waiting)
+
+
+def count_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
     """Return the counts of the reports in a data frame; what a Dask worker does with its partition."""
     if not len(frame):
         return np.zeros(1, np.int64)
-    return mechanism.count(tables.from_frame(frame, mechanism))
+    return mechanism.count(files.from_frame(frame, mechanism))
 
 
-def _parts(reports, mechanism):
-    """Yield the counts of each chunk."""
+def _sources(reports, mechanism, survey, act):
+    """Yield for each array, frame or file what `act` gives for its blocks of reports, its description, its name."""
     if isinstance(reports, str | os.PathLike):
-        yield from _files(Path(reports), mechanism)
+        for path in files.listed(reports):
+            part = files.part_name(path)
+            if path.suffix == ".csv":
+                yield *next(_sources(files.read(path), mechanism, survey, act))[:2], part
+            else:
+                with files.opened(path, mechanism) as file:
+                    told = files.description(file)
+                    _check_survey(told, survey, mechanism, repr(str(path)))
+                    yield files.row_groups(file, path, mechanism, act, CHUNK), told, part
     elif isinstance(reports, pd.DataFrame):
-        counts = count_frame(reports, mechanism)
-        if counts[0]:
-            yield Counts(mechanism, counts)
-    elif hasattr(reports, "to_delayed"):
-        yield from _partitions(reports, mechanism)
+        told = reports.attrs.get(files.KEY)
+        _check_survey(told, survey, mechanism, "the data frame")
+        frames = [reports] if len(reports) else []
+        yield (act(files.from_frame(frame, mechanism)) for frame in frames), told, None
     elif isinstance(reports, np.ndarray):
-        yield Counts(mechanism, mechanism.count(reports))
+        _check_survey(None, survey, mechanism, "the array")
+        yield iter([act(reports)]), None, None
     elif isinstance(reports, Iterable):
-        for chunk in reports:
-            yield from _parts(chunk, mechanism)
+        for one in reports:
+            yield from _sources(one, mechanism, survey, act)
     else:
         raise TypeError(
             f"reports must be arrays, data frames, paths or a Dask data frame; got {type(reports).__name__}"
         )
 
 
-def _files(path, mechanism):
-    """Yield the counts of each Parquet file, the file's name as its part."""
-    from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
-
-    names = sorted(path.rglob("*.parquet")) if path.is_dir() else [path]
-    if not names:
-        raise ValueError(f"reports must be Parquet files; there is none in {str(path)!r}")
-    wanted = tables.columns(mechanism)
-    for name in names:
-        total = np.zeros(1, np.int64)
-        with contextlib.ExitStack() as stack:
-            try:
-                file = stack.enter_context(ParquetFile(name))
-            except (ArrowException, OSError) as error:
-                raise ValueError(f"reports must be whole Parquet files; {str(name)!r} is not: {error}") from error
-            lacking = [column for column in wanted if column not in file.schema_arrow.names]
-            if lacking:
-                raise ValueError(f"reports must have the columns {wanted}; {str(name)!r} lacks {lacking[0]!r}")
-            for group in range(file.num_row_groups):
-                columns = {}
-                try:
-                    table = file.read_row_group(group, columns=wanted)
-                    columns = {column: table[column].to_numpy() for column in wanted}
-                    if table.num_rows:
-                        total = total + mechanism.count(tables.from_columns(columns, mechanism))
-                except (ArrowException, OSError, TypeError, ValueError) as error:
-                    where = f"in row group {group} of {str(name)!r}{ranges(columns)}"
-                    raise type_of(error)(f"{error} ({where})") from error
-        if total[0]:
-            yield Counts(mechanism, total, (str(name.resolve()),))
+def _check_survey(told, survey, mechanism, what):
+    if survey is not None:
+        files.check_description(told, survey, what)
+    elif told is not None and (made := json.loads(told)["mechanism"]) != repr(mechanism):
+        raise ValueError(f"mechanism must be {made}, which made the reports of {what}; got {mechanism!r}")
 
 
-def ranges(columns, most=12):
-    """Return words about what columns hold, to tell which of them has a value that no report has."""
-    found = [f"{name} {c.min()} to {c.max()}" for name, c in columns.items() if len(c) and c.dtype.kind in "iu"]
-    return "; its columns hold " + ", ".join(found[:most]) + ", ..." * (len(found) > most) if found else ""
-
-
-def type_of(error):
-    """Return TypeError for a TypeError, else ValueError."""
-    return TypeError if isinstance(error, TypeError) else ValueError
-
-
-def _partitions(collection, mechanism):
-    """Yield the counts of a Dask data frame, added up by the workers in pairs."""
+def _counted_by_dask(collection, mechanism):
+    """Return the counts of a Dask data frame, added up by the workers in pairs; None if there are no reports."""
     from dask import compute, delayed
 
     counts = [delayed(count_frame)(part, mechanism) for part in collection.to_delayed()]
     while len(counts) > 1:
-        counts = [delayed(np.add)(*pair) if len(pair) > 1 else pair[0] for pair in _pairs(counts)]
+        pairs = [counts[i : i + 2] for i in range(0, len(counts), 2)]
+        counts = [delayed(np.add)(*pair) if len(pair) > 1 else pair[0] for pair in pairs]
     (total,) = compute(*counts)
-    if total[0]:
-        yield Counts(mechanism, total)
-
-
-def _pairs(items):
-    return [items[i : i + 2] for i in range(0, len(items), 2)]
+    return Counts(mechanism, total) if total[0] else None
 
 
 def perturb_in_chunks(mechanism, x, *, rng: np.random.Generator, threads=1):
