@@ -11,6 +11,7 @@ from ldp_lib.datasets import load_adult
 from ldp_lib.postprocess import clip_normalize
 from ldp_lib.tables import clusters as clustering
 from ldp_lib.tables import product
+from ldp_lib.tables.queries import ask_cells
 from ldp_lib.tables.raking import rake
 
 KEEP = 0.5  # each attribute's probability of being kept, as in the chapters
@@ -57,12 +58,12 @@ def measures(seconds):
     share = adult.histogram[subset].sum() / adult.n
     q = (1 - product.keep_probability(whole.epsilon, subset.size)) * subset.mean()
     p = q + product.keep_probability(whole.epsilon, subset.size)
-    found = whole.frequency(y, range(8), subset)
+    found = ask_cells(whole, y, range(8), subset).estimate
     require(abs(found - share) < 5 * math.sqrt(pure.variance(share, adult.n, p, q)), "the share of a subset")
-    times = milliseconds(lambda: whole.frequency(y, range(8), subset), 5)
+    times = milliseconds(lambda: ask_cells(whole, y, range(8), subset).estimate, 5)
     yield "RR-Joint: the share of a random tenth of the 1,814,400 cells", times, 1_000, " ms"
     tracemalloc.start()
-    whole.frequency(y, range(8), subset)
+    ask_cells(whole, y, range(8), subset)
     peak = tracemalloc.get_traced_memory()[1] / 1e6
     tracemalloc.stop()
     yield "the same: most memory at once", [peak], 200, " MB"

@@ -16,7 +16,7 @@ from ldp_lib.book.sweeps import sweep
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.survey import errors, planner
-from ldp_lib.tables.sampled_pairs import ask_pairs
+from ldp_lib.tables.sampled import ask_pairs
 
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
 BUDGETS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0)

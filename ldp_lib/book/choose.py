@@ -16,7 +16,7 @@ from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import errors, planner
 from ldp_lib.tables import product
 from ldp_lib.tables.product import RRIndependent, RRJoint
-from ldp_lib.tables.sampled_pairs import ask_pairs
+from ldp_lib.tables.sampled import ask_pairs
 
 PEOPLE = 10_000
 FOUR = (4, 4, 4, 4)

@@ -18,12 +18,11 @@ from ldp_lib.population import marginal_frequencies
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.tables import consistency, likelihood
-from ldp_lib.tables.clustered import Clustered
 from ldp_lib.tables.clusters import cramers_v
 from ldp_lib.tables.covariance import raw_table, table_covariance
 from ldp_lib.tables.product import RRIndependent, RRJoint
-from ldp_lib.tables.sampled import fit_asked
-from ldp_lib.tables.sampled_pairs import ask_pairs
+from ldp_lib.tables.product_channel import ProductChannel
+from ldp_lib.tables.sampled import ask_pairs
 
 RUNS = 200
 
@@ -106,7 +105,7 @@ def pair_estimates(mechanism, y, pairs=None, estimators=None):
         raise ValueError(f"estimators must be among {ESTIMATORS}; got {estimators!r}")
     marginals = [project_simplex(part) for part in mechanism.estimate(y)]
     product = {(j, i): np.outer(marginals[j], marginals[i]) for j, i in pairs}
-    if not isinstance(mechanism, (AskSome, Clustered)):
+    if not isinstance(mechanism, (AskSome, ProductChannel)):
         return {"product": product} if "product" in chosen else {}
     raw, found = {pair: raw_table(mechanism, y, *pair) for pair in pairs}, {}
     for name in chosen:
@@ -120,8 +119,7 @@ def pair_estimates(mechanism, y, pairs=None, estimators=None):
             shrunk = {pair: _shrunk(mechanism, raw[pair], product[pair], pair, len(y)) for pair in pairs}
             found[name] = consistency.repair_pairs(shrunk)
         elif name == "most likely":
-            fit = fit_asked if isinstance(mechanism, AskSome) else likelihood.estimate
-            found[name] = {pair: fit(mechanism, y, *pair).table for pair in pairs}
+            found[name] = {pair: likelihood.estimate(mechanism, y, *pair).table for pair in pairs}
         else:
             found[name] = product
     return found

@@ -14,8 +14,8 @@ from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import files, planner
-from ldp_lib.tables.clustered import Clustered
 from ldp_lib.tables.covariance import held_fixed, raw_table, table_covariance
+from ldp_lib.tables.product_channel import ProductChannel
 
 
 def joint_table(mechanism: Any, blocks: Iterable, attributes: tuple[int, ...]) -> tuple[np.ndarray, int]:
@@ -23,7 +23,7 @@ def joint_table(mechanism: Any, blocks: Iterable, attributes: tuple[int, ...]) -
 
     The mean of the blocks' tables, weighted by their sizes: each is unbiased, and its covariance goes by 1/size.
     """
-    if not isinstance(mechanism, (AskSome, Clustered)) or getattr(mechanism, "m", 2) < 2:
+    if not isinstance(mechanism, (AskSome, ProductChannel)) or getattr(mechanism, "m", 2) < 2:
         raise TypeError(
             f"mechanism must ask one person about two attributes for a table; {mechanism!r} does not. Before anybody "
             "is asked, take recommend(k=..., epsilon=..., n=..., wants='tables').mechanism"
@@ -51,7 +51,7 @@ def value_covariance(mechanism: Any, estimate: Any, j: int, n: int, sampling: bo
         mechanism = AskSome(
             k=mechanism.k, epsilon=mechanism.epsilon, m=1, sizes=sizes, weights=weights, groups=mechanism.groups
         )
-    if isinstance(mechanism, (AskSome, Clustered)):
+    if isinstance(mechanism, (AskSome, ProductChannel)):
         return joint_covariance(mechanism, np.asarray(estimate[j]), (j,), n, sampling)
     return None
 

@@ -15,7 +15,7 @@ from ldp_lib.survey.catalogue import MECHANISMS
 from ldp_lib.survey.errors import total_error
 from ldp_lib.tables.covariance import held_fixed, table_covariance
 from ldp_lib.tables.product import RRIndependent, RRJoint
-from ldp_lib.tables.sampled_pairs import ask_pairs
+from ldp_lib.tables.sampled import ask_pairs
 
 MOST_USERS = 10**15
 WANTS = ("frequencies", "records", "tables")

@@ -13,15 +13,8 @@ import numpy as np
 
 from ldp_lib import inputs
 from ldp_lib.inputs import check_domain
-from ldp_lib.tables import product
-from ldp_lib.tables.clustered import Clustered
-
-
-def covariance(table):
-    """Return the covariance of two attributes whose values are scored 0, 1, ..., from their joint table."""
-    table = _check_table(table)
-    a, b = (_centred(table.sum(axis=axis)) for axis in (1, 0))
-    return a @ table @ b / table.sum()
+from ldp_lib.tables import _checks
+from ldp_lib.tables.product_channel import ProductChannel
 
 
 def pearson(table):
@@ -29,13 +22,13 @@ def pearson(table):
 
     Zero if an attribute does not vary. Domingo-Ferrer and Soria-Comas (2022), Eq. (8). Chapter `audit_multidim`.
     """
-    table, spread = _check_table(table), 1
-    for axis in (1, 0):
-        count = table.sum(axis=axis)
-        if np.count_nonzero(count) == 1:
-            return 0.0
-        spread *= float(_centred(count) ** 2 @ count / table.sum())
-    return min(1.0, abs(float(covariance(table))) / math.sqrt(spread))  # rounding may exceed 1, no more
+    table = _check_table(table)
+    counts = [table.sum(axis=axis) for axis in (1, 0)]
+    if any(np.count_nonzero(count) == 1 for count in counts):
+        return 0.0
+    a, b = (np.arange(count.size) - np.arange(count.size) @ count / table.sum() for count in counts)
+    spread = float(a**2 @ counts[0]) * float(b**2 @ counts[1])
+    return min(1.0, abs(float(a @ table @ b)) / math.sqrt(spread))  # rounding may exceed 1, no more
 
 
 def cramers_v(table):
@@ -60,19 +53,23 @@ def phi_squared(table):
     return ((table - expected)[seen] ** 2 / expected[seen]).sum() / total
 
 
-def dependences(population, measure=cramers_v):
+def dependences(source, measure=cramers_v):
     """Return the symmetric (d, d) matrix of a measure over all pairs of attributes, with ones on the diagonal.
 
-    `Population.from_records(y, k=k)` of randomized records gives the attenuated dependences of Section 4.1.
+    Parameters
+    ----------
+    source : Population or dict
+        A dict has a table for each pair (j, l), j < l. `Population.from_records(y, k=k)` of randomized records gives
+        the attenuated dependences of Domingo-Ferrer and Soria-Comas (2022), Section 4.1.
+    measure : function
+        From a table to a number.
     """
-    return from_pairs(population.d, lambda i, j: measure(population.select(i, j).histogram))
-
-
-def from_pairs(d, dependence):
-    """Return the symmetric (d, d) matrix with ``dependence(i, j)`` off the diagonal and ones on it."""
-    matrix = np.eye(d)
-    for i, j in itertools.combinations(range(d), 2):
-        matrix[i, j] = matrix[j, i] = dependence(i, j)
+    if not isinstance(source, dict):
+        pairs = itertools.combinations(range(source.d), 2)
+        source = {pair: source.select(*pair).histogram for pair in pairs}
+    matrix = np.eye(1 + max((j for pair in source for j in pair), default=0))
+    for (j, i), table in source.items():
+        matrix[j, i] = matrix[i, j] = measure(table)
     return matrix
 
 
@@ -136,7 +133,7 @@ def cluster_attributes(dependence, k, *, max_cells, min_dependence):
         clusters = sorted([c for c in clusters if c not in (a, b)] + [tuple(sorted(a + b))])
 
 
-def neighbours(k, max_cells=50):
+def _neighbours(k, max_cells=50):
     """Return clusters of consecutive attributes, each as large as `max_cells` cells allow: a choice without data."""
     clusters = []
     for j, size in enumerate(check_domain(k)):
@@ -148,7 +145,7 @@ def neighbours(k, max_cells=50):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RRClusters(Clustered):
+class RRClusters(ProductChannel):
     """Randomize each cluster through its symmetric channel, at the summed budgets of the cluster's attributes.
 
     Parameters
@@ -158,8 +155,8 @@ class RRClusters(Clustered):
     epsilon : float, optional
         Budget of one whole report. If not given, the sum of `epsilons`.
     clusters : sequence of sequences of int, optional
-        A partition of the attributes, such as `cluster_attributes` gives. If not given, that of `neighbours`: the
-        attributes in order, at most 50 cells a cluster, the least limit that the paper tries.
+        A partition of the attributes, such as `cluster_attributes` gives. If not given,
+        consecutive attributes, at most 50 cells a cluster, the least limit that the paper tries.
     epsilons : sequence of d floats, optional
         What each attribute would spend on its own; a cluster spends the sum of its attributes'. If not given, the
         split of `allocation.omrr`.
@@ -176,9 +173,9 @@ class RRClusters(Clustered):
 
     def __post_init__(self):
         k = inputs.check_attributes(self.k, least=1)
-        clusters = neighbours(k) if self.clusters is None else product.check_clusters(self.clusters, k)
+        clusters = _neighbours(k) if self.clusters is None else _checks.check_clusters(self.clusters, k)
         if self.epsilons is None:
-            own = product.default_budgets(self.epsilon, k, "epsilons")
+            own = _checks.default_budgets(self.epsilon, k, "epsilons")
         elif isinstance(self.epsilons, Iterable) and not isinstance(self.epsilons, str):
             own = tuple(self.epsilons)
         else:
@@ -190,8 +187,8 @@ class RRClusters(Clustered):
         found = {"k": k, "clusters": clusters, "epsilons": tuple(map(float, own))}
         for name, value in found.items():
             object.__setattr__(self, name, value)
-        channels = product.check_channels(self.channels, [math.prod(k[j] for j in c) for c in clusters])
-        object.__setattr__(self, "epsilon", product.check_spent(channels, self.epsilon))
+        channels = _checks.check_channels(self.channels, [math.prod(k[j] for j in c) for c in clusters])
+        object.__setattr__(self, "epsilon", _checks.check_spent(channels, self.epsilon))
 
     @property
     def channels(self) -> tuple[float, ...]:
@@ -228,11 +225,6 @@ def independent_table(tables, clusters, *attributes):
             product = (product[..., None] * part.reshape(*runs, 1, -1)).reshape(*runs, -1)
     axes = [*range(len(runs)), *(len(runs) + order.index(j) for j in attributes)]
     return product.reshape(*runs, *sizes).transpose(axes)
-
-
-def _centred(count):
-    score = np.arange(count.size)
-    return score - score @ count / count.sum()
 
 
 def _check_table(table):

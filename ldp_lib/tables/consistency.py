@@ -5,24 +5,13 @@ All take raw estimates, which may be negative. What comes out is not unbiased, e
 
 import math
 import numbers
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
 
-from ldp_lib import inputs
 from ldp_lib.postprocess import project_simplex
-from ldp_lib.shrinkage.stein import _block
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Projected:
-    """What `project_marginals` found: the table, and the largest distance of one of its marginals from its target."""
-
-    table: np.ndarray
-    converged: bool
-    passes: int
-    gap: float
+from ldp_lib.tables._checks import check_marginal, check_numbers, check_pairs
+from ldp_lib.tables._results import Projected, ShrunkTable
 
 
 def project_marginals(table, marginals, *, tolerance=1e-9, max_passes=10_000):
@@ -51,10 +40,10 @@ def project_marginals(table, marginals, *, tolerance=1e-9, max_passes=10_000):
     maximizes the concave dual over one a_j, so the passes converge. Where a target is 0 the cells are 0, and not what
     the last pass leaves: Cramer's V would take two such values for alike.
     """
-    table = _check_table(table)
+    table = check_numbers(table)
     if len(marginals) != table.ndim:
         raise ValueError(f"marginals must be one for each of {table.ndim} axes; got {len(marginals)}")
-    targets = [_check_marginal(marginal, table.shape[j], j) for j, marginal in enumerate(marginals)]
+    targets = [check_marginal(marginal, j, table.shape[j]) for j, marginal in enumerate(marginals)]
     for name, value in (("tolerance", tolerance), ("max_passes", max_passes)):
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < math.inf:
             raise ValueError(f"{name} must be a number above 0; got {value!r}")
@@ -71,7 +60,7 @@ def project_marginals(table, marginals, *, tolerance=1e-9, max_passes=10_000):
     return Projected(table=nearest, converged=bool(gap <= tolerance), passes=done, gap=float(gap))
 
 
-def agree(tables, weights=None):
+def _agree(tables):
     """Return pair tables that agree on every attribute's marginal, and these marginals: least squares in closed form.
 
     Parameters
@@ -96,11 +85,11 @@ def agree(tables, weights=None):
     concerns the row and column effects only. So each attribute's marginals are averaged, and each table takes up the
     difference spread evenly over the other attribute's values (Qardaji, Yang and Li, 2014, for equal weights).
     """
-    tables = _check_pairs(tables)
+    tables = check_pairs(tables)
     tables_and_turned = tables | {(b, a): table.T for (a, b), table in tables.items()}
     sums, totals = {}, {}
-    for (j, other), table in tables_and_turned.items():
-        weight = 1 / table.shape[1] if weights is None else _check_weight(weights, (j, other))
+    for (j, _), table in tables_and_turned.items():
+        weight = 1 / table.shape[1]
         sums[j] = sums.get(j, 0) + weight * table.sum(axis=1)
         totals[j] = totals.get(j, 0) + weight
     marginals = {j: sums[j] / totals[j] for j in sorted(sums)}
@@ -111,12 +100,12 @@ def agree(tables, weights=None):
     return corrected, marginals
 
 
-def repair_pairs(tables, weights=None):
+def repair_pairs(tables):
     """Return pair tables of probabilities that agree on every marginal: `agree`, then the nearest non-negative ones.
 
     The marginals are projected first, then each table onto those with these marginals, so that agreement stays.
     """
-    corrected, marginals = agree(tables, weights)
+    corrected, marginals = _agree(tables)
     marginals = {j: project_simplex(marginal) for j, marginal in marginals.items()}
     repaired = {}
     for (j, other), table in corrected.items():
@@ -127,19 +116,10 @@ def repair_pairs(tables, weights=None):
     return repaired
 
 
-def interaction(table):
+def _interaction(table):
     """Return a two-way table less its row and column effects and mean: what the marginals do not say."""
-    table = _check_table(table, axes=2)
+    table = check_numbers(table, axes=2)
     return table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class ShrunkTable:
-    """A shrunken table, the factor by which its dependence was multiplied, and Stein's estimate of its error."""
-
-    table: np.ndarray
-    factor: float
-    risk: float
 
 
 def shrink_dependence(table, noise):
@@ -165,16 +145,18 @@ def shrink_dependence(table, noise):
     Stein, 1961); for p of at most 2 it is 1. Noise is taken as normal, alike in all directions, and much larger than
     that of the product of the marginals.
     """
-    table = _check_table(table, axes=2)
+    table = check_numbers(table, axes=2)
     if isinstance(noise, bool) or not isinstance(noise, numbers.Real) or not 0 <= noise < math.inf:
         raise ValueError(f"noise must be a finite number of at least 0; got {noise!r}")
     independent = np.outer(table.sum(axis=1), table.sum(axis=0))
-    rest = interaction(table) - interaction(independent)
+    rest = _interaction(table) - _interaction(independent)
     directions = (table.shape[0] - 1) * (table.shape[1] - 1)
-    shrunk, risk = _block(rest, directions, noise / directions)
+    a = noise * max(0, min(1, 2 - 4 / directions))
     square = float((rest**2).sum())
-    factor = float((shrunk * rest).sum() / square) if square > 0 else 0.0
-    return ShrunkTable(table=independent + shrunk, factor=factor, risk=float(risk))
+    factor = max(0.0, 1 - a / square) if square > 0 else 0.0
+    slack = a * (a - 2 * noise * (1 - 2 / directions)) / square if a and square > 0 else 0.0
+    risk = noise + slack if square > a or not a else square - noise
+    return ShrunkTable(table=independent + factor * rest, factor=factor, risk=float(risk))
 
 
 def _along(vector, axis, axes):
@@ -192,45 +174,3 @@ def _levels(rows, targets):
     support = np.maximum((descending + levels > 0).sum(axis=1), 1)
     found = np.take_along_axis(levels, support[:, None] - 1, axis=1)[:, 0]
     return np.where(targets > 0, found, -descending[:, 0])
-
-
-def _check_table(table, axes=None):
-    table = inputs.unmasked(table, "table")
-    if table.dtype.kind not in "iuf" or table.ndim < 2 or (axes and table.ndim != axes):
-        raise ValueError(f"table must be numbers with {axes or 'at least 2'} axes; got {table.dtype}, {table.shape}")
-    if not np.isfinite(table).all() or min(table.shape) < 2:
-        raise ValueError(f"table must be finite, with at least 2 values an axis; got shape {table.shape}")
-    return table.astype(float)
-
-
-def _check_marginal(marginal, size, j):
-    marginal = np.asarray(marginal, dtype=float)
-    allowed = f"marginals must be {size} numbers of at least 0 that sum to 1 for axis {j}"
-    if marginal.shape != (size,):
-        raise ValueError(f"{allowed}; got shape {marginal.shape}")
-    if not np.isfinite(marginal).all() or marginal.min() < 0 or abs(math.fsum(marginal) - 1) > 1e-9:
-        raise ValueError(f"{allowed}; got least {marginal.min()} and sum {math.fsum(marginal)}")
-    return marginal / math.fsum(marginal)
-
-
-def _check_weight(weights, pair):
-    weight = weights.get(pair)
-    if isinstance(weight, bool) or not isinstance(weight, numbers.Real) or not 0 < weight < math.inf:
-        raise ValueError(f"weights must hold a number above 0 for {pair}; got {weight!r}")
-    return weight
-
-
-def _check_pairs(tables):
-    if not isinstance(tables, dict) or not tables:
-        raise TypeError(f"tables must be a dict from pairs of attributes to tables; got {type(tables).__name__}")
-    found, sizes = {}, {}
-    for pair, table in tables.items():
-        if len(pair) != 2 or pair[0] == pair[1] or pair[::-1] in found:
-            raise ValueError(f"tables must be of two different attributes, each pair once; got {pair}")
-        found[pair] = _check_table(table, axes=2)
-        if abs(found[pair].sum() - 1) > 1e-6:
-            raise ValueError(f"tables must sum to 1; that of {pair} sums to {found[pair].sum()}")
-        for j, size in zip(pair, found[pair].shape, strict=True):
-            if sizes.setdefault(j, size) != size:
-                raise ValueError(f"tables must agree on the number of values of {j}; got {sizes[j]} and {size}")
-    return found

@@ -11,7 +11,8 @@ from scipy.optimize import brentq
 from scipy.stats import chi2, ncx2, norm
 
 from ldp_lib import inputs
-from ldp_lib.tables.covariance import check_table, check_users, table_covariance
+from ldp_lib.tables._checks import check_table, check_users
+from ldp_lib.tables.covariance import table_covariance
 
 
 @dataclass(frozen=True, kw_only=True)

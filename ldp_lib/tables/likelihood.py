@@ -1,4 +1,4 @@
-"""Joint tables by maximum likelihood: the table under which the reports are most likely, or the raw inverse.
+"""Joint tables by maximum likelihood: the table under which the reports are most likely.
 
 A report may have several parts, each from a channel of its own, whose product is never built. Estimates of
 `fit` and `estimate` are tables of probabilities without any repair; they are not unbiased.
@@ -6,41 +6,16 @@ A report may have several parts, each from a channel of its own, whose product i
 
 import math
 import numbers
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ldp_lib import inputs
-from ldp_lib.tables.clustered import Clustered
-from ldp_lib.tables.kronecker import Tensor, check_channels, check_counts
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Fitted:
-    """What `fit` found.
-
-    Parameters
-    ----------
-    table : array
-        Probabilities, one axis a channel; from `estimate` one axis an attribute.
-    converged : bool
-        Whether the gap is at most what was asked for.
-    steps : int
-        How often the likelihood was evaluated.
-    log_likelihood : float
-        Of all reports, in natural logarithms, without the multinomial coefficient.
-    gap : float
-        An upper bound of how much larger the log-likelihood of any table is.
-    message : str
-        Why it stopped.
-    """
-
-    table: np.ndarray
-    converged: bool
-    steps: int
-    log_likelihood: float
-    gap: float
-    message: str
+from ldp_lib.sampled.ask_some import AskSome
+from ldp_lib.tables._asked import asked_boxes
+from ldp_lib.tables._operators import Kronecker, check_channels, check_counts
+from ldp_lib.tables._results import Fitted
+from ldp_lib.tables.product_channel import ProductChannel
 
 
 def fit(counts, channels, *, start=None, gap=None, max_steps=10_000):
@@ -52,7 +27,8 @@ def fit(counts, channels, *, start=None, gap=None, max_steps=10_000):
         Number of reports, one axis for each part of the report.
     channels : sequence of c channels
         For each part a matrix (r, m) of Pr[y | x], with as many independent columns as rows; or a number above 0, at
-        most 1: the chance to keep the value, which is else drawn uniformly from the m values.
+        most 1: the probability to keep the value, which is else drawn uniformly from the m values. Or an object with
+        `rows`, `forward` and `backward`, as `observed` gives for `AskSome`, whose columns may be multiplied by numbers.
     start : array_like, shape (r_1, ..., r_c), optional
         Positive starting table; uniform if not given. The answer depends on it by no more than the gap allows.
     gap : float, optional
@@ -80,15 +56,9 @@ def fit(counts, channels, *, start=None, gap=None, max_steps=10_000):
     near. Two steps are extrapolated in logarithms (Varadhan and Roland, 2008), and only kept if the likelihood rises.
     """
     counts = check_counts(counts)
-    product = Tensor(check_channels(channels, counts.shape), counts.shape)
-    return maximize(product, counts, start=start, gap=gap, max_steps=max_steps)
-
-
-def maximize(product, counts, *, start=None, gap=None, max_steps=10_000):
-    """Return what `fit` returns, for any channel that is applied `forward` and `backward` as a `Tensor` is.
-
-    Each report's column may be multiplied by a number: that moves the log-likelihood, not its maximum nor the gap.
-    """
+    product = (
+        channels if hasattr(channels, "forward") else Kronecker(check_channels(channels, counts.shape), counts.shape)
+    )
     gap = max(math.prod(product.rows) - 1, 1) / 200 if gap is None else gap
     for name, value in (("gap", gap), ("max_steps", max_steps)):
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < math.inf:
@@ -145,8 +115,9 @@ def estimate(mechanism, y, *attributes, gap=None, max_steps=10_000):
     Parameters
     ----------
     mechanism : mechanism
-        Any with a `channel`. If it has clusters, or an oracle for each attribute, only the parts of the reports that
-        concern the attributes are read; else the table of whole records is fitted and summed.
+        Any with a `channel`. If it asks several attributes together, has clusters, or an oracle for each attribute,
+        only the parts of the reports that concern the attributes are read; else the table of whole records is fitted
+        and summed.
     y : array
         Reports of `perturb`.
     *attributes : int
@@ -177,10 +148,12 @@ def observed(mechanism, y, attributes):
     Returns
     -------
     counts : array
-    channels : list
+    channels : list, or for `AskSome` an object with `forward` and `backward`
     members : list of int
     """
-    if isinstance(mechanism, Clustered):
+    if isinstance(mechanism, AskSome):
+        return *asked_boxes(mechanism, y, attributes), list(attributes)
+    if isinstance(mechanism, ProductChannel):
         y, codes, sizes, channels, members = inputs.check_records(y, mechanism.k, "y"), [], [], [], []
         for cluster, part, keep in zip(mechanism.clusters, mechanism.channels, mechanism.keeps, strict=True):
             mine = [j for j in cluster if j in attributes]
@@ -204,29 +177,6 @@ def observed(mechanism, y, attributes):
     inputs.check_cells(1, math.prod(sizes))
     counts = np.bincount(np.ravel_multi_index(codes, sizes), minlength=math.prod(sizes)).reshape(sizes)
     return counts, channels, members
-
-
-def invert(counts, channels):
-    """Return the raw unbiased table: the reports' shares through each channel's inverse, one axis at a time.
-
-    Arguments as in `fit`, with square channels. Entries sum to 1 and may be negative.
-    """
-    counts = check_counts(counts)
-    channels = check_channels(channels, counts.shape)
-    table = counts / counts.sum()
-    for axis, entry in enumerate(channels):
-        if not isinstance(entry, np.ndarray):
-            table = (table - (1 - entry) * table.mean(axis=axis, keepdims=True)) / entry
-            continue
-        if entry.shape[0] != entry.shape[1]:
-            raise ValueError(f"channels must be square to be inverted; entry {axis} has shape {entry.shape}")
-        table = np.moveaxis(np.linalg.solve(entry.T, np.moveaxis(table, axis, 0).reshape(len(entry), -1)), 0, -1)
-        table = np.moveaxis(_unflatten(table, counts.shape, axis), -1, axis)
-    return table
-
-
-def _unflatten(flat, shape, axis):
-    return flat.reshape(*shape[:axis], *shape[axis + 1 :], shape[axis])
 
 
 def _score(product, table, share, held):

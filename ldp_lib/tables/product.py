@@ -5,15 +5,14 @@ channels. `clustering.RRClusters` has symmetric channels on clusters of dependen
 """
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 
-from ldp_lib import channel, inputs
-from ldp_lib.splitting import allocation
-from ldp_lib.tables.clustered import Clustered, keep_probability
+from ldp_lib import inputs
+from ldp_lib.tables import _checks
+from ldp_lib.tables.product_channel import ProductChannel
+from ldp_lib.tables.product_channel import keep_probability as keep_probability
 
 
 def squared_length(e, k):
@@ -52,7 +51,7 @@ def mixing_ratio(keep, k):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProductRR(Clustered):
+class ProductRR(ProductChannel):
     """Randomize each cluster of attributes through its own channel.
 
     Parameters
@@ -87,16 +86,18 @@ class ProductRR(Clustered):
 
     def __post_init__(self):
         k = inputs.check_attributes(self.k, least=1)
-        clusters = tuple((j,) for j in range(len(k))) if self.clusters is None else check_clusters(self.clusters, k)
+        clusters = (
+            tuple((j,) for j in range(len(k))) if self.clusters is None else _checks.check_clusters(self.clusters, k)
+        )
         channels = self.channels
         if channels is None:
-            own = default_budgets(self.epsilon, k, "channels")
+            own = _checks.default_budgets(self.epsilon, k, "channels")
             channels = [math.fsum(own[j] for j in cluster) for cluster in clusters]
-        settle(self, k=k, clusters=clusters, channels=channels)
+        _checks.settle(self, k=k, clusters=clusters, channels=channels)
 
 
 @dataclass(frozen=True, kw_only=True)
-class RRIndependent(Clustered):
+class RRIndependent(ProductChannel):
     """Randomize each attribute on its own: `ProductRR` with a cluster for each attribute.
 
     Parameters
@@ -115,8 +116,8 @@ class RRIndependent(Clustered):
 
     def __post_init__(self):
         k = inputs.check_attributes(self.k, least=1)
-        channels = default_budgets(self.epsilon, k, "channels") if self.channels is None else self.channels
-        settle(self, k=k, channels=channels)
+        channels = _checks.default_budgets(self.epsilon, k, "channels") if self.channels is None else self.channels
+        _checks.settle(self, k=k, channels=channels)
 
     @property
     def clusters(self) -> tuple:
@@ -125,7 +126,7 @@ class RRIndependent(Clustered):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RRJoint(Clustered):
+class RRJoint(ProductChannel):
     """Randomize the whole record at once: `ProductRR` with all attributes in one cluster.
 
     Parameters
@@ -152,9 +153,9 @@ class RRJoint(Clustered):
             inputs.require(epsilon=self.epsilon)
         elif np.ndim(self.matrix) == 0:
             raise TypeError(f"matrix must be a matrix over all {math.prod(k)} cells; got {self.matrix!r}")
-        channels = check_channels([self.epsilon if self.matrix is None else self.matrix], [math.prod(k)])
+        channels = _checks.check_channels([self.epsilon if self.matrix is None else self.matrix], [math.prod(k)])
         object.__setattr__(self, "k", k)
-        object.__setattr__(self, "epsilon", check_spent(channels, self.epsilon))
+        object.__setattr__(self, "epsilon", _checks.check_spent(channels, self.epsilon))
         object.__setattr__(self, "matrix", None if self.matrix is None else channels[0])
 
     @property
@@ -166,79 +167,3 @@ class RRJoint(Clustered):
     def channels(self) -> tuple:
         """The matrix, or the budget of the symmetric channel."""
         return (self.epsilon if self.matrix is None else self.matrix,)
-
-
-def settle(mechanism, *, k, channels, clusters=None):
-    """Set a frozen mechanism's parameters, checked; the budget is what the channels spend if none was given."""
-    cells = [math.prod(k[j] for j in cluster) for cluster in clusters or [(j,) for j in range(len(k))]]
-    channels = check_channels(channels, cells)
-    found = {"k": k, "channels": channels, "epsilon": check_spent(channels, mechanism.epsilon)}
-    for name, value in (found | ({"clusters": clusters} if clusters else {})).items():
-        object.__setattr__(mechanism, name, value)
-
-
-def default_budgets(epsilon, k, other):
-    """Return what each attribute spends by `allocation.omrr`; without `epsilon`, say that `other` is missing too."""
-    if epsilon is None:
-        raise TypeError(f"epsilon must be a number from 1e-9 to 700 if there are no {other}; got None")
-    inputs.require(epsilon=epsilon)
-    return tuple(allocation.omrr(k, float(epsilon)).tolist())
-
-
-def check_clusters(clusters, k):
-    """Return the clusters as tuples of ints after checking that they partition the attributes, or raise."""
-    allowed = f"clusters must hold each of 0 to {len(k) - 1} exactly once"
-    try:
-        found = tuple(tuple(cluster) for cluster in clusters)
-    except TypeError:
-        raise TypeError(f"{allowed}, as a sequence of sequences of integers; got {clusters!r}") from None
-    members = [j for cluster in found for j in cluster]
-    if any(isinstance(j, (bool, np.bool_)) or not isinstance(j, Integral) for j in members):
-        raise TypeError(f"{allowed}, as integers; got {clusters!r}")
-    if sorted(members) != list(range(len(k))) or not all(found):
-        raise ValueError(f"{allowed}; got {clusters!r}")
-    return tuple(tuple(map(int, cluster)) for cluster in found)
-
-
-def check_channels(channels, cells):
-    """Return one entry a cluster, a budget or a nonsingular stochastic matrix as nested tuples, or raise."""
-    if not isinstance(channels, Iterable) or isinstance(channels, str):
-        raise TypeError(f"channels must be a sequence with one entry a cluster, {len(cells)}; got {channels!r}")
-    channels = tuple(channels)
-    if len(channels) != len(cells):
-        raise ValueError(f"channels must have one entry a cluster, {len(cells)}; got {len(channels)}")
-    return tuple(_check_channel(entry, size) for entry, size in zip(channels, cells, strict=True))
-
-
-def check_spent(channels, epsilon=None):
-    """Return what the channels spend together if `epsilon` is None, else `epsilon` if they spend no more, or raise."""
-    up = 1 + 2.0**-50  # a matrix's budget is rounded up, so that its reports keep it exactly
-    spent = math.fsum(math.log(channel.privacy_ratio(c)) * up if isinstance(c, tuple) else c for c in channels)
-    if epsilon is None:
-        if 700 < spent < math.inf:
-            raise ValueError(f"channels must spend at most 700 together; got {spent}")
-        return spent
-    if epsilon != math.inf:
-        inputs.require(epsilon=epsilon)
-    if spent > epsilon * up**2:
-        raise ValueError(f"channels must spend at most epsilon = {epsilon} together; got {spent}")
-    return float(epsilon)
-
-
-def _check_channel(entry, cells):
-    if np.ndim(entry) == 0:
-        inputs.require(epsilon=entry)
-        entry = float(entry)
-        if cells.bit_length() > 500 or keep_probability(entry, cells) < 1e-150:
-            raise ValueError(
-                f"k must have fewer than 2**500 cells in a cluster, and few enough for its budget of {entry} to report "
-                f"the truth with probability 1e-150; got 2**{math.log2(cells):.1f}"
-            )
-        return float(entry)
-    matrix = np.asarray(entry, dtype=float)
-    if matrix.shape != (cells, cells):
-        raise ValueError(f"channel must be a budget or a {cells} by {cells} matrix; got shape {matrix.shape}")
-    channel.check_channel(matrix)
-    if np.linalg.matrix_rank(matrix) < cells:
-        raise ValueError(f"channel must be nonsingular; got rank {np.linalg.matrix_rank(matrix)} of {cells}")
-    return tuple(map(tuple, matrix.tolist()))

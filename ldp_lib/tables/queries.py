@@ -1,7 +1,7 @@
-"""Sums of cells from the reports of clusters, with exact variances and intervals; no table is ever built.
+"""Shares of users in a set of cells, from reports of whole records, with variances and intervals.
 
 A query is a box, such as ``{0: [1, 2], 5: [0]}``: the users whose attribute 0 is 1 or 2 and whose attribute 5 is 0. It
-may also be a list of boxes that have no user in common, or a share within a box. Other sets of cells: `predicates`.
+may also be a list of boxes that have no user in common, a share within a box, or any set of cells (`ask_cells`).
 """
 
 import itertools
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import norm
 
 from ldp_lib import inputs
-from ldp_lib.tables.clustered import Clustered
+from ldp_lib.tables.product_channel import ProductChannel
 
 BLOCK = 2**14
 
@@ -35,7 +35,7 @@ class Answer:
 
 
 def ask(mechanism, y, where):
-    """Return the estimated share of users in a box, or in any of several, from the reports of a `Clustered` mechanism.
+    """Return the estimated share of users in a box, or in any of several, from reports of whole records.
 
     Parameters
     ----------
@@ -55,30 +55,13 @@ def ask(mechanism, y, where):
     the scores less the estimate, over n, has the estimate's variance as its mean, the users' data held fixed: the
     square of a user's own mean is that mean. The cost is that of reading the named columns once a box.
     """
-    boxes, y = check_boxes(mechanism, where), inputs.check_records(y, mechanism.k, "y")
+    boxes, y = _check_boxes(mechanism, where), inputs.check_records(y, mechanism.k, "y")
     total = square = 0.0
     for start in range(0, len(y), BLOCK):
         rows = y[start : start + BLOCK]
         scores = sum(_score(mechanism, box, rows) for box in boxes)
         total, square = total + scores.sum(), square + scores @ scores
-    estimate = total / len(y)
-    return Answer(estimate=float(estimate), variance=float((square / len(y) - estimate) / len(y)))
-
-
-def query_variance(mechanism, population, where):
-    """Return the exact variance of the estimate of `ask`, the users' data held fixed."""
-    boxes = check_boxes(mechanism, where)
-    inputs.check_population(population, mechanism.k)
-    square, inside = np.zeros((2, len(population.records)))
-    for one, other in itertools.product(boxes, repeat=2):
-        part = np.ones(len(population.records))
-        for number, cluster in enumerate(mechanism.clusters):
-            if any(j in one or j in other for j in cluster):
-                part *= _second_moment(mechanism, number, one, other, population.records)
-        square += part
-    for box in boxes:
-        inside += _inside(box, population.records)
-    return float(population.counts @ (square - inside)) / population.n**2
+    return _answer(total, square, len(y))
 
 
 def ask_given(mechanism, y, where, given):
@@ -95,7 +78,7 @@ def ask_given(mechanism, y, where, given):
     Answer
         A ratio of two estimates: nearly unbiased for many users; its variance is by the delta method.
     """
-    (one,), (other,) = check_boxes(mechanism, where), check_boxes(mechanism, given)
+    (one,), (other,) = _check_boxes(mechanism, where), _check_boxes(mechanism, given)
     if set(one) & set(other):
         raise ValueError(f"given must name other attributes than where; got {sorted(set(one) & set(other))} in both")
     y, total, sums = inputs.check_records(y, mechanism.k, "y"), 0.0, 0.0
@@ -111,6 +94,48 @@ def ask_given(mechanism, y, where, given):
     return Answer(estimate=float(ratio), variance=float(variance))
 
 
+def ask_cells(mechanism, y, attributes, subset):
+    """Return the estimated share of users in any set of cells of a few attributes.
+
+    Parameters
+    ----------
+    mechanism, y : as in `ask`
+    attributes : sequence of int
+        With at most 2**22 cells together.
+    subset : array_like or callable
+        Distinct cells, one a row; a table of booleans; or a function from cells, one a row, to booleans, such as
+        ``lambda cells: cells.sum(axis=1) >= 2``.
+
+    Returns
+    -------
+    Answer
+    """
+    _check_mechanism(mechanism)
+    attributes, y = mechanism.check_attributes(attributes), inputs.check_records(y, mechanism.k, "y")
+    taken = mechanism.taken(attributes)
+    sizes = tuple(mechanism.k[j] for j in taken)
+    if math.prod(sizes) > 2**22:
+        raise ValueError(f"attributes must have at most 2**22 cells together; got {math.prod(sizes)}: see ask")
+    scores = np.zeros(sizes)
+    scores[tuple(inputs.check_subset(subset, sizes[: len(attributes)]).T)] = 1
+    for cluster, keep, matrix in zip(mechanism.clusters, mechanism.keeps, mechanism.channels, strict=True):
+        axes = tuple(taken.index(j) for j in cluster if j in taken)
+        if axes and keep is None:
+            moved = np.moveaxis(scores, axes, range(len(axes)))
+            flat = np.linalg.solve(np.array(matrix), moved.reshape(len(matrix), -1))
+            scores = np.moveaxis(flat.reshape(moved.shape), range(len(axes)), axes)
+        elif axes:
+            scores = (scores - (1 - keep) * scores.mean(axis=axes, keepdims=True)) / keep
+    flat, cells = scores.ravel(), np.ravel_multi_index(tuple(y[:, j] for j in taken), sizes)
+    counts = np.bincount(cells, minlength=flat.size)
+    return _answer(counts @ flat, counts @ flat**2, len(y))
+
+
+def _answer(total, square, n):
+    """The estimate from the sum of the reports' scores, and its variance from their sum of squares."""
+    return Answer(estimate=float(total / n), variance=float((square / n - total / n) / n))
+
+
 def _score(mechanism, box, rows):
     scores = np.ones(len(rows))
     for number, cluster in enumerate(mechanism.clusters):
@@ -124,20 +149,6 @@ def _score(mechanism, box, rows):
                 free = (1 - keep) * _share(mechanism, cluster, box)
                 scores *= np.where(_inside(box, rows, cluster), (1 - free) / keep, -free / keep)
     return scores
-
-
-def _second_moment(mechanism, number, one, other, records):
-    """Mean product of two boxes' scores in one cluster, for each record."""
-    cluster, keep, matrix = mechanism.clusters[number], mechanism.keeps[number], mechanism.channels[number]
-    if keep is None:
-        matrix = np.array(matrix)
-        scores = [np.linalg.solve(matrix, _cells(mechanism, cluster, box)) for box in (one, other)]
-        cells = np.ravel_multi_index(tuple(records[:, j] for j in cluster), [mechanism.k[j] for j in cluster])
-        return (matrix @ (scores[0] * scores[1]))[cells]
-    both = {j: one.get(j, other.get(j)) & other.get(j, one.get(j)) for j in cluster if j in one or j in other}
-    free = [(1 - keep) * _share(mechanism, cluster, box) for box in (one, other, both)]
-    chance = [keep * _inside(box, records, cluster) + f for box, f in zip((one, other, both), free, strict=True)]
-    return (chance[2] - free[0] * chance[1] - free[1] * chance[0] + free[0] * free[1]) / keep**2
 
 
 def _share(mechanism, cluster, box):
@@ -158,10 +169,14 @@ def _cells(mechanism, cluster, box):
     return reduce(np.multiply.outer, parts).ravel()
 
 
-def check_boxes(mechanism, where):
-    """Return boxes as dicts from attributes to arrays of booleans, or raise."""
-    if not isinstance(mechanism, Clustered):
+def _check_mechanism(mechanism):
+    if not isinstance(mechanism, ProductChannel):
         raise TypeError(f"mechanism must be one of clusters, such as RRIndependent; got {mechanism!r}")
+
+
+def _check_boxes(mechanism, where):
+    """Return boxes as dicts from attributes to arrays of booleans, or raise."""
+    _check_mechanism(mechanism)
     boxes, d = [where] if isinstance(where, dict) else list(where), len(mechanism.k)
     if not boxes or not all(isinstance(box, dict) and box for box in boxes):
         raise TypeError(f"where must be a dict from attributes to values, or a list of such; got {where!r}")

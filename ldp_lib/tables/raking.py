@@ -2,41 +2,12 @@
 
 import math
 import numbers
-from dataclasses import dataclass
 
 import numpy as np
 
 from ldp_lib.inputs import check_records
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Raked:
-    """What `rake` found.
-
-    Parameters
-    ----------
-    weights : array of shape (n,)
-        The records' weights. They sum to 1 unless a value with a positive marginal has no weight left.
-    converged : bool
-        Whether a whole pass multiplied every positive weight by 1 to within `tolerance`, and all marginals are matched.
-    passes : int
-        Passes over the attributes that were made.
-    gap : float
-        Largest distance of a marginal of `weights` from its target.
-    message : str
-        Why it stopped.
-    """
-
-    weights: np.ndarray
-    converged: bool
-    passes: int
-    gap: float
-    message: str
-
-    def table(self, records, k):
-        """Return the weights summed over equal records, as an array of shape `k`."""
-        cell = np.ravel_multi_index(tuple(check_records(records, k, "records").T), k)
-        return np.bincount(cell, weights=self.weights, minlength=math.prod(k)).reshape(k)
+from ldp_lib.tables._checks import check_marginal
+from ldp_lib.tables._results import Raked
 
 
 def rake(records, marginals, *, weights=None, tolerance=1e-9, max_passes=1000):
@@ -76,7 +47,7 @@ def rake(records, marginals, *, weights=None, tolerance=1e-9, max_passes=1000):
     all m_j(v) g_j(v) is the average under T of the sum over j of g_j at the record's values, hence at most that sum's
     largest value. The logarithms of one pass's factors violate this, sooner or later, where no T exists.
     """
-    marginals = [_check_marginal(marginal, j) for j, marginal in enumerate(marginals)]
+    marginals = [check_marginal(marginal, j) for j, marginal in enumerate(marginals)]
     records = check_records(records, tuple(map(len, marginals)), "records")
     if not (isinstance(tolerance, numbers.Real) and 0 < tolerance < 1):
         raise ValueError(f"tolerance must be a number above 0 and below 1; got {tolerance!r}")
@@ -136,15 +107,3 @@ def _gap(w, columns, marginals):
             for c, m in zip(columns, marginals, strict=True)
         )
     )
-
-
-def _check_marginal(marginal, j):
-    marginal = np.asarray(marginal, dtype=float)
-    allowed = f"marginals must be vectors of at least 2 probabilities that sum to 1; entry {j}"
-    if marginal.ndim != 1 or marginal.size < 2:
-        raise ValueError(f"{allowed} has shape {marginal.shape}")
-    if not np.isfinite(marginal).all() or marginal.min() < 0:
-        raise ValueError(f"{allowed} has least entry {marginal.min()}")
-    if abs(math.fsum(marginal) - 1) > 1e-9:
-        raise ValueError(f"{allowed} sums to {math.fsum(marginal)}")
-    return marginal / math.fsum(marginal)

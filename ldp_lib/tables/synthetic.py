@@ -12,7 +12,7 @@ from numbers import Integral
 import numpy as np
 
 from ldp_lib import inputs
-from ldp_lib.tables.covariance import check_table
+from ldp_lib.tables._checks import check_pairs, check_table
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -24,11 +24,11 @@ class Tree:
     k : tuple of int
         Domain sizes.
     root : array, shape (k_j,)
-        Law of the first attribute.
+        Distribution of the first attribute.
     edges : tuple of (int, int)
         Parent and child, in an order in which parents come first.
     conditionals : tuple of arrays, shape (k_parent, k_child)
-        Law of the child for each value of its parent.
+        Distribution of the child for each value of its parent.
     """
 
     k: tuple
@@ -65,7 +65,7 @@ class Tree:
 
 
 def fit_tree(tables, scores=None):
-    """Return the tree whose law is nearest to tables of all pairs, by the largest sum of scores along its edges.
+    """Return the tree nearest to tables of all pairs: that of the largest sum of scores along its edges.
 
     Parameters
     ----------
@@ -84,15 +84,13 @@ def fit_tree(tables, scores=None):
     Chow and Liu (1968). Noise looks like dependence: shrink noisy tables first (`consistency.shrink_dependence`), or
     give scores without their bias.
     """
-    if not isinstance(tables, dict) or not tables:
-        raise TypeError(f"tables must be a dict from pairs of attributes to tables; got {type(tables).__name__}")
-    tables = {pair: check_table(table, axes=2) for pair, table in tables.items()}
+    tables = {pair: check_table(table, axes=2) for pair, table in check_pairs(tables).items()}
     d = 1 + max(max(pair) for pair in tables)
     missing = [pair for pair in itertools.combinations(range(d), 2) if pair not in tables]
     if missing or len(tables) > math.comb(d, 2):
         raise ValueError(f"tables must hold each pair j < l of {d} attributes once; missing {missing[:1]}")
     both = tables | {(i, j): table.T for (j, i), table in tables.items()}
-    scores = {pair: information(table) for pair, table in tables.items()} if scores is None else scores
+    scores = {pair: _information(table) for pair, table in tables.items()} if scores is None else scores
     worth = lambda edge: scores[min(edge), max(edge)]  # noqa: E731
     known, edges = [0], []
     while len(known) < d:
@@ -109,7 +107,7 @@ def fit_tree(tables, scores=None):
     return Tree(k=k, root=both[edges[0]].sum(axis=1), edges=tuple(edges), conditionals=tuple(conditionals))
 
 
-def information(table):
+def _information(table):
     """Return the mutual information of a table of probabilities in nats; cells of 0 add nothing."""
     table = check_table(table, axes=2)
     product = np.outer(table.sum(axis=1), table.sum(axis=0))
@@ -118,7 +116,10 @@ def information(table):
 
 
 def _draw(rows, which, rng):
-    """Return one value for each entry of `which`, drawn from that row's law."""
-    steps = np.cumsum(rows, axis=1)
-    u = rng.random(len(which)) * steps[which, -1]
-    return (u[:, None] >= steps[which, :-1]).sum(axis=1)
+    """Return one value for each entry of `which`, drawn from that row's distribution; no table of (n, k) is built."""
+    drawn, u = np.empty(len(which), inputs.small_dtype(rows.shape[1])), rng.random(len(which))
+    order, ends = np.argsort(which, kind="stable"), np.cumsum([0, *np.bincount(which, minlength=len(rows))])
+    for number, row in enumerate(rows):
+        mine, steps = order[ends[number] : ends[number + 1]], np.cumsum(row)
+        drawn[mine] = np.searchsorted(steps[:-1], u[mine] * steps[-1], side="right")
+    return drawn

@@ -17,6 +17,7 @@ from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey import secure
 from ldp_lib.tables import clusters, product
 from ldp_lib.tables.product import RRIndependent, RRJoint
+from ldp_lib.tables.queries import ask_cells
 from ldp_lib.tables.raking import rake
 
 HALF, RATIO = Fraction(1, 2), Fraction(3)
@@ -39,6 +40,15 @@ def random_channel(rng, k):
 
 
 # Section 3: separately, or at once.
+
+
+def covariance(table):
+    """The covariance of two attributes whose values are scored 0, 1, ..., from their joint table."""
+    scores = [
+        np.arange(size) - np.arange(size) @ table.sum(axis=1 - axis) / table.sum()
+        for axis, size in enumerate(table.shape)
+    ]
+    return scores[0] @ table @ scores[1] / table.sum()
 
 
 def test_separate_randomization_gives_unbiased_marginals_and_their_product():
@@ -79,7 +89,7 @@ def test_the_whole_record_at_once(adult):
     p, q = grr.probabilities(math.exp(joint.epsilon), inside.size)
     by_count = (inside[tuple(y.T)].mean() - inside.sum() * q) / (p - q)
     claim("rr-multidim/prot-2").holds(
-        (mean == truth).all(), np.isclose(joint.frequency(y, range(8), inside), by_count, rtol=1e-9)
+        (mean == truth).all(), np.isclose(ask_cells(joint, y, range(8), inside).estimate, by_count, rtol=1e-9)
     )
 
 
@@ -92,7 +102,7 @@ def test_one_set_does_not_cost_a_table():
     big, rng = RRJoint(k=(2,) * 60, epsilon=45.0), np.random.default_rng(1)
     people = rng.integers(2, size=(1_000, 60))
     low = np.array([[True, False], [False, False]])
-    estimate = big.frequency(big.perturb(people, rng=rng), (0, 1), low)
+    estimate = ask_cells(big, big.perturb(people, rng=rng), (0, 1), low).estimate
     share = (people[:, :2].sum(axis=1) == 0).mean()
     q = (1 - product.keep_probability(45.0, 2**60)) / 4
     error = math.sqrt(pure.variance(share, 1_000, 1 - 3 * q, q))
@@ -137,8 +147,8 @@ def test_the_moments_of_the_proof_and_its_corollary():
     shrunk, draw, keep = [], np.random.default_rng(2), Fraction(2, 5)
     for a, b in ((2, 3), (4, 2), (3, 3), (5, 4)):
         table = draw.integers(1, 9, size=(a, b)) * Fraction(1)
-        told = clusters.covariance(keeping(keep, a).T @ table @ keeping(keep, b))  # of the expected table
-        shrunk.append(told == keep**2 * clusters.covariance(table))
+        told = covariance(keeping(keep, a).T @ table @ keeping(keep, b))  # of the expected table
+        shrunk.append(told == keep**2 * covariance(table))
     claim("rr-multidim/cor-1").holds(
         all(shrunk), sp.expand((by_twelve - by_eleven).subs({ta: p, tb: p}) - p**2 * plain) == 0
     )

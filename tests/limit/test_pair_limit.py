@@ -22,7 +22,7 @@ from ldp_lib.limit.pair_tables import (
 from ldp_lib.sampled import AskSome
 from ldp_lib.tables.covariance import table_covariance
 from ldp_lib.tables.product import RRIndependent
-from ldp_lib.tables.sampled_pairs import ask_pairs
+from ldp_lib.tables.sampled import ask_pairs
 
 
 def total(mechanism, k):

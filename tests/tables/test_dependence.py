@@ -14,7 +14,7 @@ from ldp_lib.sampled import AskSome
 from ldp_lib.tables import clusters, dependence
 from ldp_lib.tables import covariance as uncertainty
 from ldp_lib.tables.product import RRIndependent
-from ldp_lib.tables.sampled_pairs import ask_pairs
+from ldp_lib.tables.sampled import ask_pairs
 
 A, B = np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.4])
 INDEPENDENT = np.outer(A, B)

@@ -16,13 +16,18 @@ from ldp_lib.population import Population
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, SPL
 from ldp_lib.tables import likelihood as joint
+from ldp_lib.tables._operators import Kronecker, check_channels, check_counts
 from ldp_lib.tables.clusters import RRClusters
-from ldp_lib.tables.kronecker import Tensor, check_channels, check_counts
 from ldp_lib.tables.product import ProductRR, RRIndependent, RRJoint
 
 
 def symmetric(keep, k):
     return keep * np.eye(k) + (1 - keep) / k
+
+
+def inverted(counts, channels):
+    """The raw unbiased table: the reports' shares through the whole channel's inverse."""
+    return (counts.ravel() / counts.sum() @ np.linalg.inv(reduce(np.kron, channels))).reshape(counts.shape)
 
 
 def reports(population, channels, rng):
@@ -34,10 +39,10 @@ def reports(population, channels, rng):
 
 @pytest.mark.parametrize("small", [1, 10, 64, 1000])
 def test_the_product_is_the_one_that_is_written_out(small, monkeypatch):
-    monkeypatch.setattr("ldp_lib.tables.kronecker.SMALL", small)
+    monkeypatch.setattr("ldp_lib.tables._operators.SMALL", small)
     rng = np.random.default_rng(1)
     matrices = [rng.dirichlet(np.ones(m), r) for r, m in ((2, 3), (5, 6), (3, 3))]
-    tensor = Tensor([*matrices, 0.3], (3, 6, 3, 11))
+    tensor = Kronecker([*matrices, 0.3], (3, 6, 3, 11))
     full = reduce(np.kron, [*matrices, symmetric(0.3, 11)])
     table, values = rng.random(len(full)), rng.random(full.shape[1])
     assert tensor.rows == (2, 5, 3, 11)
@@ -46,10 +51,10 @@ def test_the_product_is_the_one_that_is_written_out(small, monkeypatch):
 
 
 def test_small_parts_after_a_large_one_are_multiplied_out(monkeypatch):
-    monkeypatch.setattr("ldp_lib.tables.kronecker.SMALL", 10)
+    monkeypatch.setattr("ldp_lib.tables._operators.SMALL", 10)
     rng = np.random.default_rng(2)
     matrices = [rng.dirichlet(np.ones(m), r) for r, m in ((5, 6), (2, 3), (3, 3))]
-    full, tensor = reduce(np.kron, [*matrices, symmetric(0.3, 4)]), Tensor([*matrices, 0.3], (6, 3, 3, 4))
+    full, tensor = reduce(np.kron, [*matrices, symmetric(0.3, 4)]), Kronecker([*matrices, 0.3], (6, 3, 3, 4))
     table, values = rng.random(len(full)), rng.random(full.shape[1])
     assert tensor.forward(table) == pytest.approx(table @ full)
     assert tensor.backward(values) == pytest.approx(full @ values)
@@ -93,7 +98,7 @@ def test_more_steps_never_lower_the_likelihood():
 def test_inside_the_simplex_the_maximum_is_the_raw_inverse():
     """Where the raw estimate is positive it fits the reports' shares perfectly, which nothing can beat."""
     counts = np.array([[300, 250, 240], [260, 320, 270]])
-    raw = joint.invert(counts, [0.5, symmetric(0.6, 3)])
+    raw = inverted(counts, [symmetric(0.5, 2), symmetric(0.6, 3)])
     assert raw.min() > 0
     found = joint.fit(counts, [symmetric(0.5, 2), 0.6], gap=1e-10)
     assert np.abs(found.table - raw).max() < 1e-5
@@ -108,7 +113,7 @@ def test_repairs_on_the_same_reports():
     squares = []
     for _ in range(20):
         counts = reports(population, channels, rng)
-        tables = joint.invert(counts, channels), joint.fit(counts, channels).table
+        tables = inverted(counts, channels), joint.fit(counts, channels).table
         squares.append([((table - population.joint) ** 2).sum() for table in tables])
     raw, fitted = np.array(squares).T
     lengths = [((1 - (1 - 0.1) / k) ** 2 + (k - 1) * ((1 - 0.1) / k) ** 2) / 0.01 for k in population.k]
@@ -148,7 +153,7 @@ def test_every_mechanism_with_a_channel(mechanism):
             joint.estimate(mechanism, y)
         return
     if isinstance(mechanism, AskSome):
-        with pytest.raises(ValueError, match="nonsingular"):
+        with pytest.raises(ValueError, match="asked together, at most m = 2 of them"):
             joint.estimate(mechanism, y)  # pairs say nothing of three
         return
     chosen = (1,) if len(k) == 2 else (2, 1) if len(k) > 1 else (0,)
@@ -196,9 +201,7 @@ def test_bad_input(wrong, error, says):
         joint.fit(**{**GOOD, **wrong})
 
 
-def test_bad_input_of_the_inverse_and_of_attributes():
-    with pytest.raises(ValueError, match="square to be inverted; entry 0"):
-        joint.invert([3, 4, 5], [np.array([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]])])
+def test_bad_input_of_attributes():
     mechanism = SPL(k=(2, 2), epsilon=1.0)
     for wrong in itertools.chain([(0, 0), (2,), (-1,)]):
         with pytest.raises(ValueError, match="attributes must be distinct numbers from 0 to 1"):
@@ -257,7 +260,7 @@ def test_one_row_is_a_table_already():
         joint.fit([[5, 0], [1, 3]], [0.5, [[1.0, 0.0]]])
 
 
-class Counted(Tensor):
+class Counted(Kronecker):
     """A product that counts how often it is applied."""
 
     times = 0
@@ -273,7 +276,7 @@ def test_steps_are_evaluations_of_the_likelihood():
     for keep in (0.05, 0.2, 0.6):
         counts = rng.multinomial(40, [0.3, 0.05, 0.05, 0.1, 0.4, 0.1]).reshape(2, 3).astype(float)
         product = Counted([keep, 0.3], (2, 3))
-        used.append(joint.maximize(product, counts, gap=1e-6).steps)
+        used.append(joint.fit(counts, product, gap=1e-6).steps)
         assert used[-1] == product.times
     assert max(used) > 10
 
@@ -300,22 +303,7 @@ def test_a_start_is_positive_and_of_the_table_s_shape():
     assert found.table == pytest.approx(np.array([[0.1, 0.3], [0.2, 0.4]]))
 
 
-def test_the_inverse_along_any_axis_is_that_of_the_whole():
-    rng, keeps = np.random.default_rng(9), {2: 0.5, 3: 0.6, 4: 0.7}
-    counts = rng.integers(1, 50, size=(2, 3, 4))
-    for numbers in itertools.product([False, True], repeat=3):
-        entries = [
-            keep if plain else 0.9 * symmetric(keep, k) + 0.1 * rng.dirichlet(np.ones(k), k)
-            for plain, (k, keep) in zip(numbers, keeps.items(), strict=True)
-        ]
-        written = [symmetric(e, k) if isinstance(e, float) else e for e, k in zip(entries, keeps, strict=True)]
-        wanted = counts.ravel() / counts.sum() @ np.linalg.inv(reduce(np.kron, written))
-        assert joint.invert(counts, entries).ravel() == pytest.approx(wanted, abs=1e-9)
-
-
-def test_what_an_inverse_or_an_estimate_cannot_take_is_said():
-    with pytest.raises(ValueError, match=r"square to be inverted; entry 1 has shape \(2, 3\)"):
-        joint.invert([[3, 4, 5], [1, 2, 3]], [0.5, np.array([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]])])
+def test_what_an_estimate_cannot_take_is_said():
     for attributes in ((1,), (-1,), (0, 0)):
         with pytest.raises(ValueError, match=r"attributes must be distinct numbers from 0 to 0; got \("):
             joint.estimate(GRR(k=3, epsilon=1.0), [0, 1], *attributes)

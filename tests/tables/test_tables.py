@@ -14,12 +14,17 @@ from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import SPL
 from ldp_lib.tables import covariance as uncertainty
 from ldp_lib.tables import likelihood
+from ldp_lib.tables._asked import asked_boxes, asked_tables, check_asked
+from ldp_lib.tables._operators import Boxes
 from ldp_lib.tables.clusters import RRClusters
 from ldp_lib.tables.product import ProductRR, RRIndependent, RRJoint
-from ldp_lib.tables.sampled import Boxes, asked_boxes, asked_covariance, asked_table, check_asked, fit_asked
-from ldp_lib.tables.sampled_pairs import ask_pairs, pair_tables, pair_variances
+from ldp_lib.tables.sampled import ask_pairs, pair_tables
 
 K = (3, 4, 2)
+
+
+def asked_table(mechanism, y, *attributes):
+    return asked_tables(mechanism, y, [attributes])[attributes]
 
 
 def some(m, groups=True):
@@ -50,18 +55,9 @@ def test_three_attributes_one_report_at_a_time():
     law = np.random.default_rng(2).dirichlet(np.ones(12))
     reports = law @ channel
     wanted = (values.T * reports) @ values - np.outer(law, law)
-    assert np.allclose(asked_covariance(mechanism, law.reshape(3, 2, 2), (0, 1, 2), 1), wanted, rtol=1e-9, atol=1e-12)
-
-
-def test_the_covariance_of_own_coins_is_the_pairs_variance_plus_that_of_drawing():
-    mechanism, (population, _) = some(2, groups=False), drawn(3)
-    for pair in itertools.combinations(range(3), 2):
-        table = population.select(*pair).joint
-        fixed = uncertainty.held_fixed(
-            uncertainty.table_covariance(mechanism, table, *pair, n=population.n), table, population.n
-        )
-        wanted = pair_variances(mechanism, population, [pair])[pair]
-        assert np.allclose(np.diag(fixed), wanted.ravel(), rtol=1e-9, atol=0)
+    assert np.allclose(
+        uncertainty._asked_covariance(mechanism, law.reshape(3, 2, 2), (0, 1, 2), 1), wanted, rtol=1e-9, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,10 +92,10 @@ def test_the_most_likely_table_is_that_of_written_out_probabilities(m, attribute
     """Boxes against every report's probability, written out; and no vertex of the simplex lies uphill."""
     mechanism, (population, rng) = some(m), drawn(5, n=3_000)
     y = mechanism.perturb(population.users(), rng=rng)
-    found = fit_asked(mechanism, y, *attributes, gap=1e-6)
+    found = likelihood.estimate(mechanism, y, *attributes, gap=1e-6)
     assert found.converged
     assert abs(found.table.sum() - 1) < 1e-12
-    counts, boxes = asked_boxes(mechanism, y, *attributes)
+    counts, boxes = asked_boxes(mechanism, y, attributes)
     rows = []
     for number, asked in enumerate(mechanism.questions.tolist()):
         keep, mine = mechanism.keep[number], [j for j in asked if j in attributes]
@@ -126,7 +122,7 @@ def test_the_most_likely_table_errs_less_than_the_raw_one():
     truth = population.select(4, 5).joint
     for _ in range(6):
         y = mechanism.perturb(population.users(), rng=rng)
-        tables = asked_table(mechanism, y, 4, 5), fit_asked(mechanism, y, 4, 5).table
+        tables = asked_table(mechanism, y, 4, 5), likelihood.estimate(mechanism, y, 4, 5).table
         squares.append([((table - truth) ** 2).sum() for table in tables])
     raw, fitted = np.array(squares).T
     assert check.mean_z(fitted - raw / 4, 0) > 5
@@ -146,10 +142,10 @@ def test_the_information_of_shared_coins_gives_the_exact_covariance_where_the_ma
     """Two bits and one question: as many kinds of reports as cells, so inside the simplex nothing else fits."""
     mechanism, rng = AskSome(k=(2, 2), epsilon=1.5, m=2, sizes=(1, 1)), np.random.default_rng(9)
     y = mechanism.perturb(rng.integers(2, size=(20_000, 2)), rng=rng)
-    raw, found = asked_table(mechanism, y, 0, 1), fit_asked(mechanism, y, 0, 1, gap=1e-9)
+    raw, found = asked_table(mechanism, y, 0, 1), likelihood.estimate(mechanism, y, 0, 1, gap=1e-9)
     assert raw.min() > 0
     assert np.abs(found.table - raw).max() < 1e-5
-    stated = uncertainty.observed_covariance(raw, *asked_boxes(mechanism, y, 0, 1))
+    stated = uncertainty.observed_covariance(raw, *asked_boxes(mechanism, y, (0, 1)))
     exact = uncertainty.table_covariance(mechanism, raw, 0, 1, n=len(y))
     assert np.allclose(stated, exact, rtol=1e-6, atol=0)
 
@@ -187,7 +183,7 @@ def only_first():
         (lambda: asked_table(some(2), np.zeros(3, some(2)._dtype), 0, 1, 2), ValueError, "at most m = 2 of them"),
         (lambda: asked_table(some(2), np.zeros(3, some(2)._dtype), 0, 0), ValueError, "distinct numbers from 0 to 2"),
         (lambda: asked_table(some(2), only_first(), 1, 2), ValueError, r"all of \(1, 2\); got none"),
-        (lambda: fit_asked(some(2), only_first(), 1, 2), ValueError, r"all of \(1, 2\); got none"),
+        (lambda: likelihood.estimate(some(2), only_first(), 1, 2), ValueError, r"all of \(1, 2\); got none"),
         (
             lambda: uncertainty.table_covariance(some(2), np.full((2, 2), 0.25), 0, 1, n=5),
             ValueError,
@@ -239,9 +235,9 @@ def test_the_covariance_of_one_user_a_question_by_enumeration(attributes):
     table = table if list(attributes) == sorted(attributes) else table.T
     assert total == pytest.approx(1)
     assert mean == pytest.approx(table.ravel(), abs=1e-12)
-    stated = asked_covariance(mechanism, table, attributes, 3)
+    stated = uncertainty._asked_covariance(mechanism, table, attributes, 3)
     assert second - np.outer(mean, mean) == pytest.approx(stated, rel=1e-9, abs=1e-12)
-    assert 3 * stated == pytest.approx(7 * asked_covariance(mechanism, table, attributes, 7), rel=1e-12)
+    assert 3 * stated == pytest.approx(7 * uncertainty._asked_covariance(mechanism, table, attributes, 7), rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -257,7 +253,9 @@ def test_the_covariance_of_large_sets_is_that_of_the_channel(k, sizes, groups):
     chances = law @ mechanism.channel()
     assert chances @ values == pytest.approx(law, abs=1e-12)
     wanted = (values.T * chances) @ values - np.outer(law, law)
-    assert asked_covariance(mechanism, law.reshape(k), range(d), 1) == pytest.approx(wanted, rel=1e-9, abs=1e-12)
+    assert uncertainty._asked_covariance(mechanism, law.reshape(k), tuple(range(d)), 1) == pytest.approx(
+        wanted, rel=1e-9, abs=1e-12
+    )
 
 
 def test_boxes_are_their_written_out_matrix():
@@ -288,7 +286,7 @@ def test_a_report_about_other_attributes_has_the_odds_of_their_sets():
     y = np.zeros(3, mechanism._dtype)
     y["asked"], y["sets"][:, :, 0] = [0, 1, 2], [[1, 2], [0, 1], [2, 1]]
     y["sets"][:2, 0, 1] = [3, 4]
-    counts, boxes = asked_boxes(mechanism, y, 1, 2)
+    counts, boxes = asked_boxes(mechanism, y, (1, 2))
     t = math.expm1(1.0)
     want = [1 + t * 2 / 5 * 0.2, 1 + t * 2 / 5 * 0.75, 1 + t * 0.1]
     table = np.array([[0.05, 0.4], [0.1, 0.25], [0.1, 0.1]])

@@ -1,6 +1,7 @@
-"""Randomized response on clusters of attributes: one channel for each cluster, with coins of its own.
+"""Randomized response on clusters of attributes: independent channels, one for each cluster.
 
-What `product` and `RRClusters` share. A symmetric channel is never written out, so a cluster may have any size.
+What the mechanisms of `product` and `RRClusters` share. A symmetric channel is never written out, so a cluster may have
+any size.
 """
 
 import math
@@ -17,14 +18,14 @@ from ldp_lib.population import Population, marginal_frequencies
 
 
 def keep_probability(epsilon, k):
-    """Return the chance that the symmetric channel reports the truth on purpose, and not by a uniform draw: p - q."""
+    """Return the probability p - q with which the symmetric channel keeps the truth, and does not draw uniformly."""
     if epsilon < 0.01:  # p and q are nearly equal, and their difference would lose its digits
         return math.expm1(epsilon) / (math.expm1(epsilon) + k)
     p, q = grr.probabilities(math.exp(epsilon), k)
     return p - q
 
 
-class Clustered:
+class ProductChannel:
     """Randomize each cluster of attributes through a channel of its own: what all mechanisms of this kind share.
 
     Subclasses give `k`, `epsilon`, `clusters` and `channels`: one budget or one matrix a cluster.
@@ -138,11 +139,11 @@ class Clustered:
     def count(self, y) -> np.ndarray:
         """Return the number of reports, then counts for each attribute; counts of disjoint sets of reports add up."""
         y = check_records(y, self.k, "y")
-        return np.concatenate([[len(y)], *(self._count(y, self._taken((j,))) for j in range(len(self.k)))])
+        return np.concatenate([[len(y)], *(self._count(y, self.taken((j,))) for j in range(len(self.k)))])
 
     def estimate_counts(self, counts) -> list[np.ndarray]:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from the counts of all reports."""
-        shapes = [[self.k[i] for i in self._taken((j,))] for j in range(len(self.k))]
+        shapes = [[self.k[i] for i in self.taken((j,))] for j in range(len(self.k))]
         parts = np.split(counts[1:], np.cumsum([math.prod(shape) for shape in shapes])[:-1])
         tables = [part.reshape(shape) / counts[0] for part, shape in zip(parts, shapes, strict=True)]
         return [self._inverted(table, (j,)) for j, table in enumerate(tables)]
@@ -152,36 +153,7 @@ class Clustered:
 
         The cost is that of the table. Chapter `audit_multidim`.
         """
-        return self._table(check_records(y, self.k, "y"), self._check_attributes(attributes or range(len(self.k))))
-
-    def frequency(self, y, attributes, subset) -> float:
-        """Return the raw unbiased estimate of the share of users in a subset; a large table is never built.
-
-        Of more than 2**22 cells the cost grows as distinct reports times cells in the subset. Chapter `audit_multidim`.
-
-        Parameters
-        ----------
-        y : array_like of int, shape (n, d)
-            Reports.
-        attributes : sequence of int
-            The attributes that say who is in the subset.
-        subset : array_like of int, shape (m, a); array_like of bool, shape (k_j for j in attributes); or callable
-            The m distinct cells of the subset, one a row; or True for these cells in a table; or a function from such
-            rows, shape (m, a), to booleans, shape (m,), which is asked for all cells, at most 2**22.
-        """
-        y, attributes = check_records(y, self.k, "y"), self._check_attributes(attributes)
-        cells = inputs.check_subset(subset, tuple(self.k[j] for j in attributes))
-        taken = self._taken(attributes)
-        if math.prod(self.k[j] for j in taken) <= 2**22:
-            return float(self._table(y, attributes)[tuple(cells.T)].sum())
-        rows, counts = np.unique(y[:, taken], axis=0, return_counts=True)
-        block, total = -(-(2**20) // len(rows)), 0.0  # at least 1
-        for start in range(0, len(cells), block):
-            scores = np.ones((len(rows), len(cells[start : start + block])))
-            for this in self._blocks:
-                scores *= self._scores(this, rows, taken, attributes, cells[start : start + block])
-            total += float(counts @ scores.sum(axis=1))
-        return total / len(y)
+        return self._table(check_records(y, self.k, "y"), self.check_attributes(attributes or range(len(self.k))))
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
         """Return a list of d arrays (runs, k_j), drawn from the exact joint law of ``estimate(perturb(x))``."""
@@ -231,8 +203,8 @@ class Clustered:
                     variances[j] = counts @ (matrix @ score**2 - member) / population.n**2
         return variances
 
-    def _taken(self, attributes):
-        # A written-out channel acts on its cluster as a whole: take all of it in, after the attributes themselves.
+    def taken(self, attributes) -> list:
+        """Return the attributes and, after them, the rest of each cluster whose channel is written out."""
         whole = [c for c, _, _, matrix, _ in self._blocks if matrix is not None and set(c) & set(attributes)]
         return [*attributes, *(j for c in whole for j in c if j not in attributes)]
 
@@ -243,13 +215,13 @@ class Clustered:
         return np.bincount(np.ravel_multi_index(tuple(y[:, j] for j in taken), sizes), minlength=math.prod(sizes))
 
     def _table(self, y, attributes):
-        taken = self._taken(attributes)
+        taken = self.taken(attributes)
         counts = self._count(y, taken).reshape([self.k[j] for j in taken])
         return self._inverted(counts / len(y), attributes)
 
     def _inverted(self, table, attributes):
         """The estimated table of some attributes, from the reports' table of these and of what their clusters add."""
-        taken = self._taken(attributes)
+        taken = self.taken(attributes)
         for cluster, _, keep, _, inverse in self._blocks:
             axes = tuple(taken.index(j) for j in cluster if j in taken)
             if axes and inverse is None:
@@ -261,22 +233,8 @@ class Clustered:
                 table = np.moveaxis(flat.reshape(moved.shape), range(-len(axes), 0), axes)
         return table.sum(axis=tuple(range(len(attributes), len(taken))))
 
-    def _scores(self, block, rows, taken, attributes, cells):
-        """What a report (row) adds to the estimate of a cell (column), as far as this cluster is concerned."""
-        cluster, sizes, keep, _, inverse = block
-        mine = [a for a, j in enumerate(attributes) if j in cluster]
-        if not mine:
-            return 1.0
-        if inverse is None:
-            equal = np.ones((len(rows), len(cells)), dtype=bool)
-            for a in mine:
-                equal &= rows[:, [a]] == cells[:, a]
-            return (equal - (1 - keep) / math.prod(self.k[attributes[a]] for a in mine)) / keep
-        told = np.ravel_multi_index(tuple(rows[:, taken.index(j)] for j in cluster), sizes)
-        every = np.array(list(np.ndindex(*sizes)))[:, [cluster.index(attributes[a]) for a in mine]]
-        return (inverse @ (every[:, None] == cells[None, :, mine]).all(axis=2))[told]
-
-    def _check_attributes(self, attributes):
+    def check_attributes(self, attributes) -> tuple:
+        """Return distinct attributes as ints, or raise."""
         allowed = f"attributes must be distinct numbers from 0 to {len(self.k) - 1}"
         chosen = tuple(attributes) if isinstance(attributes, Iterable) else (attributes,)
         if not chosen or len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(len(self.k))):

@@ -1,6 +1,7 @@
-"""Products of channels, one for each part of a report, applied one part at a time: the product is never built."""
+"""Channels of reports with several parts, applied to a table without ever being written out."""
 
 import numbers
+from functools import reduce
 
 import numpy as np
 
@@ -9,8 +10,8 @@ from ldp_lib import inputs
 SMALL = 64
 
 
-class Tensor:
-    """Apply a product of channels, one part at a time; small neighbours are multiplied out."""
+class Kronecker:
+    """Apply the Kronecker product of channels, one factor at a time; small neighbours are multiplied out."""
 
     def __init__(self, channels, reports):
         self.rows = tuple(len(c) if isinstance(c, np.ndarray) else m for c, m in zip(channels, reports, strict=True))
@@ -46,6 +47,48 @@ class Tensor:
         return values.ravel()
 
 
+class Boxes:
+    """Reports whose probabilities are in proportion to 1 + t [the cell is in a box]: applied as `Kronecker` is."""
+
+    def __init__(self, rows):
+        self.rows, self.parts, self.counts = tuple(rows), [], []
+
+    def add(self, axes, held, t):
+        """Add reports: for each of some axes which values the box holds, shape (n, k_axis); equal ones are counted."""
+        bits = np.packbits(np.hstack(held).astype(bool), axis=1)
+        keys = np.ascontiguousarray(bits).view(f"V{bits.shape[1]}").ravel()
+        _, first, counts = np.unique(keys, return_index=True, return_counts=True)
+        self.parts.append((axes, [h[first] for h in held], t))
+        self.counts.append(counts)
+
+    def forward(self, table):
+        """Return 1 + t times each box's share, flat."""
+        table, found = table.reshape(self.rows), []
+        for axes, held, t in self.parts:
+            marginal = np.moveaxis(table, axes, range(len(axes))).reshape(*(self.rows[a] for a in axes), -1).sum(-1)
+            inside = held[0] @ marginal.reshape(len(marginal), -1)
+            for h in held[1:]:
+                inside = (h[:, :, None] * inside.reshape(*h.shape, -1)).sum(axis=1)
+            found.append(1 + t * inside.ravel())
+        return np.concatenate(found)
+
+    def backward(self, values):
+        """Return, for each cell, the sum over reports of a value times what the report says of the cell, flat."""
+        total, start = np.full(self.rows, values.sum()), 0
+        for axes, held, t in self.parts:
+            value = values[start : start + len(held[0]), None]
+            start += len(value)
+            part = (held[0].T @ row_products(held[1:], value)).reshape([self.rows[a] for a in axes])
+            shape = [self.rows[a] if a in axes else 1 for a in range(len(self.rows))]
+            total += t * part.transpose(np.argsort(axes)).reshape(shape)
+        return total.ravel()
+
+
+def row_products(factors, start):
+    """Return all products of one entry of each factor, row by row, times `start`: shape (n, product of widths)."""
+    return reduce(lambda a, b: (a[:, :, None] * b[:, None, :]).reshape(len(a), a.shape[1] * b.shape[1]), factors, start)
+
+
 def check_counts(counts):
     """Return counts of reports as floats, or raise an error that names them."""
     counts = inputs.unmasked(counts, "counts")
@@ -57,7 +100,7 @@ def check_counts(counts):
 
 
 def check_channels(channels, reports):
-    """Return a list of channels, one for each size in `reports`: nonsingular matrices, or chances to keep; or raise."""
+    """Return a list of channels, one for each size in `reports`: nonsingular matrices or keep probabilities."""
     channels = list(channels)
     if len(channels) != len(reports):
         raise ValueError(f"channels must be one for each axis of counts, {len(reports)}; got {len(channels)}")

@@ -1,0 +1,146 @@
+"""What reports of `AskSome` say of attributes that are asked together: raw tables, and the channel of each report."""
+
+import itertools
+import math
+
+import numpy as np
+
+from ldp_lib import subset
+from ldp_lib.sampled import assignment
+from ldp_lib.sampled.ask_some import AskSome
+from ldp_lib.tables._operators import Boxes, row_products
+
+
+def set_gain(k, size):
+    """Return (k - size) / (k - 1).
+
+    For a set drawn to hold the truth, the mean of its indicator less size / k is this gain times the truth's indicator
+    less 1 / k.
+    """
+    return (k - size) / (k - 1)
+
+
+def asked_tables(mechanism, y, wanted):
+    """Return raw unbiased tables of attributes that are asked together: a dict from each tuple wanted to its table.
+
+    Parameters
+    ----------
+    mechanism : AskSome
+    y : structured array, shape (n,)
+        Reports of its `perturb`; they are read once.
+    wanted : sequence of tuples of int
+        Distinct attributes that some question of positive weight concerns together. A table's axes are in this order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the reports are of another type, attributes are not asked together, or, in groups, nobody was asked them.
+
+    Notes
+    -----
+    With every indicator centred, at size / k in a report and at 1 / k in the truth, the mean product over a set B of
+    attributes is keep times the gains times the truth's product. The table is the sum over all B of these, spread
+    uniformly over the other attributes; each B is read from all questions that hold it, weighted by keep^2.
+    """
+    wanted = [check_asked(mechanism, attributes) for attributes in wanted]
+    parts = sorted({part for attributes in wanted for part in subsets_of(sorted(attributes))})
+    total, dealt = dict.fromkeys(parts, 0.0), np.zeros(len(mechanism.weights))
+    for number, asked, sets in _read(mechanism, y):
+        mine, dealt[number] = [part for part in parts if set(part) <= set(asked)], len(sets)
+        centred = {
+            j: _held(sets[:, asked.index(j)], mechanism.k[j], mechanism.sizes[j]) - mechanism.sizes[j] / mechanism.k[j]
+            for j in {j for part in mine for j in part}
+        }
+        for part in mine:
+            spread = row_products([centred[j] for j in part[1:]], np.ones((len(sets), 1)))
+            total[part] = total[part] + mechanism.keep[number] * (centred[part[0]].T @ spread)
+    pull = {part: _weighted_users(mechanism, part, dealt) for part in parts}
+    found = {}
+    for attributes in wanted:
+        order = sorted(attributes)
+        if not pull[tuple(order)]:
+            raise ValueError(f"y must hold a report about all of {attributes}; got none")
+        table = np.full([mechanism.k[j] for j in order], 1 / math.prod(mechanism.k[j] for j in order))
+        for part in subsets_of(order):
+            scale = pull[part] * math.prod(set_gain(mechanism.k[j], mechanism.sizes[j]) for j in part)
+            scale *= math.prod(mechanism.k[j] for j in order if j not in part)
+            table = table + np.reshape(total[part], [mechanism.k[j] if j in part else 1 for j in order]) / scale
+        found[attributes] = table.transpose([order.index(j) for j in attributes])
+    return found
+
+
+def asked_boxes(mechanism, y, attributes):
+    """Return how often each distinct report came, and their `Boxes`, as far as they concern some attributes.
+
+    Such a report has a probability in proportion to 1 + t [its sets hold the user's values], with t = e - 1 times the
+    shares of its other sets.
+    """
+    attributes, boxes = check_asked(mechanism, attributes), Boxes([mechanism.k[j] for j in attributes])
+    whole = False
+    for _, asked, sets in _read(mechanism, y):
+        mine = [j for j in attributes if j in asked]
+        if mine and len(sets):
+            held = [_held(sets[:, asked.index(j)], mechanism.k[j], mechanism.sizes[j]) for j in mine]
+            others = math.prod(mechanism.sizes[j] / mechanism.k[j] for j in asked if j not in mine)
+            boxes.add([attributes.index(j) for j in mine], held, math.expm1(mechanism.epsilon) * others)
+            whole |= len(mine) == len(attributes)
+    if not whole:
+        raise ValueError(f"y must hold a report about all of {attributes}; got none")
+    return np.concatenate(boxes.counts).astype(float), boxes
+
+
+def check_asked(mechanism, attributes):
+    """Return the attributes as ints, or raise unless an `AskSome` asks them together."""
+    require_ask_some(mechanism)
+    d = len(mechanism.k)
+    if not attributes or len(set(attributes)) != len(attributes) or not set(attributes) <= set(range(d)):
+        raise ValueError(f"attributes must be distinct numbers from 0 to {d - 1}; got {attributes}")
+    if not are_asked(mechanism, attributes):
+        raise ValueError(f"attributes must be asked together, at most m = {mechanism.m} of them; got {attributes}")
+    return tuple(map(int, attributes))
+
+
+def subsets_of(attributes):
+    """Return all non-empty subsets as tuples, in the order of the attributes."""
+    sizes = range(1, len(attributes) + 1)
+    return [part for size in sizes for part in itertools.combinations(attributes, size)]
+
+
+def require_ask_some(mechanism):
+    """Raise unless the mechanism is an `AskSome`."""
+    if not isinstance(mechanism, AskSome):
+        raise TypeError(f"mechanism must be an AskSome; got {mechanism!r}")
+
+
+def are_asked(mechanism, attributes):
+    """Return whether some question of positive weight concerns all of the attributes."""
+    together = [set(attributes) <= set(asked) for asked in mechanism.questions.tolist()]
+    return any(w > 0 and same for w, same in zip(mechanism.weights, together, strict=True))
+
+
+def _weighted_users(mechanism, part, dealt):
+    """The users who were asked about all of a part, or in own assignments their expected number, times keep^2."""
+    asks = np.array([set(part) <= set(asked) for asked in mechanism.questions.tolist()])
+    expected, squares = dealt.sum() * np.array(mechanism.weights)[asks], mechanism.keep[asks] ** 2
+    if len(part) == 1:  # as in `AskSome.estimate`
+        return float(assignment.divisor(dealt[asks], expected, squares, mechanism.groups))
+    return (dealt[asks] if mechanism.groups else expected) @ squares
+
+
+def _read(mechanism, y):
+    """Yield for each question its number, its attributes, and the sets of those who were asked it."""
+    y = assignment.check_reports(y, mechanism._dtype, len(mechanism.weights))
+    dealt = np.bincount(y["asked"], minlength=len(mechanism.weights))
+    order, ends = np.argsort(y["asked"], kind="stable"), np.cumsum([0, *dealt])
+    for number, asked in enumerate(mechanism.questions.tolist()):
+        yield number, asked, y["sets"][order[ends[number] : ends[number + 1]]]
+
+
+def _held(sets, k, size):
+    """Which values each set holds, shape (n, k)."""
+    held = np.zeros((len(sets), k))
+    if len(sets):
+        rows = np.arange(len(sets)) * k
+        for column in subset.check_sets(sets[:, :size], k, size).T:
+            held.ravel()[rows + column] = 1
+    return held
