@@ -47,23 +47,32 @@ class Leaf:
     of: str = "share"
 
     @property
-    def points(self):
-        """Root mean squared error of one share or cell, in percentage points: 10,000 people spread evenly."""
+    def _tables(self):
+        """The number of cells of each table wanted; a question's shares are a table too."""
         k = self.mechanism.k if isinstance(self.mechanism.k, tuple) else (self.mechanism.k,)
-        if self.of == "share":
-            even = planner.plug_in_population([np.full(size, 1 / size) for size in k], PEOPLE)
-            return 100 * math.sqrt(errors.total_error(self.mechanism, even) / sum(k))
-        if self.of == "table":
-            return 100 * math.sqrt(table_error(self.mechanism) / math.prod(k))
-        cells = sum(k[i] * k[j] for i, j in itertools.combinations(range(len(k)), 2))
-        return 100 * math.sqrt(planner.pairs_error(self.mechanism, PEOPLE) / cells)
+        pairs = [a * b for a, b in itertools.combinations(k, 2)]
+        return {"share": k, "table": [math.prod(k)], "pair": pairs}[self.of]
 
     @property
-    def users(self):
-        """People for 1 point each way, 95 % confidence: in the worst case for shares; if spread evenly for tables."""
+    def points(self):
+        """Root mean squared error of one share or cell, in percentage points: 10,000 people spread evenly."""
         if self.of == "share":
-            return planner.required_users(self.mechanism, 0.01)
-        return math.ceil(PEOPLE * (self.points * norm.isf(0.025)) ** 2)
+            even = planner.plug_in_population([np.full(size, 1 / size) for size in self._tables], PEOPLE)
+            error = errors.total_error(self.mechanism, even)
+        else:
+            of_pairs = self.of == "pair"
+            error = planner.pairs_error(self.mechanism, PEOPLE) if of_pairs else table_error(self.mechanism)
+        return 100 * math.sqrt(error / sum(self._tables))
+
+    def users(self, sampled=False):
+        """People for 1 point each way, 95 % confidence: in the worst case for shares; if spread evenly for tables.
+
+        The people who answer are those of interest, or, if `sampled`, a random sample of many more.
+        """
+        if self.of == "share":
+            return planner.required_users(self.mechanism, 0.01, sampled=sampled)
+        drawn = sampled * sum(1 - 1 / cells for cells in self._tables) / sum(self._tables)
+        return math.ceil((PEOPLE * self.points**2 + 1e4 * drawn) * norm.isf(0.025) ** 2)
 
 
 def table_error(mechanism):

@@ -11,6 +11,7 @@ from scipy.stats import norm
 from ldp_lib.inputs import check_domain, require, require_share
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.postprocess import project_simplex
+from ldp_lib.sampled import assignment
 from ldp_lib.survey.catalogue import MECHANISMS
 from ldp_lib.survey.errors import total_error
 from ldp_lib.tables.covariance import held_fixed, table_covariance
@@ -216,7 +217,7 @@ def estimate_interval(mechanism, estimate, n, *, confidence=0.95, simultaneous=F
     return estimate - z * spread, estimate + z * spread
 
 
-def required_users(mechanism, margin, *, confidence=0.95):
+def required_users(mechanism, margin, *, confidence=0.95, sampled=False):
     """Return the least number of users at which no interval of `estimate_interval` is wider than `margin` each way.
 
     Parameters
@@ -227,6 +228,9 @@ def required_users(mechanism, margin, *, confidence=0.95):
         Half the width of the widest interval, in shares: 0.01 is one percentage point.
     confidence : float
         Of each interval on its own.
+    sampled : bool
+        False: the users are those of interest, and only their noise counts. True: they are a random sample of many
+        more, whose frequencies are wanted; then f (1-f) / n is added to the variance.
 
     Returns
     -------
@@ -234,16 +238,17 @@ def required_users(mechanism, margin, *, confidence=0.95):
 
     Notes
     -----
-    It holds whatever the users' data are, where the variance of an estimate is linear in the attribute's frequencies,
-    as that of every unbiased mechanism here but the correlated pairs of `jrr` is: the worst case is then among the
-    populations in which all users hold the same record. Chapter `which_mechanism`.
+    It holds whatever the users' data are, where the variance of an estimate is a quadratic function of that value's own
+    frequency, as that of every mechanism here with exact moments and symmetric channels is: three populations settle
+    it. Chapter `which_mechanism`.
     """
+    assignment.check_bool(sampled=sampled)
     require_share("margin", margin)
     require_share("confidence", confidence)
     z = norm.isf((1 - confidence) / 2)
 
     def enough(n):
-        return z * _worst_standard_error(mechanism, n) <= margin
+        return z * np.sqrt(_worst_variance(mechanism, n, sampled)) <= margin
 
     most = 2 if hasattr(mechanism, "n1") else 1  # one user for each phase
     while not enough(most):
@@ -257,15 +262,26 @@ def required_users(mechanism, margin, *, confidence=0.95):
     return most
 
 
-def _worst_standard_error(mechanism, n):
-    sizes = mechanism.k if isinstance(mechanism.k, tuple) else (mechanism.k,)
-    worst = 0.0
-    for value in range(max(sizes)):
-        record = np.array([[min(value, size - 1) for size in sizes]])
-        same = Population(records=record, counts=np.array([n]), k=sizes)
-        variances = mechanism.variance(same)
-        worst = max(worst, *(float(np.max(v)) for v in (variances if isinstance(variances, list) else [variances])))
-    return np.sqrt(worst)
+def _worst_variance(mechanism, n, sampled):
+    """Return the largest variance of an estimated frequency over all populations, from quadratics in that frequency."""
+    sizes, half = check_domain(mechanism.k), n // 2
+    values = [[min(value, size - 1) for size in sizes] for value in range(max(sizes))]
+
+    def moments(records, counts):
+        people = Population(records=np.array(records), counts=np.array(counts), k=sizes)
+        return np.hstack(mechanism.variance(people)), np.hstack(marginal_frequencies(people))
+
+    same = [moments([value], [n]) for value in values]
+    worst = max(variance.max() for variance, _ in same)
+    for pair, ((first, f), (last, g)) in zip(itertools.pairwise(values), itertools.pairwise(same), strict=True):
+        bend = sampled * (f - g) ** 2 / n
+        if half:
+            mixed, _ = moments(pair, [n - half, half])
+            bend = bend + (mixed - first - half / n * (last - first)) / (half / n * (1 - half / n))
+        bend = np.maximum(bend, 1e-300)  # where it is convex, the ends are worst
+        part = np.clip((1 + (last - first) / bend) / 2, 0, 1)
+        worst = max(worst, np.max(first + part * (last - first) + bend * part * (1 - part)))
+    return worst
 
 
 def plug_in_population(estimate, n):

@@ -44,7 +44,7 @@ def test_each_row_of_the_page_is_computed(row, leaf):
     budget = 4 if leaf.mechanism.epsilon == 4 else 1
     assert row[:2] == [f"{group}: {leaf.when}", f"{{doc}}`{name} <../notebooks/{leaf.chapter}>`"]
     assert row[2] == f"{leaf.example}, {budget}"
-    assert row[3:] == [f"{leaf.points:.2f}", f"{leaf.users:,}"]
+    assert row[3:] == [f"{leaf.points:.2f}", f"{leaf.users():,}", f"{leaf.users(sampled=True):,}"]
 
 
 def test_each_error_is_that_of_its_chapter():
@@ -73,6 +73,16 @@ def test_each_leaf_is_what_the_library_recommends():
     assert recommend(k=WHOLE.mechanism.k, epsilon=1.0, n=10_000, wants="records").mechanism == WHOLE.mechanism
     assert recommend(k=ALONE.mechanism.k, epsilon=4.0, n=10_000, wants="records").mechanism == ALONE.mechanism
     assert SIGNED.points < RR.points
+
+
+def test_noise_alone_takes_fewer_people_than_a_random_sample():
+    z = 1.959963984540054
+    assert (RR.users(), RR.users(sampled=True)) == (35_368, 44_971)  # e/(e-1)^2, and 1/4 more for a share of one half
+    for leaf, cells in ((WHOLE, 8), (PAIR, 16)):
+        more = z**2 * 1e4 * (1 / cells - 1 / cells**2)
+        assert leaf.users(sampled=True) - leaf.users() == pytest.approx(more, abs=1)
+    for _, leaf in LEAVES:
+        assert leaf.users() <= leaf.users(sampled=True) <= leaf.users() + math.ceil(z**2 * 1e4 / 4)
 
 
 def test_the_words_between_the_numbers_hold():

@@ -9,8 +9,9 @@ import pytest
 
 from ldp_lib import check, grr
 from ldp_lib.corr_rr import CorrRR
-from ldp_lib.grr import GRR
+from ldp_lib.grr import GRR, RR
 from ldp_lib.population import Population
+from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import SPL, allocation
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import planner
@@ -109,15 +110,36 @@ def test_the_planned_number_of_users_is_enough_in_the_worst_case_and_one_fewer_i
     def widest(n):
         found = []
         for value in range(max(sizes)):
-            counts = np.zeros(sizes, dtype=int)
-            counts[tuple(min(value, size - 1) for size in sizes)] = n
-            found.append(np.sqrt(flat(mechanism.variance(Population.from_counts(counts)))).max() * z)
+            for share in (0.0, 0.3, 0.5, 0.7, 1.0):  # not only where all are alike: groups have their say in between
+                counts = np.zeros(sizes, dtype=int)
+                counts[tuple(min(value, size - 1) for size in sizes)] += n - round(share * n)
+                counts[tuple(min((value or max(sizes)) - 1, size - 1) for size in sizes)] += round(share * n)
+                found.append(np.sqrt(flat(mechanism.variance(Population.from_counts(counts)))).max() * z)
         return max(found)
 
     assert widest(n) <= margin * (1 + 1e-12)
-    assert widest(n - 1) > margin
+    assert widest(n - 1) > margin * (1 - 1e-3)  # the worst share may lie between those tried
     skewed = people(mechanism, n)
     assert np.sqrt(flat(mechanism.variance(skewed))).max() * z <= margin
+
+
+def test_groups_vary_with_who_is_in_them_and_a_sample_with_who_is_drawn():
+    """One question each of four: by the proof, v/w + f(1-f)(n - n w)/(n w (n-1)) at the worst f, here one half."""
+    mechanism, z, e = OneQuestion(k=(2,) * 4, epsilon=1.0), 1.959963984540054, math.e
+    noise = 4 * e / (e - 1) ** 2
+    for sampled, drawn in ((False, 0.75), (True, 1.0)):  # f(1-f) is 1/4: three times for the groups, once for the draw
+        n = planner.required_users(mechanism, 0.01, sampled=sampled)
+        assert n == pytest.approx((noise + drawn) * (z / 0.01) ** 2, rel=1e-3)
+    plain = (
+        planner.required_users(RR(k=2, epsilon=1.0), 0.01),
+        planner.required_users(RR(k=2, epsilon=1.0), 0.01, sampled=True),
+    )
+    assert plain == (35_368, 44_971)
+    many = planner.required_users(GRR(k=9, epsilon=1.0), 0.01, sampled=True)
+    p, q = grr.probabilities(e, 9)
+    shares = np.linspace(0, 1, 10_001)
+    right = (shares * p * (1 - p) + (1 - shares) * q * (1 - q)) / (p - q) ** 2 + shares * (1 - shares)
+    assert many == math.ceil(right.max() * (z / 0.01) ** 2)  # where all are alike: the draw adds nothing there
 
 
 def test_the_planned_margin_is_kept_as_often_as_promised():
@@ -269,7 +291,9 @@ def test_two_phases_need_two_users_at_least():
     mechanism = CorrRR(k=(3, 3), epsilon=1.0, reuse=0.4, n1=0.5)
     n = planner.required_users(mechanism, 0.05)
     assert planner.required_users(mechanism, 0.05 * (1 - 1e-3)) > n > 1_000
-    assert planner.required_users(CorrRR(k=(2, 2), epsilon=20.0, reuse=0.0, n1=0.5), 0.5) == 2
+    alike = CorrRR(k=(2, 2), epsilon=20.0, reuse=0.0, n1=0.5)
+    assert planner.required_users(alike, 0.5) == 3  # two, if they differ, may each fall into either phase
+    assert planner.required_users(alike, 0.7) == 2
 
 
 def test_as_many_users_as_there_may_be_can_be_planned():
