@@ -189,7 +189,7 @@ def _sources(reports, mechanism, survey, act):
             if path.suffix == ".csv":
                 yield *next(_sources(files.read(path), mechanism, survey, act))[:2], part
             else:
-                with files.opened(path, mechanism) as file:
+                with files.opened(path) as file:
                     told = files.description(file)
                     _check_survey(told, survey, mechanism, repr(str(path)))
                     yield files.row_groups(file, path, mechanism, act, CHUNK), told, part

@@ -90,14 +90,13 @@ def check_description(found: str | None, wanted: str, what: str) -> None:
     if found == wanted:
         return
     one, other = json.loads(found), json.loads(wanted)
-    for name in other:
-        mine, theirs = other[name], one.get(name)
-        if mine != theirs and isinstance(mine, dict) and isinstance(theirs, dict) and list(mine) == list(theirs):
-            label = next(label for label in mine if mine[label] != theirs[label])
-            name, mine, theirs = f"{name} of {label!r}", mine[label], theirs[label]
-        if mine != theirs:
-            raise ValueError(f"reports must be of a survey whose {name} is {mine}; for those of {what} it is {theirs}")
-    raise ValueError(f"reports must be of this survey, attributes in its order {list(other['domain'])}; {what} is not")
+    if list(one["domain"]) != list(other["domain"]):
+        one, other = ({"attributes": list(told["domain"])} for told in (one, other))
+    else:
+        one, other = ({f"labels of {a!r}": v for a, v in told["domain"].items()} | told for told in (one, other))
+    name = next((name for name in other if other[name] != one.get(name)), "description")
+    differs = f"{name} is {other.get(name, wanted)}; for those of {what} it is {one.get(name, found)}"
+    raise ValueError(f"reports must be of a survey whose {differs}")
 
 
 @contextlib.contextmanager
@@ -195,8 +194,8 @@ def listed(path: Any) -> list[Path]:
 
 
 @contextlib.contextmanager
-def opened(path, mechanism):
-    """Open a Parquet file that has the columns of the mechanism's reports."""
+def opened(path):
+    """Open a Parquet file."""
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
 
@@ -205,7 +204,6 @@ def opened(path, mechanism):
     except (ArrowException, OSError) as error:
         raise ValueError(f"reports must be whole Parquet files; {str(path)!r} is not: {error}") from error
     with file:
-        check_columns(file.schema_arrow.names, columns(mechanism), repr(str(path)))
         yield file
 
 
@@ -219,6 +217,7 @@ def row_groups(file, path, mechanism, act, size):
     from pyarrow import ArrowException
 
     wanted = columns(mechanism)
+    check_columns(file.schema_arrow.names, wanted, repr(str(path)))
     for group in range(file.num_row_groups):
         held = {}
         try:

@@ -117,10 +117,7 @@ def errors(*, k, epsilon, n, wants="frequencies"):
     if wants == "tables":
         ways = (RRIndependent(k=sizes, epsilon=epsilon), RRJoint(k=sizes, epsilon=epsilon), ask_pairs(sizes, epsilon))
         return [(pairs_error(mechanism, n), mechanism) for mechanism in ways]
-    even, uneven = (
-        plug_in_population([weight ** np.arange(size) / (weight ** np.arange(size)).sum() for size in sizes], n)
-        for weight in (1.0, 0.5)
-    )
+    even, uneven = (skewed_population(sizes, n, weight) for weight in (1.0, 0.5))
     rows = []
     for family in MECHANISMS:
         if family.serves(k) and not family.__module__.startswith("ldp_lib.jrr"):
@@ -128,6 +125,11 @@ def errors(*, k, epsilon, n, wants="frequencies"):
             if _fits(mechanism, uneven, wants):
                 rows.append((total_error(mechanism, even), mechanism))
     return rows
+
+
+def skewed_population(sizes, n, weight):
+    """Return n users whose frequencies fall from value to value by a factor, `weight`; the same for all attributes."""
+    return plug_in_population([weight ** np.arange(size) / (weight ** np.arange(size)).sum() for size in sizes], n)
 
 
 def pairs_error(mechanism, n):
@@ -143,10 +145,15 @@ def pairs_error(mechanism, n):
 
 
 def _fits(mechanism, uneven, wants):
-    if not mechanism.has_exact_moments or (wants == "records" and not hasattr(mechanism, "simulate_tables")):
+    return is_unbiased(mechanism, uneven) and (wants != "records" or hasattr(mechanism, "simulate_tables"))
+
+
+def is_unbiased(mechanism, population):
+    """Return whether a mechanism has exact moments, and its mean is the frequencies of a population."""
+    if not mechanism.has_exact_moments:
         return False
-    means = mechanism.mean(uneven)
-    pairs = zip(means if isinstance(means, list) else [means], marginal_frequencies(uneven), strict=True)
+    means = mechanism.mean(population)
+    pairs = zip(means if isinstance(means, list) else [means], marginal_frequencies(population), strict=True)
     return all(np.allclose(mean, f, rtol=0, atol=1e-9) for mean, f in pairs)
 
 

@@ -1,0 +1,306 @@
+"""Adversarial use: what once gave a wrong number, or told an answer, without a word is refused or right."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ldp_lib import GRR, Plurality, RRIndependent, SecondPhase, Survey, recommend
+from ldp_lib.survey import files
+from ldp_lib.survey.aggregate import Counts, aggregate
+
+DOMAIN = {"smoker": ["no", "yes"], "region": ["north", "east", "south", "west"]}
+SURVEY = Survey(DOMAIN, 1.0)
+
+
+def people(n=400, seed=1):
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame({name: rng.choice(labels, n) for name, labels in DOMAIN.items()})
+
+
+def reports(survey=SURVEY, n=400, seed=2):
+    return survey.collect(people(n), rng=np.random.default_rng(seed))
+
+
+OTHERS = {
+    "epsilon": Survey(DOMAIN, 2.0),
+    "epsilon with the same mechanism": Survey(DOMAIN, 2.0, SURVEY.mechanism),
+    "labels of 'smoker'": Survey({**DOMAIN, "smoker": ["yes", "no"]}, 1.0),
+    "labels of 'region'": Survey({**DOMAIN, "region": ["north", "east", "south", "abroad"]}, 1.0, other="abroad"),
+    "attributes": Survey({"smoking": DOMAIN["smoker"], "region": DOMAIN["region"]}, 1.0),
+    "mechanism": Survey(DOMAIN, 1.0, RRIndependent(k=(2, 4), epsilon=1.0)),
+    "missing": Survey(DOMAIN, 1.0, missing="no"),
+    "attributes in another order": Survey(dict(reversed(DOMAIN.items())), 1.0),
+}
+
+
+@pytest.mark.parametrize("what", OTHERS)
+@pytest.mark.parametrize("form", ["frame", "parquet", "csv", "counts", "table", "weights"])
+def test_reports_of_another_survey_are_refused_with_what_differs(what, form, tmp_path):
+    other = OTHERS[what]
+    given = other.collect(people().assign(w=1.0, smoking=people()["smoker"]), rng=np.random.default_rng(3), weights="w")
+    if form in ("parquet", "csv"):
+        path = tmp_path / f"a.{form}"
+        files.write(given, path)
+        given = path
+    elif form == "counts":
+        given = aggregate(given, other.mechanism)
+    told = what.split(" with")[0].split(" in another")[0]
+    with pytest.raises(ValueError, match=f"reports must be of a survey whose {told} is|counts must be of OneQ"):
+        SURVEY.estimate(given, weights="w" if form == "weights" else None)
+    if form == "table":
+        pairs = Survey(DOMAIN, 1.0, RRIndependent(k=(2, 4), epsilon=1.0), other="no")
+        with pytest.raises(ValueError, match="reports must be of"):
+            pairs.table("smoker", "region", given)
+
+
+def test_reports_without_a_description_are_refused_until_somebody_vouches():
+    given = reports()
+    bare = pd.DataFrame(given.to_numpy(), columns=given.columns)
+    mixed = pd.concat([given, Survey(DOMAIN, 2.0).collect(people(), rng=np.random.default_rng(1))])
+    for frame in (bare, mixed):
+        with pytest.raises(ValueError, match=r"must say of which survey they are.*survey\.mark\(reports\)"):
+            SURVEY.estimate(frame)
+    assert SURVEY.estimate(SURVEY.mark(bare)).equals(SURVEY.estimate(given))
+    assert files.KEY not in bare.attrs
+    for same in (given.sample(frac=1, random_state=1), pd.concat([given[:100], given[100:]]), given.iloc[:, ::-1]):
+        assert SURVEY.estimate(same).equals(SURVEY.estimate(given))
+
+
+@pytest.mark.parametrize("labels", [{"yes", "no"}, frozenset("ab"), "no", {"a": 1, "b": 2}, iter("ab"), 3])
+def test_domains_without_an_order_are_refused(labels):
+    with pytest.raises(TypeError, match="domain must list at least two different labels for 'a', in order; got"):
+        Survey({"a": labels}, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("domain", "error", "told"),
+    [
+        ({"a": [1, "1"]}, ValueError, "that differ in print"),
+        ({"a": [True, 1]}, ValueError, "at least two different labels"),
+        ({"a": [[1], [2]]}, TypeError, r"such as texts or numbers for 'a'; got \[1\]"),
+        ({0: ["a", "b"]}, TypeError, "must name attributes by texts; got 0"),
+        ({"a": [np.nan, 1.0]}, ValueError, "missing value"),
+    ],
+)
+def test_labels_that_could_be_mixed_up_are_refused(domain, error, told):
+    with pytest.raises(error, match=told):
+        Survey(domain, 1.0)
+
+
+@pytest.mark.parametrize(
+    "mechanism", [SecondPhase(k=(3, 3), epsilon=1.0, reuse=0.8), Plurality(k=(3, 3), epsilon=1.0)], ids=repr
+)
+def test_biased_mechanisms_are_refused_before_anything_is_collected(mechanism):
+    labels = ["a", "b", "c"]
+    with pytest.raises(ValueError, match="mechanism must"):
+        Survey({"x": labels, "y": labels}, 1.0, mechanism)
+
+
+@pytest.mark.parametrize("mechanism", ["GRR", GRR, 3, {"k": 2}], ids=repr)
+def test_what_is_no_mechanism_is_named(mechanism):
+    with pytest.raises(TypeError, match=r"mechanism must be one with its parameters, as GRR\(k=3, epsilon=1\.0\); got"):
+        Survey({"x": ["a", "b"]}, 1.0, mechanism)
+
+
+def test_neither_index_nor_order_tells_an_answer():
+    frame = people().sort_values("smoker")
+    given = SURVEY.collect(frame.set_index(frame["smoker"].rename("answer")), rng=np.random.default_rng(1))
+    assert given.index.equals(pd.RangeIndex(len(frame)))
+    # At a large budget a report tells the answer, and so does its place in a sorted frame, but not after shuffling.
+    sure = Survey({"smoker": ["no", "yes"]}, 20.0, GRR(k=2, epsilon=20.0))
+    rng, places = np.random.default_rng(1), {}
+    for shuffle in (False, True):
+        told = [sure.collect(frame, rng=rng, shuffle=shuffle)["report"].to_numpy() for _ in range(50)]
+        places[shuffle] = np.corrcoef(np.tile(np.arange(len(frame)), 50), np.concatenate(told))[0, 1]
+    spread = 1 / np.sqrt(50 * len(frame))
+    assert abs(places[True]) < 5 * spread < places[False]
+
+
+def test_weights_and_groups_travel_with_their_own_report():
+    frame = people(300).assign(w=np.arange(300) + 1.0, group=["a", "b", "c"] * 100)
+    exact = Survey({"smoker": ["no", "yes"]}, 30.0, GRR(k=2, epsilon=30.0))
+    given = exact.collect(frame, rng=np.random.default_rng(1), weights="w", keep=["group"])
+    back = given.set_index("w").loc[frame["w"]]
+    assert (np.array(["no", "yes"])[back["report"]] == frame["smoker"]).all()
+    assert (back["group"].to_numpy() == frame["group"]).all()
+    assert not (given["w"].diff().dropna() == 1).all()
+    for keep in (["smoker"], ["nothing"], ["w", "w"]):
+        with pytest.raises(ValueError, match="weights and keep must"):
+            exact.collect(frame, rng=np.random.default_rng(1), keep=keep)
+
+
+@pytest.mark.parametrize("wrong", [{"smoker": "no", "region": "east"}, [1, 2], None, people()["smoker"]], ids=type)
+def test_people_come_in_a_frame(wrong):
+    with pytest.raises(TypeError, match=r"frame must be a pandas DataFrame, .*one person is DataFrame\(\[answers\]\)"):
+        SURVEY.collect(wrong, rng=np.random.default_rng(1))
+    with pytest.raises(ValueError, match="frame must have at least one row"):
+        SURVEY.collect(people()[:0], rng=np.random.default_rng(1))
+
+
+def test_categories_that_look_read_off_the_answers_are_noticed():
+    with pytest.warns(UserWarning, match="tell what people said"):
+        Survey.from_frame(people().astype("category"), epsilon=1.0)
+    declared = people().astype({name: pd.CategoricalDtype(labels) for name, labels in DOMAIN.items()})
+    assert Survey.from_frame(declared, epsilon=1.0).domain["region"] == tuple(DOMAIN["region"])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "pq"])
+def test_a_file_that_was_cut_short_is_refused_wherever_it_was_cut(suffix, tmp_path):
+    path = tmp_path / f"a.{suffix}"
+    files.write(reports(), path)
+    whole = path.read_bytes()
+    lines = [i + 1 for i, byte in enumerate(whole) if byte == 10][3:-1:97] if suffix == "csv" else []
+    for end in [*lines, len(whole) // 3, len(whole) - 5]:
+        path.write_bytes(whole[:end])
+        for call in (files.read, SURVEY.estimate, lambda p: aggregate(p, SURVEY.mechanism)):
+            with pytest.raises(ValueError, match="whole"):
+                call(path)
+    path.write_bytes(whole)
+    assert SURVEY.estimate(path).equals(SURVEY.estimate(reports()))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_good_file_is_never_lost_to_a_broken_one(suffix, tmp_path, monkeypatch):
+    path = tmp_path / f"a.{suffix}"
+    files.write(reports(), path)
+    before = path.read_bytes()
+
+    def fail(self, target, **kwargs):
+        target.write_text("half")
+        raise OSError("disk full")
+
+    monkeypatch.setattr(pd.DataFrame, {"csv": "to_csv", "parquet": "to_parquet"}[suffix], fail)
+    with pytest.raises(OSError, match="disk full"):
+        files.write(reports(seed=9), path)
+    assert path.read_bytes() == before
+    assert {name.name for name in tmp_path.iterdir()} <= {path.name, f"{path.name}.json"}
+    assert len(SURVEY.estimate(path)) == 6
+
+
+def test_a_csv_file_without_its_manifest_is_refused(tmp_path):
+    reports().to_csv(tmp_path / "a.csv", index=False)
+    with pytest.raises(ValueError, match=r"manifest.*survey\.mark\(pandas\.read_csv\(path\)\)"):
+        SURVEY.estimate(tmp_path / "a.csv")
+    again = SURVEY.mark(pd.read_csv(tmp_path / "a.csv"))
+    assert SURVEY.estimate(again).equals(SURVEY.estimate(reports()))
+
+
+def test_kept_columns_survive_a_csv_file(tmp_path):
+    frame = people(4).assign(district=["01", "02", "10", "01"])
+    given = SURVEY.collect(frame, rng=np.random.default_rng(1), keep=["district"])
+    files.write(given, tmp_path / "a.csv")
+    assert files.read(tmp_path / "a.csv")["district"].tolist() == given["district"].tolist()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_copy_of_a_file_is_counted_once(suffix, tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    files.write(reports(), tmp_path / "one" / f"a.{suffix}")
+    files.write(reports(seed=5), tmp_path / "two" / f"a.{suffix}")  # another part of the same name
+    assert aggregate(tmp_path, SURVEY.mechanism).n == 800
+    for name in [f"a.{suffix}", *([f"a.{suffix}.json"] if suffix == "csv" else [])]:
+        (tmp_path / "two" / name.replace("a.", "b.")).write_bytes((tmp_path / "one" / name).read_bytes())
+    pairs = Survey(DOMAIN, 1.0, RRIndependent(k=(2, 4), epsilon=1.0))
+    for call in (lambda path: aggregate(path, SURVEY.mechanism), SURVEY.estimate, SURVEY.contributions):
+        with pytest.raises(ValueError, match="must be of different reports"):
+            call(tmp_path)
+    files.write(pairs.collect(people(), rng=np.random.default_rng(1)), tmp_path / "p.parquet")
+    with pytest.raises(ValueError, match="must be of different reports"):
+        pairs.table("smoker", "region", [tmp_path / "p.parquet"] * 2)
+
+
+def test_files_of_other_kinds_are_refused_and_what_dask_adds_is_left_aside(tmp_path):
+    files.write(reports(), tmp_path / "a.pq")
+    (tmp_path / "_metadata").write_text("dask")
+    (tmp_path / ".hidden").mkdir()
+    (tmp_path / ".hidden" / "a.parquet").write_text("checkpoint")
+    assert aggregate(tmp_path, SURVEY.mechanism).n == 400
+    for name in ("more.feather", "counts.json", "0.part"):
+        (tmp_path / name).write_text("x")
+        with pytest.raises(ValueError, match=rf"path must end in \.parquet, \.pq or \.csv; got .*{re.escape(name)}"):
+            SURVEY.estimate(tmp_path)
+        (tmp_path / name).unlink()
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")
+def test_a_folder_that_dask_wrote_is_read(tmp_path):
+    dd = pytest.importorskip("dask.dataframe")
+    given = reports()
+    dd.from_pandas(given, npartitions=3).to_parquet(tmp_path / "dask")
+    whole = SURVEY.mechanism.count(files.from_frame(given, SURVEY.mechanism))
+    assert np.array_equal(aggregate(tmp_path / "dask", SURVEY.mechanism).counts, whole)
+    with pytest.raises(TypeError, match="give the folder that Dask's to_parquet wrote"):
+        SURVEY.estimate(dd.from_pandas(given, npartitions=2))
+    with pytest.raises(TypeError, match="one partition after the other"):
+        SURVEY.collect(dd.from_pandas(people(), npartitions=2), rng=np.random.default_rng(1))
+
+
+def test_counts_that_cannot_be_are_refused(tmp_path):
+    found, path = aggregate(reports(), SURVEY.mechanism), tmp_path / "c.json"
+    found.save(path)
+    whole = json.loads(path.read_text())
+    changed = {
+        "counts": [whole["counts"][0], *(1000 * count for count in whole["counts"][1:])],
+        "reports": 4,
+        "parts": ["a", "a"],
+        "survey": Survey(DOMAIN, 2.0).description,
+    }
+    for name, value in changed.items():
+        path.write_text(json.dumps(whole | {name: value}))
+        with pytest.raises(ValueError, match="path must be a file of counts"):
+            Counts.load(path, SURVEY.mechanism)
+    with pytest.raises(ValueError, match="counts must be possible"):
+        Counts(SURVEY.mechanism, np.array(changed["counts"]))
+    with pytest.raises(ValueError, match="must be of different reports"):
+        Counts(SURVEY.mechanism, found.counts, ("a", "a"))
+
+
+def test_counts_of_two_surveys_do_not_add_up():
+    one, other = (aggregate(reports(survey), SURVEY.mechanism) for survey in (SURVEY, OTHERS["labels of 'smoker'"]))
+    with pytest.raises(ValueError, match="labels of 'smoker'"):
+        one + other
+    assert SURVEY.estimate(one + one)["estimate"].equals(SURVEY.estimate(one)["estimate"])
+
+
+def test_a_saved_survey_is_the_same_and_runs_nothing(tmp_path):
+    path = tmp_path / "s.json"
+    for survey in (*OTHERS.values(), Survey({"age": [1, 2.5, True, "old"][1:]}, 1.0)):
+        survey.save(path)
+        assert Survey.load(path) == survey
+        assert Survey.load(path).description == survey.description
+    whole = json.loads(path.read_text())
+    for text in ("__import__('os').getcwd()", "GRR(k=__import__('os'))", "open('x')", "GRR(*[1])", "GRR("):
+        path.write_text(json.dumps(whole | {"mechanism": text}))
+        with pytest.raises(ValueError, match="mechanism must be one of the library to be read from a file"):
+            Survey.load(path)
+    for text in ("{}", "[]", "3", "", json.dumps(whole | {"format": "ldp_lib survey 2"})):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=r"path must be a file that Survey\.save wrote"):
+            Survey.load(path)
+    with pytest.raises(TypeError, match="domain must hold texts, numbers or booleans to be saved"):
+        Survey({"age": pd.interval_range(0, 3)}, 1.0).save(path)
+
+
+def test_a_column_in_another_place_is_the_same_column():
+    frame = people()
+    for columns in (["region", "smoker"], ["smoker", "region"]):
+        assert np.array_equal(SURVEY.encode(frame[columns]), SURVEY.encode(frame))
+
+
+def test_a_single_question_and_counts_have_no_tables():
+    with pytest.raises(TypeError, match=r"two attributes for a table; OneQuestion.*wants='tables'"):
+        SURVEY.table("smoker", "region", reports())
+    pairs = Survey(DOMAIN, 1.0, recommend(k=(2, 4), epsilon=1.0, n=400, wants="tables").mechanism)
+    given = reports(pairs)
+    with pytest.raises(TypeError, match="rows for a table, not counts"):
+        pairs.table("smoker", "region", aggregate(given, pairs.mechanism))
+    for names in (("smoker", "smoker"), ("smoker", "age")):
+        with pytest.raises(ValueError, match="attributes must be different ones of"):
+            pairs.table(*names, given)
+    for where in ({"smoker": "maybe"}, {"smoker": []}, {"smoker": ["no", "never"]}):
+        with pytest.raises(ValueError, match="where must name labels out of"):
+            pairs.query(where, given)
