@@ -401,6 +401,88 @@ const scenes = (() => {
     },
   };
 
+  const CHANCES = evenly(0.1, 0.9, 17).map((x) => Math.round(20 * x) / 20);
+  all.real_survey = {
+    about: "Standard error of a share, 710 people, against the probability of the sensitive question: the unrelated question above Warner's design.",
+    sliders: [
+      slider("p", "Probability of the sensitive question", CHANCES, 0.5), slider("share", "True share", CHANCES, 0.3, percent),
+      slider("alpha", "Innocuous yes", [0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8], 0.1, percent),
+    ],
+    numbers({ p, share, alpha }) {
+      const no = 1 + p / ((1 - p) * (1 - alpha)), yes = 1 + p / ((1 - p) * alpha), e = Math.max(no, yes);
+      const unrelated = formulas.drawnVariance(share, 710, p + (1 - p) * alpha, (1 - p) * alpha);
+      const best = formulas.drawnVariance(share, 710, e / (1 + e), 1 / (1 + e));
+      return { no, yes, unrelated: 100 * Math.sqrt(unrelated), warner: 100 * Math.sqrt(best), people: 710 * best / unrelated };
+    },
+    says: (v, { no, yes, unrelated, warner, people }) => `A yes changes the odds ${digits(yes)} times, a no ${digits(no)} times. The standard error is ` +
+      `${digits(unrelated)} percentage points; Warner's design with the larger ratio has ${digits(warner)}, so ${many(Math.ceil(people), "people")} would do.`,
+    draw(v, { unrelated, warner }) {
+      const curve = (key) => CHANCES.map((p) => [p, this.numbers({ ...v, p })[key]]);
+      return [`innocuous yes ${percent(v.alpha)}, true share ${percent(v.share)}`, plot({
+        x: { label: "probability of the sensitive question", range: [0.1, 0.9], ticks: [0.1, 0.3, 0.5, 0.7, 0.9] },
+        y: logarithmic(POINTS, 1, 100), here: v.p,
+        lines: [
+          { name: "unrelated question", look: LOOKS.CorrRR, value: unrelated, points: curve("unrelated") },
+          { name: "Warner, equal ε", look: LOOKS.RR, value: warner, dash: DASHED, points: curve("warner") },
+        ],
+      })];
+    },
+  };
+
+  all.real_survey_privacy = {
+    about: "Likelihood ratio of a record of two answers against how many innocuous pairs are yes and yes; dashed, the product of the questions' ratios.",
+    sliders: [
+      slider("alpha", "Innocuous yes, each", [0.05, 0.1, 0.2, 0.3, 0.4, 0.5], 0.1, percent),
+      slider("p", "Probability of the sensitive question", CHANCES, 0.5),
+      slider("times", "Both yes, independent = 1", [0, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 1, 1.2, 1.5, 2], 0.1),
+    ],
+    numbers({ alpha, p, times }) {
+      const odds = p / (1 - p), both = times * alpha ** 2, joint = [[1 - 2 * alpha + both, alpha - both], [alpha - both, both]];
+      const ratio = (a, b) => {
+        const [first, second] = [a ? alpha : 1 - alpha, b ? alpha : 1 - alpha];
+        return 1 + (odds * (first + second) + odds ** 2) / joint[a][b];
+      };
+      const product = (1 + odds / Math.min(alpha, 1 - alpha)) ** 2;
+      const possible = Math.min(joint[0][0], joint[0][1], both) > 1e-12;
+      return { product, record: possible ? Math.max(ratio(0, 0), ratio(0, 1), ratio(1, 1)) : null };
+    },
+    says: (v, { product, record }) => `If nothing ties the two innocuous answers, the record's ratio is the product ${digits(product)}. ` +
+      (record === null ? "Here one of the four pairs cannot occur: the ratio is infinite." : `Here both are yes ${digits(v.times)} times as often: it is ${digits(record)}.`),
+    draw(v, { product, record }) {
+      const curve = along(0.01, 2, 81).map((times) => [times, this.numbers({ ...v, times }).record ?? 1e9]);
+      return [`innocuous yes ${percent(v.alpha)} each`, plot({
+        x: { label: "both yes, relative to independence", log: true, range: [0.01, 2], ticks: [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2] },
+        y: logarithmic("likelihood ratio of the record", 1, 1e5), here: v.times || 0.01,
+        lines: [
+          { name: "record", look: LOOKS.CorrRR, value: record ?? undefined, points: curve },
+          { name: "product of the questions", look: LOOKS.RR, value: product, dash: DASHED, points: [[0.01, product], [2, product]] },
+        ],
+      })];
+    },
+  };
+
+  all.noncompliance = {
+    about: "What randomized response estimates, on average, against the share of people who do not follow: those who answer at random, and those who always say no.",
+    sliders: [epsilon(1, 0.3, 5), slider("share", "True share", CHANCES, 0.3, percent), slider("others", "People who do not follow", [0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3], 0.1, percent)],
+    numbers({ epsilon: b, share, others }) {
+      const one = Math.exp(b) / Math.expm1(b), mixed = (from) => 100 * ((1 - others) * share + others * from);
+      return { careless: mixed(0.5), denying: mixed(1 - one), claiming: mixed(one), inputs: mixed(1) };
+    },
+    says: (v, { careless, denying, claiming, inputs }) => `${percent(v.others)} who answer at random move the estimate of ${percent(v.share)} to ${digits(careless)}\u00a0%, ` +
+      `those who always say no to ${digits(denying).replace("-", "\u2212")}\u00a0%. Fakes reach ${digits(claiming)}\u00a0% if they choose the report, ${digits(inputs)}\u00a0% if only the input.`,
+    draw(v, numbers) {
+      const looks = { careless: ["at random", LOOKS.OUE], denying: ["always no", LOOKS.CorrRR], claiming: ["always yes", LOOKS.OLH], inputs: ["input yes", LOOKS.RR] };
+      return [`true share ${percent(v.share)}, ${budget(v)}`, plot({
+        x: { label: "share of people who do not follow", range: [0, 0.3], ticks: [0, 0.1, 0.2, 0.3] },
+        y: { label: "estimate, per cent", range: [-40, 120], ticks: [-40, 0, 40, 80, 120] }, here: v.others,
+        lines: Object.entries(looks).map(([key, [name, look]], i) => ({
+          name, look, value: numbers[key], dash: i % 2 ? DASHED : "",
+          points: [0, 0.3].map((others) => [others, this.numbers({ ...v, others })[key]]),
+        })),
+      })];
+    },
+  };
+
   const start = (name) => Object.fromEntries(all[name].sliders.map(({ name: key, start: value }) => [key, value]));
   return {
     LOOKS, all, start, numbers: (name, v) => all[name].numbers(v), says: (name, v) => all[name].says(v, all[name].numbers(v)),

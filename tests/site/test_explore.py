@@ -7,7 +7,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from ldp_lib import channel, corr_rr, fake_data, grr, hashing, jrr, leakage, pure, subset, unary
+from ldp_lib import channel, corr_rr, designs, fake_data, grr, hashing, jrr, leakage, pure, subset, unary
 from ldp_lib.book import figures
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import SPL, allocation
@@ -115,6 +115,28 @@ def attacker(*, epsilon, k, tie):
     return {"asked": rates[0], "other": rates[1], "blind": 1 / k}
 
 
+def real_survey(*, p, share, alpha):
+    design = designs.unrelated_question(p, alpha)
+    no, yes = designs.report_ratios(design)
+    e = max(no, yes)
+    variances = [designs.variance(one, share, 710) for one in (design, designs.warner(e / (1 + e)))]
+    points = dict(zip(("unrelated", "warner"), 100 * np.sqrt(variances), strict=True))
+    return points | {"no": no, "yes": yes, "people": 710 * variances[1] / variances[0]}
+
+
+def real_survey_privacy(*, alpha, p, times):
+    both = times * alpha**2
+    matrix = designs.record_channel(p, [[1 - 2 * alpha + both, alpha - both], [alpha - both, both]])
+    each = max(designs.report_ratios(designs.unrelated_question(p, alpha)))
+    return {"product": each**2, "record": channel.privacy_ratio(matrix) if matrix.min() > 1e-12 else None}
+
+
+def noncompliance(*, epsilon, share, others):
+    low, high = designs.report_weights(designs.warner(grr.probabilities(math.exp(epsilon), 2)[0]))
+    adds = {"careless": (low + high) / 2, "denying": low, "claiming": high, "inputs": 1}
+    return {who: 100 * ((1 - others) * share + others * weight) for who, weight in adds.items()}
+
+
 LIBRARY = {
     scene.__name__.removesuffix("_figure"): scene
     for scene in (
@@ -129,6 +151,9 @@ LIBRARY = {
         jrr_figure,
         limit_correlation,
         attacker,
+        real_survey,
+        real_survey_privacy,
+        noncompliance,
     )
 }
 SETTINGS = 30  # of each figure

@@ -11,7 +11,7 @@ TERMS = re.findall(r"^([a-z][a-z -]+)$", (ROOT / "book" / "glossary.md").read_te
 TRACK = [
     part
     for part in yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))["parts"]
-    if part["caption"].startswith(("Learn", "Further"))
+    if part["caption"].startswith(("Learn", "Further", "In use"))
 ]
 CHAPTERS = [ROOT / f"{chapter['file']}.ipynb" for part in TRACK for chapter in part["chapters"]]
 PAGES = [ROOT / "book" / name for name in ("intro.md", "mechanisms.md")]
