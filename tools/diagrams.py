@@ -448,6 +448,30 @@ def report_as_set():
 
 
 @diagram
+def prior_ball():
+    """Draw the triangle of all distributions, the uniform one, and the ball on which the prior lives."""
+    d = Diagram(
+        "A prior about the uniform distribution",
+        "A triangle: its points are the distributions of three answers. In the middle the uniform distribution, around "
+        "it two circles: a large one for few users, a small one for many, which is still wide against the standard "
+        "error, drawn as a short bar.",
+        height=230,
+    )
+    corners = [(250, 200), (470, 200), (360, 20)]
+    for (x1, y1), (x2, y2) in zip(corners, corners[1:] + corners[:1], strict=True):
+        d._line(x1, y1, x2, y2)
+    for radius, colour in ((54, SOFT), (26, VALUES[0])):
+        d.drawing.append(dw.Circle(360, 140, radius, fill="none", stroke=colour, stroke_width=1.5))
+    d._line(352, 140, 368, 140, VALUES[1], width=4)
+    d.text(200, 205, "all answer 1", size=12, colour=SOFT)
+    d.text(520, 205, "all answer 2", size=12, colour=SOFT)
+    d.text(360, 12, "all answer 3", size=11, colour=SOFT)
+    d.text(565, 92, "few users: the prior\nfills what fits", size=12, colour=SOFT)
+    d.text(150, 122, "many users: a small ball,\nyet wide against\nthe standard error (bar)", size=12, colour=VALUES[0])
+    return d
+
+
+@diagram
 def two_coins():
     """Draw two people whose coins are tied, and their two reports."""
     d = Diagram(
