@@ -104,7 +104,8 @@ def weighted_shares(
     -----
     An indicator is its own square, so E[z^2 - z] is the variance that the randomizer adds: for Horvitz and Thompson the
     variances are unbiased for the randomization, for Poisson sampling and for given joint probabilities; for Hajek they
-    are those of the linearized ratio. Where people are assigned to questions in groups they are slightly too large.
+    are those of the linearized ratio. They may be below 0 where people are few, and are slightly too large where
+    people are assigned to questions in groups.
     """
     w = np.asarray(weights, dtype=float)
     if w.shape != (len(z),) or not np.isfinite(w).all() or w.min() < 1:
@@ -126,7 +127,7 @@ def weighted_shares(
         variance = variance + _from_pairs(sampling, w, z - centre)
     if sampling is not False:
         variance = variance + (w**2 - w) @ square
-    return shares, np.maximum(variance, 0) / total**2
+    return shares, variance / total**2
 
 
 def _from_pairs(joint, w, z):

@@ -84,7 +84,7 @@ class Results:
                 raise ValueError(f"weights must name a column of the reports; got {weights!r} of {list(frame.columns)}")
             z, w = estimates.contributions(self.mechanism, frame), frame[weights].to_numpy()
             flat, variance = estimates.weighted_shares(z, w, population=population, sampling=sampling)
-            spread = np.sqrt(variance)
+            spread = np.sqrt(np.maximum(variance, 0))
         else:
             if not isinstance(sampling, bool) or population is not None:
                 raise ValueError("weights must be given with population, and with a sampling that is not True or False")
@@ -121,7 +121,7 @@ class Results:
 
     def query(
         self,
-        where: Mapping[str, Hashable | Sequence[Hashable]],
+        where: Mapping[str, Any],
         reports: Reports,
         *,
         confidence: float = 0.95,
