@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
-from scipy.stats import false_discovery_control
 
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey import estimates, files
@@ -283,10 +282,6 @@ class Results:
 
 
 def _adjusted(p, adjust):
-    if adjust == "holm":
-        return np.minimum(np.maximum.accumulate(p * np.arange(len(p), 0, -1)), 1)
-    if adjust == "benjamini-hochberg":
-        return false_discovery_control(p)
-    if adjust == "none":
-        return p
-    raise ValueError(f"adjust must be 'holm', 'benjamini-hochberg' or 'none'; got {adjust!r}")
+    if adjust not in ("holm", "benjamini-hochberg", "none"):
+        raise ValueError(f"adjust must be 'holm', 'benjamini-hochberg' or 'none'; got {adjust!r}")
+    return p if adjust == "none" else dependence.adjusted_p_values(p, adjust)

@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
+from scipy.special import chdtr, ndtr, ndtri
 
 from ldp_lib import inputs
 
@@ -83,3 +85,141 @@ class ShrunkTable:
     table: np.ndarray
     factor: float
     risk: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A measure of association at a noisy table.
+
+    Parameters
+    ----------
+    value : float
+        At the table as it is, noise included; NaN if `warning` says why.
+    bias : float
+        What noise adds to it on average, to second order.
+    slope_variance, curve_variance : float
+        The variance of its linear and of its quadratic part.
+    largest : float or None
+        The measure is from 0, for independent attributes, to this; or None if it has any sign.
+    warning : str
+        Empty, or why the measure cannot be had.
+    """
+
+    value: float
+    bias: float
+    slope_variance: float
+    curve_variance: float
+    largest: float | None
+    warning: str = ""
+
+    @classmethod
+    def unknown(cls, largest, warning):
+        """Return what is known if a value or cell is too rare: nothing but the warning."""
+        nan = math.nan
+        return cls(value=nan, bias=nan, slope_variance=nan, curve_variance=nan, largest=largest, warning=warning)
+
+    @property
+    def standard_error(self) -> float:
+        """By the delta method, to second order."""
+        return math.sqrt(max(self.slope_variance + self.curve_variance, 0))
+
+    @property
+    def corrected(self) -> float:
+        """The value less its bias; at least 0 if the measure is."""
+        found = self.value - self.bias
+        return found if self.largest is None or found > 0 or self.warning else 0.0
+
+    def interval(self, confidence=0.95):
+        """Return the ends of the interval that holds the measure with the given probability.
+
+        Notes
+        -----
+        A measure that may have any sign has a normal interval. One of at least 0 is nearly a squared length: of the
+        true vector of length sqrt(theta) plus noise, with variance s = slope_variance / (4 value) along that vector,
+        and c times chi-squared across it. The interval holds each theta for which the value is between the quantiles of
+        this distribution, a noncentral chi-squared one if s = c; c and the degrees of freedom are such that the
+        quadratic part has its mean and variance (Satterthwaite, 1946).
+        """
+        inputs.require_share("confidence", confidence)
+        if self.largest is None:
+            half = float(ndtri((1 + confidence) / 2)) * self.standard_error
+            return (-math.inf, math.inf) if self.warning else (self.corrected - half, self.corrected + half)
+        if self.warning:
+            return 0.0, self.largest
+        tail = (1 - confidence) / 2
+        return self._quantile(1 - tail), self._quantile(tail)
+
+    def _quantile(self, wanted):
+        """The theta for which a value of at most the one found has the wanted probability; within 0 and `largest`."""
+        if self._probability(0.0) <= wanted:
+            return 0.0
+        if self._probability(self.largest) >= wanted:
+            return self.largest
+        return float(brentq(lambda theta: self._probability(theta) - wanted, 0.0, self.largest, xtol=1e-7))
+
+    def _probability(self, theta):
+        """The probability of a value of at most the one found, by the midpoint rule over the noise along the vector."""
+        value, tiny = max(self.value, 1e-300), 1e-300
+        s = self.slope_variance / (4 * value)
+        c = max(self.curve_variance / max(2 * self.bias, tiny), tiny)
+        freedom = max(self.bias - s, 0) / c
+        if freedom < 1e-3:  # no noise across the vector
+            ends = (np.array([1, -1]) * math.sqrt(value) - math.sqrt(theta)) / math.sqrt(max(s, tiny))
+            return float(ndtr(ends[0]) - ndtr(ends[1]))
+        left = (value - (math.sqrt(theta) + math.sqrt(s) * _NORMAL) ** 2) / c
+        return float(np.mean(chdtr(freedom, left.clip(0))))
+
+
+_NORMAL = ndtri((np.arange(200) + 0.5) / 200)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CramersV:
+    """Cramer's V of two attributes, from its measured square."""
+
+    square: Measured
+
+    @property
+    def value(self) -> float:
+        """The root of the square less its bias; NaN if a value is too rare."""
+        return math.sqrt(self.square.corrected) if not self.warning else math.nan
+
+    @property
+    def warning(self) -> str:
+        """Empty, or which value is too rare."""
+        return self.square.warning
+
+    def interval(self, confidence=0.95):
+        """Return the ends of the interval, within 0 and 1: the roots of those of the square."""
+        low, high = self.square.interval(confidence)
+        return math.sqrt(low), math.sqrt(high)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tested:
+    """A test of independence: chi-squared corrected for the mechanism, its degrees of freedom, and the p-value."""
+
+    statistic: float
+    freedom: int
+    p_value: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The raw unbiased estimate of a share of users, that of its variance, and by how much one report moves it."""
+
+    estimate: float
+    variance: float
+    step: float
+
+    def interval(self, confidence=0.95):
+        """Return the ends of the interval that holds the share with the given probability; it may leave [0, 1].
+
+        Notes
+        -----
+        Normal, with half a step for what is discrete, and half a squared step added to the variance: where few reports
+        tell, as for one holder at a large budget, the estimated variance is often 0. Where many do, neither matters.
+        """
+        inputs.require_share("confidence", confidence)
+        half = float(ndtri((1 + confidence) / 2)) * math.sqrt(max(self.variance, 0) + self.step**2 / 2) + self.step / 2
+        return self.estimate - half, self.estimate + half

@@ -30,7 +30,7 @@ def table_covariance(mechanism, table, *attributes, n):
     n : int
         Number of users.
     """
-    table, n = check_table(table), check_users(n)
+    table, n, attributes = check_table(table), check_users(n), _check_attributes(mechanism, attributes)
     wanted = tuple(mechanism.k[j] for j in attributes)
     if table.shape != wanted:
         raise ValueError(f"table must have shape {wanted} for attributes {attributes}; got {table.shape}")
@@ -89,8 +89,7 @@ def raw_table(mechanism, y, *attributes):
     """Return the raw unbiased table of some attributes, from the reports of an `AskSome` or of whole records."""
     if isinstance(mechanism, AskSome):
         return asked_tables(mechanism, y, [attributes])[attributes]
-    if not isinstance(mechanism, ProductChannel):
-        raise TypeError(f"mechanism must be an AskSome or one of clusters; got {mechanism!r}")
+    _check_attributes(mechanism, attributes)
     return mechanism.estimate_table(y, *attributes)
 
 
@@ -107,7 +106,7 @@ def simulated_tables(mechanism, table, *attributes, n, rng, runs, estimator=raw_
         Called with mechanism, reports and attributes; `raw_table` if not given.
     """
     inputs.require(rng=rng, runs=runs)
-    table, n = check_table(table), check_users(n)
+    table, n, attributes = check_table(table), check_users(n), _check_attributes(mechanism, attributes)
     if estimator is raw_table and isinstance(mechanism, ProductChannel):  # the same law from the reports' counts
         parts = _channel(mechanism, attributes)
         drawn = rng.multinomial(n, table.ravel() @ parts / table.sum(), size=runs)
@@ -127,7 +126,6 @@ def _asked_covariance(mechanism, table, attributes, n):
     The rest of the record does not matter. Without groups a user's question is drawn too. With groups their sizes are
     taken as planned, n times the weights: exact where these are whole numbers.
     """
-    attributes = check_asked(mechanism, attributes)
     k, sizes = ([values[j] for j in attributes] for values in (mechanism.k, mechanism.sizes))
     gains = [set_gain(*one) for one in zip(k, sizes, strict=True)]
     pull, asks = dict.fromkeys(subsets_of(range(len(k))), 0.0), {}
@@ -159,10 +157,17 @@ def _asked_covariance(mechanism, table, attributes, n):
     return (cov - (0 if mechanism.groups else np.outer(mean, mean))) / n
 
 
-def _channel(mechanism, attributes):
-    """Return the channel of the reports about some attributes, whose cells are in lexicographic order."""
+def _check_attributes(mechanism, attributes):
+    """Return distinct attributes, of an `AskSome` asked together, or raise."""
+    if isinstance(mechanism, AskSome):
+        return check_asked(mechanism, attributes)
     if not isinstance(mechanism, ProductChannel):
         raise TypeError(f"mechanism must be an AskSome or one of clusters; got {mechanism!r}")
+    return mechanism.check_attributes(attributes)
+
+
+def _channel(mechanism, attributes):
+    """Return the channel of the reports about some attributes, whose cells are in lexicographic order."""
     order, parts = [], []
     for cluster, part, keep in zip(mechanism.clusters, mechanism.channels, mechanism.keeps, strict=True):
         mine = [j for j in cluster if j in attributes]

@@ -1,42 +1,38 @@
-"""How two attributes hang together, from a noisy table and its covariance: value, bias, interval, test, users needed.
+"""Measures of association from a noisy table and its covariance: value, interval, test of independence, power.
 
-All take a table of two attributes and the covariance of its cells, as `uncertainty` gives them for any mechanism.
+All take a table of two attributes and the covariance of its cells, as the module `covariance` gives them.
 """
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.stats import chi2, ncx2, norm
+from scipy.special import ndtri
+from scipy.stats import chi2, false_discovery_control, ncx2
 
 from ldp_lib import inputs
 from ldp_lib.tables._checks import check_table, check_users
+from ldp_lib.tables._results import CramersV, Measured, Tested
 from ldp_lib.tables.covariance import table_covariance
 
-
-@dataclass(frozen=True, kw_only=True)
-class Measured:
-    """A measure of dependence: its value at the table, and by the delta method its bias and its standard error."""
-
-    value: float
-    bias: float
-    standard_error: float
-
-    @property
-    def corrected(self):
-        """The value less its bias."""
-        return self.value - self.bias
-
-    def interval(self, confidence=0.95):
-        """Return the ends of the interval around the corrected value."""
-        inputs.require_share("confidence", confidence)
-        half = norm.ppf((1 + confidence) / 2) * self.standard_error
-        return float(self.corrected - half), float(self.corrected + half)
+RARE_VALUE, RARE_CELL = 4.0, 3.0  # standard errors above 0 below which a share is too rare to divide by
 
 
-def phi_squared(table, covariance):
-    """Measure chi-squared over n; negative cells will do, as long as both marginals are positive.
+def cramers_v(table, covariance):
+    """Measure Cramer's V of a raw or repaired table, with its noise taken off.
+
+    Parameters
+    ----------
+    table : array_like, shape (k_1, k_2)
+        Cells may be negative.
+    covariance : array_like, shape (cells, cells)
+        Of the raw table, such as `covariance.table_covariance` at the repaired one.
+
+    Returns
+    -------
+    CramersV
+        Its `warning` says if a value is too rare: estimated at less than four standard errors above 0. Then the value
+        is NaN and the interval all of [0, 1].
 
     Notes
     -----
@@ -44,9 +40,10 @@ def phi_squared(table, covariance):
     trace of the square is added to the variance, which is all that is left where the attributes are independent.
     """
     table, covariance = _check(table, covariance)
+    most, warning = min(table.shape) - 1, _rare_marginal(table, covariance)
+    if warning:
+        return CramersV(square=Measured.unknown(1.0, warning))
     a, b = table.sum(axis=1), table.sum(axis=0)
-    if min(a.min(), b.min()) <= 0:
-        raise ValueError(f"table must have positive marginals; got least {min(a.min(), b.min())}: repair it first")
     over = 1 / np.outer(a, b)
     square = table**2 * over
     rows, columns = _membership(table.shape)
@@ -60,74 +57,64 @@ def phi_squared(table, covariance):
         second -= by[:, None] * (member.T @ member) + (member.T @ member) * by
         second += 2 * (member.T * total) @ member
     cross = rows.T @ (square * over) @ columns
-    return _measure(float(square.sum() - 1), slope, second + cross + cross.T, covariance)
-
-
-def cramers_v(table, covariance):
-    """Return Cramer's V with its noise taken off, at least 0, and the measured square that intervals come from.
-
-    Returns
-    -------
-    value : float
-    square : Measured
-        V^2: `cramers_interval` takes the roots of its interval's ends.
-    """
-    found, most = phi_squared(table, covariance), min(np.shape(table)) - 1
-    square = Measured(value=found.value / most, bias=found.bias / most, standard_error=found.standard_error / most)
-    return math.sqrt(max(square.corrected, 0)), square
-
-
-def cramers_interval(square, confidence=0.95):
-    """Return the ends of the interval for Cramer's V from its measured square, within 0 and 1."""
-    low, high = square.interval(confidence)
-    return math.sqrt(min(max(low, 0), 1)), math.sqrt(min(max(high, 0), 1))
+    second += cross + cross.T
+    return CramersV(square=_measure((square.sum() - 1) / most, slope / most, second / most, covariance, largest=1.0))
 
 
 def mutual_information(table, covariance):
-    """Measure the mutual information in nats of a table without zeros, such as the most likely one."""
+    """Measure the mutual information in nats of a table without rare cells; arguments as in `cramers_v`.
+
+    Returns
+    -------
+    Measured
+        Its `warning` says if a cell is estimated at less than three standard errors above 0. Then the value is NaN and
+        the interval all that is possible, from 0 to log min k.
+    """
     table, covariance = _check(table, covariance)
-    if table.min() <= 0:
-        raise ValueError(f"table must be positive for a logarithm; got least {table.min()}: repair it first")
+    largest, warning = math.log(min(table.shape)), _rare_cell(table, covariance)
+    if warning:
+        return Measured.unknown(largest, warning)
     a, b = table.sum(axis=1), table.sum(axis=0)
     slope = np.log(table / np.outer(a, b))  # less 1, which does not count: changes sum to 0
     rows, columns = _membership(table.shape)
     second = np.diag(1 / table.ravel()) - (rows.T / a) @ rows - (columns.T / b) @ columns
-    return _measure(float((table * slope).sum()), slope, second, covariance)
+    return _measure((table * slope).sum(), slope, second, covariance, largest=largest)
 
 
 def log_odds_ratio(table, covariance):
-    """Measure the logarithm of the odds ratio of a positive two by two table."""
+    """Measure the log odds ratio of a two by two table; arguments and warning as in `mutual_information`."""
     table, covariance = _check(table, covariance)
-    if table.shape != (2, 2) or table.min() <= 0:
-        raise ValueError(f"table must be positive, two by two; got shape {table.shape}, least {table.min()}")
+    if table.shape != (2, 2):
+        raise ValueError(f"table must be two by two; got shape {table.shape}")
+    if warning := _rare_cell(table, covariance):
+        return Measured.unknown(None, warning)
     sign = np.array([[1, -1], [-1, 1]])
-    return _measure(float((sign * np.log(table)).sum()), sign / table, np.diag((-sign / table**2).ravel()), covariance)
+    second = np.diag((-sign / table**2).ravel())
+    return _measure((sign * np.log(table)).sum(), sign / table, second, covariance, largest=None)
 
 
-def bootstrap_interval(value, truth, draws, confidence=0.95):
-    """Return the ends of an interval from simulated values of a measure, whose true value there is known.
+def bootstrap_interval(value, draws, confidence=0.95):
+    """Return the ends of an interval from simulated values of a measure: as many standard deviations as normal ones.
 
     Parameters
     ----------
     value : float
         The measure at the estimated table.
-    truth : float
-        The measure at the table from which `draws` were simulated.
-    draws : array, shape (runs,)
-        The measure at the simulated estimates, such as those of `uncertainty.simulated_tables`.
+    draws : array_like, shape (runs,)
+        The measure at estimates simulated from that table, such as those of `covariance.simulated_tables`.
+
+    Notes
+    -----
+    Only the spread of the draws is used. Where the estimate lies at the boundary, as after maximum likelihood with
+    cells of 0, the draws' bias is not the estimate's: cells of 0 stay 0 in every draw, and others move towards the
+    boundary once more. Intervals from the draws' quantiles take that bias for known. Coverage: page `coverage`.
     """
     inputs.require_share("confidence", confidence)
-    low, high = np.quantile(np.asarray(draws) - truth, [(1 - confidence) / 2, (1 + confidence) / 2])
-    return float(value - high), float(value - low)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tested:
-    """A test of independence: chi-squared corrected for the mechanism, its degrees of freedom, and the p-value."""
-
-    statistic: float
-    freedom: int
-    p_value: float
+    draws = np.asarray(draws, dtype=float)
+    if draws.ndim != 1 or draws.size < 2 or not np.isfinite(draws).all() or not np.isfinite(value):
+        raise ValueError(f"draws must be at least 2 finite numbers, and value finite; got {draws!r} and {value!r}")
+    half = ndtri((1 + confidence) / 2) * draws.std(ddof=1)
+    return float(value - half), float(value + half)
 
 
 def independence_test(table, covariance):
@@ -138,7 +125,7 @@ def independence_test(table, covariance):
     table : array_like, shape (k_1, k_2)
         Raw unbiased estimates.
     covariance : array_like, shape (cells, cells)
-        Of the raw table where the attributes are independent: `uncertainty.table_covariance` at the product of the
+        Of the raw table where the attributes are independent: `covariance.table_covariance` at the product of the
         repaired marginals.
 
     Notes
@@ -154,14 +141,15 @@ def independence_test(table, covariance):
 
 
 def power(mechanism, table, *attributes, n, level=0.05):
-    """Return the chance that `independence_test` at this level sees the dependence of n users drawn from `table`."""
+    """Return the probability that `independence_test` rejects at this level, for n users drawn from `table`."""
     inputs.require_share("level", level)
     per_user, freedom = _noncentrality(mechanism, table, attributes)
-    return float(ncx2.sf(chi2.isf(level, freedom), freedom, check_users(n) * per_user))
+    shift = check_users(n) * per_user
+    return float(ncx2.sf(chi2.isf(level, freedom), freedom, shift)) if shift < 1e5 else 1.0
 
 
 def users_to_see(mechanism, table, *attributes, chance=0.8, level=0.05):
-    """Return how many users `independence_test` needs to see the dependence in `table` with the given chance."""
+    """Return how many users `independence_test` needs to reject independence in `table` with probability `chance`."""
     inputs.require_share("chance", chance)
     inputs.require_share("level", level)
     if chance <= level:
@@ -176,10 +164,42 @@ def users_to_see(mechanism, table, *attributes, chance=0.8, level=0.05):
     return math.ceil(brentq(lambda x: ncx2.sf(limit, freedom, x) - chance, 1e-9, high) / per_user)
 
 
+def adjusted_p_values(p_values, method="holm"):
+    """Return p-values adjusted for their number: reject those of at most the level.
+
+    Parameters
+    ----------
+    p_values : dict or array_like
+        Such as those of `independence_test` for each pair of attributes.
+    method : {"holm", "benjamini-hochberg"}
+        Holm (1979) bounds the probability of any false rejection, whatever the dependence of the tests. Benjamini and
+        Hochberg (1995) bound the expected share of false ones among the rejections, for exploration, if the tests are
+        independent or positively dependent.
+
+    Returns
+    -------
+    dict or array, as `p_values`
+    """
+    if isinstance(p_values, dict):
+        return dict(zip(p_values, adjusted_p_values(list(p_values.values()), method).tolist(), strict=True))
+    p = np.asarray(p_values, dtype=float)
+    if p.ndim != 1 or not p.size or not ((p >= 0) & (p <= 1)).all():
+        raise ValueError(f"p_values must be at least one number from 0 to 1; got {p_values!r}")
+    if method == "benjamini-hochberg":
+        return false_discovery_control(p)
+    if method != "holm":
+        raise ValueError(f"method must be 'holm' or 'benjamini-hochberg'; got {method!r}")
+    order, adjusted = np.argsort(p, kind="stable"), np.empty(p.size)
+    adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)), 1)
+    return adjusted
+
+
 def _noncentrality(mechanism, table, attributes):
     """Squared distance from independence for one user, in the metric of the test, and the degrees of freedom."""
     table = check_table(table, axes=2)
     a, b = table.sum(axis=1), table.sum(axis=0)
+    if min(a.min(), b.min()) <= 0:
+        raise ValueError(f"table must have positive marginals; got least {min(a.min(), b.min())}: leave values out")
     covariance = table_covariance(mechanism, np.outer(a, b), *attributes, n=1)
     apart, spread = _departure(table - np.outer(a, b), covariance, a, b)
     return float(apart @ np.linalg.solve(spread, apart)), len(apart)
@@ -195,10 +215,36 @@ def _departure(apart, covariance, a, b):
     return apart.ravel()[kept], (change @ covariance @ change.T)[np.ix_(kept, kept)]
 
 
-def _measure(value, slope, second, covariance):
+def _measure(value, slope, second, covariance, *, largest):
     slope, curved = slope.ravel(), second @ covariance
-    variance = slope @ covariance @ slope + (curved * curved.T).sum() / 2
-    return Measured(value=value, bias=float(np.trace(curved)) / 2, standard_error=math.sqrt(max(variance, 0)))
+    return Measured(
+        value=float(value),
+        bias=float(np.trace(curved)) / 2,
+        slope_variance=max(float(slope @ covariance @ slope), 0.0),
+        curve_variance=float((curved * curved.T).sum()) / 2,
+        largest=largest,
+    )
+
+
+def _rare_marginal(table, covariance):
+    """Say which value is estimated at less than RARE_VALUE standard errors above 0, or nothing."""
+    for axis, member in enumerate(_membership(table.shape)):
+        share, error = table.sum(axis=1 - axis), np.sqrt(np.diag(member @ covariance @ member.T).clip(0))
+        low = np.flatnonzero((share <= RARE_VALUE * error) | (share <= 0))
+        if low.size:
+            v = int(low[0])
+            return f"value {v} of attribute {axis} is too rare: {share[v]:.2g}, standard error {error[v]:.2g}"
+    return ""
+
+
+def _rare_cell(table, covariance):
+    """Say which cell is estimated at less than RARE_CELL standard errors above 0, or nothing."""
+    error = np.sqrt(np.diag(covariance).clip(0)).reshape(table.shape)
+    low = np.argwhere((table <= RARE_CELL * error) | (table <= 0))
+    if not low.size:
+        return ""
+    cell = tuple(map(int, low[0]))
+    return f"cell {cell} is too rare: {table[cell]:.2g}, standard error {error[cell]:.2g}"
 
 
 def _membership(shape):

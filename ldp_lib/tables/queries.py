@@ -7,31 +7,15 @@ may also be a list of boxes that have no user in common, a share within a box, o
 import itertools
 import math
 import numbers
-from dataclasses import dataclass
 from functools import reduce
 
 import numpy as np
-from scipy.stats import norm
 
 from ldp_lib import inputs
+from ldp_lib.tables._results import Answer
 from ldp_lib.tables.product_channel import ProductChannel
 
 BLOCK = 2**14
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """The raw unbiased estimate of a share of users, and that of its variance, which may be below 0."""
-
-    estimate: float
-    variance: float
-
-    def interval(self, confidence=0.95):
-        """Return the ends of the interval that holds the share with the given probability, for many users."""
-        if isinstance(confidence, bool) or not isinstance(confidence, numbers.Real) or not 0 < confidence < 1:
-            raise ValueError(f"confidence must be a number above 0 and below 1; got {confidence!r}")
-        half = norm.ppf((1 + confidence) / 2) * math.sqrt(max(self.variance, 0))
-        return float(self.estimate - half), float(self.estimate + half)
 
 
 def ask(mechanism, y, where):
@@ -61,7 +45,7 @@ def ask(mechanism, y, where):
         rows = y[start : start + BLOCK]
         scores = sum(_score(mechanism, box, rows) for box in boxes)
         total, square = total + scores.sum(), square + scores @ scores
-    return _answer(total, square, len(y))
+    return _answer(total, square, len(y), max(_step(mechanism, box) for box in boxes))
 
 
 def ask_given(mechanism, y, where, given):
@@ -91,7 +75,8 @@ def ask_given(mechanism, y, where, given):
         raise ValueError(f"given must hold some users; it is estimated to hold a share of {base}")
     ratio, slope = inside / base, np.array([1, -inside / base])
     variance = (slope @ sums @ slope / len(y) - base * ratio * (1 - ratio)) / (len(y) * base**2)
-    return Answer(estimate=float(ratio), variance=float(variance))
+    step = _step(mechanism, one | other) / (len(y) * base)
+    return Answer(estimate=float(ratio), variance=float(variance), step=float(step))
 
 
 def ask_cells(mechanism, y, attributes, subset):
@@ -128,12 +113,22 @@ def ask_cells(mechanism, y, attributes, subset):
             scores = (scores - (1 - keep) * scores.mean(axis=axes, keepdims=True)) / keep
     flat, cells = scores.ravel(), np.ravel_multi_index(tuple(y[:, j] for j in taken), sizes)
     counts = np.bincount(cells, minlength=flat.size)
-    return _answer(counts @ flat, counts @ flat**2, len(y))
+    return _answer(counts @ flat, counts @ flat**2, len(y), float(np.ptp(flat)))
 
 
-def _answer(total, square, n):
+def _answer(total, square, n, step):
     """The estimate from the sum of the reports' scores, and its variance from their sum of squares."""
-    return Answer(estimate=float(total / n), variance=float((square / n - total / n) / n))
+    return Answer(estimate=float(total / n), variance=float((square / n - total / n) / n), step=step / n)
+
+
+def _step(mechanism, box):
+    """The difference between the largest and the least score of a report, but for factors next to 1."""
+    step = 1.0
+    for cluster, keep, matrix in zip(mechanism.clusters, mechanism.keeps, mechanism.channels, strict=True):
+        if any(j in box for j in cluster):
+            own = None if keep else np.linalg.solve(np.array(matrix), _cells(mechanism, cluster, box))
+            step *= 1 / keep if keep else float(np.ptp(own))
+    return step
 
 
 def _score(mechanism, box, rows):

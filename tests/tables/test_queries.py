@@ -1,10 +1,12 @@
 """Queries of boxes: the estimate is the table's sum, the variance is exact, intervals cover, large domains do."""
 
+import dataclasses
 import itertools
 import math
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from ldp_lib import check
 from ldp_lib.population import Population
@@ -152,14 +154,46 @@ def test_reports_of_all_blocks_are_read(monkeypatch):
     assert whole[0].estimate == pytest.approx(table[0, 1] + table[2, 1])
 
 
-def test_an_interval_is_the_normal_one():
-    answer = queries.Answer(estimate=0.5, variance=0.04)
+def test_an_interval_is_the_normal_one_with_half_a_step():
+    answer = queries.Answer(estimate=0.5, variance=0.04, step=0.0)
     assert answer.interval() == pytest.approx((0.5 - 0.2 * 1.959963984540054, 0.5 + 0.2 * 1.959963984540054))
     assert answer.interval(0.5) == pytest.approx((0.5 - 0.2 * 0.6744897501960817, 0.5 + 0.2 * 0.6744897501960817))
-    assert queries.Answer(estimate=0.5, variance=-0.04).interval() == (0.5, 0.5)
+    half = 0.1 * math.sqrt(0.5) * 1.959963984540054 + 0.05
+    assert queries.Answer(estimate=0.5, variance=-0.04, step=0.1).interval() == pytest.approx((0.5 - half, 0.5 + half))
     for wrong in (0, 1, 0.0, 1.0, True, "0.9", None, math.nan):
-        with pytest.raises(ValueError, match="confidence must be a number above 0 and below 1; got"):
+        with pytest.raises((TypeError, ValueError), match="confidence must be a number above 0 and below 1; got"):
             answer.interval(wrong)
+
+
+@pytest.mark.parametrize("holders", [0, 1, 2])
+@pytest.mark.parametrize("epsilon", [4.0, 6.0, 8.0])
+def test_few_holders_at_a_large_budget_are_covered(holders, epsilon):
+    """From the exact distribution of the number of reports in the cell; without the step one holder is missed."""
+    mechanism, n = RRJoint(k=(4, 4), epsilon=epsilon), 200
+    (keep,) = mechanism.keeps
+    free = (1 - keep) / 16
+    law = np.convolve(binom.pmf(range(holders + 1), holders, keep + free), binom.pmf(range(n + 1), n - holders, free))
+    covered = np.zeros(2)
+    for fits, probability in enumerate(law[:40]):
+        y = np.zeros((n, 2), int)
+        y[:fits] = [1, 2]
+        answer = queries.ask(mechanism, y, {0: [1], 1: [2]})
+        assert answer.step == pytest.approx(1 / (keep * n))
+        for row, one in enumerate((answer, dataclasses.replace(answer, step=0.0))):
+            low, high = one.interval()
+            covered[row] += probability * (low - 1e-12 <= holders / n <= high + 1e-12)
+    assert covered[0] > 0.93
+    assert covered[1] < covered[0]
+
+
+def test_the_step_is_the_range_of_a_reports_scores():
+    for mechanism in MECHANISMS:
+        answer = queries.ask_cells(mechanism, SURVEY, (0, 1, 2), [[1, 2, 0]])
+        scores = [queries.ask_cells(mechanism, r[None], (0, 1, 2), [[1, 2, 0]]).estimate for r in mechanism.reports()]
+        assert answer.step == pytest.approx(np.ptp(scores) / len(SURVEY))
+        assert queries.ask(mechanism, SURVEY, {0: [1]}).step == pytest.approx(
+            queries.ask_cells(mechanism, SURVEY, (0,), [[1]]).step
+        )
 
 
 @pytest.mark.parametrize(

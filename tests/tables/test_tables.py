@@ -415,3 +415,15 @@ def test_simulated_users_hold_what_was_drawn_and_else_nothing():
         assert set(map(tuple, y.tolist())) == {(0, 0, 2), (1, 0, 1)}
         assert found[2, 0] * 40 == pytest.approx((y[:, 2] == 2).sum())
     assert len({run[2, 0] for run in runs}) > 1
+
+
+@pytest.mark.parametrize("attributes", [(), (0, 0), (2,), (-1, 0)])
+def test_attributes_of_a_covariance_exist_and_come_once(attributes):
+    for mechanism in (RRIndependent(k=(2, 2), epsilon=1.0), AskSome(k=(2, 2), epsilon=1.0, m=2)):
+        table = np.full((2,) * max(len(attributes), 1), 0.5 ** max(len(attributes), 1))
+        for call in (
+            lambda m, t: uncertainty.table_covariance(m, t, *attributes, n=5),
+            lambda m, t: uncertainty.simulated_tables(m, t, *attributes, n=5, rng=np.random.default_rng(1), runs=2),
+        ):
+            with pytest.raises(ValueError, match="attributes must be distinct numbers from 0 to 1; got"):
+                call(mechanism, table)
