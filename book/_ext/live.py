@@ -1,10 +1,11 @@
 """Sphinx extension: live boxes. A reader edits a formula, and the page compares it with an exact enumeration.
 
 Each file of ``book/live`` is one box: a docstring (title, ``chapter: slug``, a question in Markdown), the part ``#
-formula`` as it stands first, parts ``# mistake: ...`` and ``# right: ...`` that can be put in its place, and ``#
-exact``, whose ``cases()`` yields a label, the exact value and the formula's. The page runs a formula in Brython, in a
-worker that is loaded on the first click; what it says without a script is computed when the site is built. Boxes come
-before a chapter's questions; in an audit at its end.
+formula`` as it stands first, parts ``# right: ...``, ``# mistake: ...`` and ``# printed: ...`` that can be put in its
+place, ``# numbers`` that the reader may change too, and ``# exact``, whose ``cases()`` yields a label, the exact
+value and the formula's. The page runs a formula in Brython, in a worker that is loaded on the first click; what it
+says without a script is computed when the site is built. Boxes come before a chapter's questions; in an audit at its
+end.
 """
 
 import json
@@ -18,7 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "book" / "live"
 PLACE = re.compile(r"^## (Check yourself|Exercises)$", re.MULTILINE)
-PART = re.compile(r"^# (formula|right|mistake|exact)(?:: (.+))?\n", re.MULTILINE)
+PART = re.compile(r"^# (formula|right|mistake|printed|numbers|exact)(?:: (.+))?\n", re.MULTILINE)
 SCRIPTS = ("brython.js", "brython_stdlib.js")  # half a second's worth of formulas needs no smaller Python
 IMPORTS = "from fractions import Fraction as F\nfrom itertools import product\n"
 
@@ -57,13 +58,17 @@ def read(path):
     _, words, rest = text.split('"""', 2)
     head, question = words.strip().split("\n\n", 1)
     title, chapter = re.fullmatch(r"(.+)\nchapter: (\w+)", head).groups()
-    formulas, exact = {}, None
+    formulas, exact, numbers = {}, None, ""
     parts = PART.split(rest)[1:]
     for kind, name, code in zip(parts[::3], parts[1::3], parts[2::3], strict=True):
         if kind == "exact":
             exact = "\n" + code.strip() + "\n"
+        elif kind == "numbers":
+            numbers = "\n# your numbers\n" + code.strip() + "\n"
         else:
-            formulas[name or "the formula"] = (code.strip() + "\n", kind != "mistake")
+            name = {"printed": f"as printed: {name}", "mistake": f"a mistake: {name}"}.get(kind, name or "the formula")
+            formulas[name] = (code.strip() + "\n", kind in ("formula", "right"))
+    formulas = {name: (code + numbers, right) for name, (code, right) in formulas.items()}
     box = Box(name=path.stem, title=title, chapter=chapter, question=question, formulas=formulas, exact=exact)
     if exact is None or {right for _, right in formulas.values()} != {True, False}:
         raise ValueError(f"{path} must have an exact part, a right formula and a mistake")

@@ -1,7 +1,7 @@
 // Live boxes: a formula that the reader edits, compared with an exact enumeration by Python in a worker.
 "use strict";
 
-const live = { worker: null, waiting: new Map(), number: 0, seconds: 20 };
+const live = { worker: null, waiting: new Map(), number: 0, seconds: 60 };
 live.folder = document.currentScript.src.replace(/live\.js.*$/, "");
 
 live.start = () => new Promise((resolve, reject) => {

@@ -30,6 +30,9 @@ def cases():
         largest = F(0)
         for chosen in product((F(1), e), repeat=4):
             mean = sum(chosen) / 4
-            moved = [sum(w * x[j] for w, x in zip(chosen, records, strict=True)) / 4 for j in (0, 1)]
+            moved = [
+                sum(w * x[j] for w, x in zip(chosen, records, strict=True)) / 4
+                for j in (0, 1)
+            ]
             largest = max(largest, (moved[0] ** 2 + moved[1] ** 2) / mean**2)
         yield f"e^ε = {e}", 2 / largest, least(e)

@@ -50,7 +50,9 @@ def reported(a, b, p_y, e):
         drawn = a[x] * b[y] / 2
         if report == shown:  # the first attribute is the pivot
             seen[shown] += drawn * (p if report == x else q)
-        copied = p_y if report == shown else (1 - p_y) / (k - 1)  # the second one is
+        copied = (
+            p_y if report == shown else (1 - p_y) / (k - 1)
+        )  # the second one is
         seen[shown] += drawn * (p if report == y else q) * copied
     return seen
 
@@ -72,4 +74,8 @@ def cases():
             for v in range(k):
                 estimate = (F(reports.count(v), n) - q) / (p - q)
                 total += probability * (estimate - a[v]) ** 2
-        yield f"k = {k}, p_y = {p_y}, n = {n}, e^ε = {e}", total, mse(a, b, p_y, n, e)
+        yield (
+            f"k = {k}, p_y = {p_y}, n = {n}, e^ε = {e}",
+            total,
+            mse(a, b, p_y, n, e),
+        )

@@ -32,5 +32,11 @@ def cases():
         channel = [[p if i == j else q for j in range(k)] for i in range(k)]
         other = inverse(k, e)
         for i in range(k):
-            row = [sum(channel[i][m] * other[m][j] for m in range(k)) for j in range(k)]
-            yield f"k = {k}, e^ε = {e}, row {i + 1} of the product", [F(int(i == j)) for j in range(k)], row
+            row = [
+                sum(channel[i][m] * other[m][j] for m in range(k)) for j in range(k)
+            ]
+            yield (
+                f"k = {k}, e^ε = {e}, row {i + 1} of the product",
+                [F(int(i == j)) for j in range(k)],
+                row,
+            )

@@ -28,14 +28,30 @@ def pairings(users):
     if not users:
         return [[]]
     first, *others = users
-    return [[(first, u), *rest] for u in others for rest in pairings([v for v in others if v != u])]
+    return [
+        [(first, u), *rest]
+        for u in others
+        for rest in pairings([v for v in others if v != u])
+    ]
 
 
 def cases():
-    for p, rho, n in [(F(3, 5), F(-1, 2), 4), (F(3, 5), F(-1, 2), 6), (F(2, 3), F(-1, 4), 4), (F(3, 4), F(0), 4)]:
+    for p, rho, n in [
+        (F(3, 5), F(-1, 2), 4),
+        (F(3, 5), F(-1, 2), 6),
+        (F(2, 3), F(-1, 4), 4),
+        (F(3, 4), F(0), 4),
+    ]:
         q = 1 - p
-        cell = {0: q * q + rho * p * q, 1: p * q * (1 - rho), 2: p * p + rho * p * q}
-        told = {0: F(0), 1: F(0)}  # whether the person told the truth, given that the colluder lied
+        cell = {
+            0: q * q + rho * p * q,
+            1: p * q * (1 - rho),
+            2: p * p + rho * p * q,
+        }
+        told = {
+            0: F(0),
+            1: F(0),
+        }  # whether the person told the truth, given that the colluder lied
         for pairing in pairings(list(range(n))):
             for truths in product((0, 1), repeat=n):
                 if truths[0] == 0:
@@ -43,4 +59,8 @@ def cases():
                     for one, other in pairing:
                         probability *= cell[truths[one] + truths[other]]
                     told[truths[1]] += probability
-        yield f"p = {p}, ρ = {rho}, n = {n}", max(told[1] / told[0], told[0] / told[1]), ratio(p, rho, n)
+        yield (
+            f"p = {p}, ρ = {rho}, n = {n}",
+            max(told[1] / told[0], told[0] / told[1]),
+            ratio(p, rho, n),
+        )

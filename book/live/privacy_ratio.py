@@ -26,7 +26,11 @@ def ratio(channel):
 CHANNELS = {
     "randomized response, e^ε = 3": [[F(3, 4), F(1, 4)], [F(1, 4), F(3, 4)]],
     "asymmetric": [[F(1, 2), F(1, 2)], [F(1, 5), F(4, 5)]],
-    "three values": [[F(1, 2), F(1, 3), F(1, 6)], [F(1, 4), F(1, 2), F(1, 4)], [F(1, 3), F(1, 6), F(1, 2)]],
+    "three values": [
+        [F(1, 2), F(1, 3), F(1, 6)],
+        [F(1, 4), F(1, 2), F(1, 4)],
+        [F(1, 3), F(1, 6), F(1, 2)],
+    ],
 }
 
 
@@ -34,7 +38,10 @@ def cases():
     for name, channel in CHANNELS.items():
         worst = F(0)
         for chosen in product((0, 1), repeat=len(channel[0])):
-            sums = [sum(x for x, used in zip(row, chosen, strict=True) if used) for row in channel]
+            sums = [
+                sum(x for x, used in zip(row, chosen, strict=True) if used)
+                for row in channel
+            ]
             if any(sums):
                 worst = max(worst, max(sums) / min(sums))
         yield name, worst, ratio(channel)

@@ -12,7 +12,9 @@ def variances(f, d, r):
     split, one = r / (r + 1), r**d / (r**d + 1)
     a = split * f + (1 - split) * (1 - f)
     b = one * f + (1 - one) * (1 - f)
-    return b * (1 - b) / (2 * one - 1) ** 2, a * (1 - a) / (d * (2 * split - 1) ** 2)
+    return b * (1 - b) / (2 * one - 1) ** 2, a * (1 - a) / (
+        d * (2 * split - 1) ** 2
+    )
 
 
 # mistake: sampling as if all d people had answered the question
@@ -20,7 +22,9 @@ def variances(f, d, r):
     split, one = r / (r + 1), r**d / (r**d + 1)
     a = split * f + (1 - split) * (1 - f)
     b = one * f + (1 - one) * (1 - f)
-    return b * (1 - b) / (d * (2 * one - 1) ** 2), a * (1 - a) / (d * (2 * split - 1) ** 2)
+    return b * (1 - b) / (d * (2 * one - 1) ** 2), a * (1 - a) / (
+        d * (2 * split - 1) ** 2
+    )
 
 
 # mistake: splitting as if every answer had the whole budget
@@ -38,15 +42,23 @@ def spread(f, people, e):
         for reports in product((0, 1), repeat=people):
             probability = F(1)
             for answer, report in zip(answers, reports, strict=True):
-                probability *= (f if answer else 1 - f) * (p if answer == report else q)
+                probability *= (f if answer else 1 - f) * (
+                    p if answer == report else q
+                )
             estimate = (F(sum(reports), people) - q) / (p - q)
-            first, second = first + probability * estimate, second + probability * estimate**2
+            first, second = (
+                first + probability * estimate,
+                second + probability * estimate**2,
+            )
     return second - first**2
 
 
 def cases():
     for f, d, r in [(F(1, 2), 2, F(2)), (F(1, 4), 2, F(3, 2)), (F(1, 5), 3, F(2))]:
         for way, exact, yours in zip(
-            ("sampling", "splitting"), (spread(f, 1, r**d), spread(f, d, r)), variances(f, d, r), strict=True
+            ("sampling", "splitting"),
+            (spread(f, 1, r**d), spread(f, d, r)),
+            variances(f, d, r),
+            strict=True,
         ):
             yield f"{way}: f = {f}, d = {d}, r = {r}", exact, yours

@@ -25,10 +25,17 @@ def ratio(p, rho):
 def cases():
     for p, rho in [(F(3, 5), F(-1, 2)), (F(2, 3), F(-1, 4)), (F(3, 4), F(-1, 5))]:
         q = 1 - p
-        cell = {0: q * q + rho * p * q, 1: p * q * (1 - rho), 2: p * p + rho * p * q}
+        cell = {
+            0: q * q + rho * p * q,
+            1: p * q * (1 - rho),
+            2: p * p + rho * p * q,
+        }
         likelihood = {}
         for second, truths in product((0, 1), product((0, 1), repeat=2)):
-            reports = tuple(x if told else 1 - x for x, told in zip((1, second), truths, strict=True))
+            reports = tuple(
+                x if told else 1 - x
+                for x, told in zip((1, second), truths, strict=True)
+            )
             likelihood[reports, second] = cell[sum(truths)]
         worst = F(0)
         for reports in product((0, 1), repeat=2):

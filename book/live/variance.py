@@ -34,5 +34,12 @@ def cases():
             for user, report in enumerate(reports):
                 probability *= p if report == (user < yes) else q
             estimate = (F(sum(reports), n) - q) / (p - q)
-            first, second = first + probability * estimate, second + probability * estimate**2
-        yield f"{yes} of {n} hold yes, e^ε = {e}", second - first**2, variance(yes, n, e)
+            first, second = (
+                first + probability * estimate,
+                second + probability * estimate**2,
+            )
+        yield (
+            f"{yes} of {n} hold yes, e^ε = {e}",
+            second - first**2,
+            variance(yes, n, e),
+        )
