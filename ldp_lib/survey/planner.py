@@ -1,6 +1,8 @@
 """How sure an estimate is, and how many users it takes: from exact variances at the estimated frequencies."""
 
 import itertools
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -45,8 +47,15 @@ class Recommendation:
     runner_up_error: float
     why: str
 
+    def margin(self, confidence: float = 0.95) -> float:
+        """Return half the width of a typical interval, in percentage points; `required_users` bounds the widest one."""
+        require_share("confidence", confidence)
+        return float(norm.isf((1 - confidence) / 2)) * self.points
 
-def recommend(*, k, epsilon, n, wants="frequencies"):
+
+def recommend(
+    *, k: int | Sequence[int], epsilon: float, n: float, wants: str = "frequencies", sampled: bool = False
+) -> Recommendation:
     """Return the mechanism with the least exact error for a survey, before anybody is asked.
 
     Parameters
@@ -60,6 +69,9 @@ def recommend(*, k, epsilon, n, wants="frequencies"):
     wants : {"frequencies", "records", "tables"}
         What is wanted: the frequencies of each attribute; these, from reports that are whole records; or the joint
         table of every two attributes (then, and for records, `k` has at least two).
+    sampled : bool
+        False: errors are those of the frequencies among the users. True: the users are a random sample of many more,
+        whose frequencies are wanted; this adds f (1-f) / n.
 
     Returns
     -------
@@ -75,9 +87,9 @@ def recommend(*, k, epsilon, n, wants="frequencies"):
     Compared are all unbiased mechanisms of the library with exact moments whose users need nobody but the collector
     (so not `jrr`, which needs somebody who deals secrets), built from the domain and the budget alone, for users whose
     values are spread evenly. Mechanisms equal to within rounding count as one; the first of the list is taken. For
-    tables compared are those of `compare_tables.collectors` from which unbiased tables follow.
+    tables compared are those of `errors.collectors` from which unbiased tables follow.
     """
-    rows = errors(k=k, epsilon=epsilon, n=n, wants=wants)
+    rows = errors(k=k, epsilon=epsilon, n=n, wants=wants, sampled=sampled)
     least = min(error for error, _ in rows)
     first = next(row for row in rows if row[0] <= least * (1 + 1e-9))
     sizes = check_domain(k)
@@ -99,7 +111,33 @@ def recommend(*, k, epsilon, n, wants="frequencies"):
     )
 
 
-def errors(*, k, epsilon, n, wants="frequencies"):
+def required_budget(
+    *, k: int | Sequence[int], n: float, points: float, wants: str = "frequencies", sampled: bool = False
+) -> float:
+    """Return the least epsilon, to 1 part in 1,000, at which the typical error of the best mechanism is `points`.
+
+    Parameters as in `recommend`; `points` is the root mean squared error of one frequency, or cell, in percentage
+    points: a margin divided by 1.96, at 95 % confidence.
+
+    Raises
+    ------
+    ValueError
+        If no epsilon from 0.001 to 20 reaches it; with `sampled`, drawing people alone may err by more.
+    """
+
+    def off(epsilon):
+        return recommend(k=k, epsilon=epsilon, n=n, wants=wants, sampled=sampled).points
+
+    low, high = 1e-3, 20.0
+    if not points > 0 or off(high) > points:
+        raise ValueError(f"points must be above 0, and reachable with {n} users at epsilon = 20; got {points!r}")
+    while high > 1.001 * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if off(middle) <= points else (middle, high)
+    return high
+
+
+def errors(*, k, epsilon, n, wants="frequencies", sampled=False):
     """Return what `recommend` compares: a list of pairs, a mechanism's total error and the mechanism.
 
     The order is that of `MECHANISMS`. Parameters, errors raised and what is compared as in `recommend`.
@@ -107,24 +145,33 @@ def errors(*, k, epsilon, n, wants="frequencies"):
     require(epsilon=epsilon)
     epsilon, sizes = float(epsilon), check_domain(k)
     k = sizes[0] if isinstance(k, Integral) else sizes
-    if isinstance(n, (bool, np.bool_)) or not isinstance(n, Integral) or not 1 <= n <= MOST_USERS:
-        raise ValueError(f"n must be an integer from 1 to 10**15; got {n!r}")
-    n = int(n)
+    n = check_users(n)
+    assignment.check_bool(sampled=sampled)
     if wants not in WANTS:
         raise ValueError(f"wants must be one of {WANTS}; got {wants!r}")
     if wants != "frequencies" and len(sizes) < 2:
         raise ValueError(f"k must have at least two attributes for {wants}; got {k!r}")
     if wants == "tables":
         ways = (RRIndependent(k=sizes, epsilon=epsilon), RRJoint(k=sizes, epsilon=epsilon), ask_pairs(sizes, epsilon))
-        return [(pairs_error(mechanism, n), mechanism) for mechanism in ways]
+        drawn = sum(1 - 1 / (a * b) for a, b in itertools.combinations(sizes, 2)) / n * sampled
+        return [(pairs_error(mechanism, n) + drawn, mechanism) for mechanism in ways]
+    drawn = sum(1 - 1 / size for size in sizes) / n * sampled
     even, uneven = (skewed_population(sizes, n, weight) for weight in (1.0, 0.5))
     rows = []
     for family in MECHANISMS:
         if family.serves(k) and not family.__module__.startswith("ldp_lib.jrr"):
             mechanism = family(k=k, epsilon=epsilon)
             if _fits(mechanism, uneven, wants):
-                rows.append((total_error(mechanism, even), mechanism))
+                rows.append((total_error(mechanism, even) + drawn, mechanism))
     return rows
+
+
+def check_users(n: Any) -> int:
+    """Return a number of users as an int; also 1e4, but not 2.5."""
+    whole = isinstance(n, Integral) or (isinstance(n, (float, np.floating)) and float(n).is_integer())
+    if isinstance(n, (bool, np.bool_)) or not whole or not 1 <= n <= MOST_USERS:
+        raise ValueError(f"n must be an integer from 1 to 10**15; got {n!r}")
+    return int(n)
 
 
 def skewed_population(sizes, n, weight):
@@ -181,7 +228,7 @@ def standard_errors(mechanism, estimate, n):
     NoExactMoments
         If the mechanism has no closed form.
     """
-    variances = mechanism.variance(plug_in_population(estimate, n))
+    variances = mechanism.variance(plug_in_population(estimate, check_users(n)))
     if isinstance(variances, list):
         return [np.sqrt(v) for v in variances]
     return np.sqrt(variances)

@@ -368,7 +368,7 @@ def test_a_recommendation_without_error_says_so():
     assert found.why.endswith(f"SPL, the next, has {found.runner_up_error:.3g}, where it has none.")
 
 
-@pytest.mark.parametrize("n", [0, 10**15 + 1, True, np.True_, 2.0, "3", None])
+@pytest.mark.parametrize("n", [0, 10**15 + 1, True, np.True_, 2.5, 0.0, math.inf, math.nan, "3", None])
 def test_a_survey_has_a_whole_number_of_people(n):
     with pytest.raises(ValueError, match=r"n must be an integer from 1 to 10\*\*15; got"):
         planner.errors(k=3, epsilon=1.0, n=n)
@@ -388,3 +388,44 @@ def test_wishes_are_one_of_three():
                 planner.required_users(GRR(k=3, epsilon=1.0), **({"margin": 0.1} | {name: value}))
     with pytest.raises(ValueError, match="confidence must be a number"):
         planner.estimate_interval(GRR(k=2, epsilon=1.0), np.array([0.5, 0.5]), 5, confidence=1.0)
+
+
+def test_whole_floats_are_numbers_of_people():
+    assert planner.recommend(k=3, epsilon=1.0, n=1e4).error == planner.recommend(k=3, epsilon=1.0, n=10_000).error
+    mechanism, shares = GRR(k=2, epsilon=1.0), np.array([0.4, 0.6])
+    assert planner.standard_errors(mechanism, shares, 1e4) == pytest.approx(
+        planner.standard_errors(mechanism, shares, 10_000)
+    )
+    for n in (0, -5, 2.5, "3"):
+        with pytest.raises(ValueError, match="n must be an integer"):
+            planner.estimate_interval(mechanism, shares, n)
+
+
+@pytest.mark.parametrize("wants", ["frequencies", "tables"])
+def test_a_random_sample_adds_the_variance_of_drawing(wants):
+    wish = {"k": (2, 4), "epsilon": 1.0, "n": 500, "wants": wants}
+    cells = 8 if wants == "tables" else 6
+    drawn = (1 - 1 / 8) / 500 if wants == "tables" else (1 - 1 / 2 + 1 - 1 / 4) / 500
+    fixed, sampled = planner.recommend(**wish), planner.recommend(**wish, sampled=True)
+    assert sampled.error == pytest.approx(fixed.error + drawn)
+    assert sampled.points == pytest.approx(100 * math.sqrt((fixed.error + drawn) / cells))
+    assert fixed.margin() == pytest.approx(NormalDist().inv_cdf(0.975) * fixed.points)
+    assert fixed.margin(0.5) < fixed.margin()
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize(("k", "wants", "points"), [(5, "frequencies", 2.0), ((3, 4), "tables", 1.5)])
+def test_the_budget_that_reaches_an_error_is_the_least(k, wants, points, sampled):
+    wish = {"k": k, "n": 10_000, "wants": wants, "sampled": sampled}
+    epsilon = planner.required_budget(points=points, **wish)
+    assert planner.recommend(epsilon=epsilon, **wish).points <= points
+    assert planner.recommend(epsilon=epsilon / 1.002, **wish).points > points
+    for wrong in (1e-9, 0, -1):
+        with pytest.raises(ValueError, match="points must be above 0, and reachable"):
+            planner.required_budget(points=wrong, **wish)
+
+
+def test_margins_of_the_widest_interval_and_of_a_typical_one_are_two_things():
+    found = planner.recommend(k=5, epsilon=1.0, n=10_000)
+    widest = planner.required_users(found.mechanism, found.margin() / 100)
+    assert widest > 10_000  # the typical margin is not enough for the widest interval
