@@ -97,7 +97,8 @@ class SignedRR(pairs.Reports):
 
     Notes
     -----
-    Ours. Chapter `audit_jrr_beyond`.
+    Ours. Chapter `audit_jrr_beyond`. Each call of `perturb` deals new signs: a sign that serves two questions betrays
+    both, and signs dealt in small batches, or shown by many, hide less. Chapter `transcript` has the figures.
     """
 
     k: int = 2
@@ -114,6 +115,11 @@ class SignedRR(pairs.Reports):
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return all users' reports, shape (n,), in the smallest unsigned integer type."""
         inputs.require(rng=rng)
+        if np.ndim(x) > 1:
+            raise ValueError(
+                "x must hold one question's answers, shape (n,): a secret sign serves one question, and a second one "
+                f"needs signs dealt anew; got shape {np.shape(x)}"
+            )
         x = inputs.check_values(x, 2)
         chances, sign = (self.realised_p, 1 - self.realised_p), server_messages(x.size, rng)["sign"]
         return toss(x == 1, sign, chances, exact_moves(chances, (self.move, self.move)), rng)

@@ -262,3 +262,19 @@ def test_a_simulated_count_has_the_law_of_signs(make, chances, n):
     assert check.law_z(counts[:, None], law) < 5
     wrong = {key: chance + (0.02 if key == (0,) else -0.02 / n) for key, chance in law.items()}
     assert check.law_z(counts[:, None], wrong) > 5
+
+
+def test_one_sign_for_two_questions_has_the_stated_ratio_and_the_class_refuses_a_second_question():
+    p, s = Fraction(3, 5), Fraction(3, 10)
+
+    def both(x, y):
+        """Probability of two reports y of one person with answers x, under one sign of either kind."""
+        one = [[p + z * s if v else 1 - p + z * s for v in x] for z in (1, -1)]
+        return sum(math.prod(c if r else 1 - c for c, r in zip(row, y, strict=True)) for row in one) / 2
+
+    records = list(itertools.product((0, 1), repeat=2))
+    assert all(sum(both(x, y) for y in records) == 1 for x in records)
+    worst = max(both(a, y) / both(b, y) for a in records for b in records for y in records)
+    assert worst == (p**2 - s**2) / ((1 - p) ** 2 - s**2) > (p / (1 - p)) ** 2  # the budgets' sum allows the last
+    with pytest.raises(ValueError, match="x must hold one question's answers"):
+        SignedRR(p=0.6, rho=-0.5).perturb(np.zeros((4, 2), int), rng=np.random.default_rng(1))
