@@ -1,7 +1,9 @@
 """Closed forms that no unbiased mechanism's error is below: what the planner shows, without a search.
 
-Everywhere people's answers are spread evenly and held fixed, and errors are for one person: divide by their number. A
-set of records with the share mu informs by at most (e-1)^2 mu (1-mu) / (1 + (e-1) mu)^2, and so by sinh(epsilon/2)^2.
+Users are drawn from the uniform distribution, and what drawing them adds is left out: every unbiased mechanism has at
+least this variance at some data set held fixed. (At a given one a design that knows it may have less.)
+Errors are for one user: divide by their number. A set of records with the share mu informs by at most
+(e-1)^2 mu (1-mu) / (1 + (e-1) mu)^2, and so by sinh(epsilon/2)^2.
 """
 
 import itertools
@@ -26,7 +28,7 @@ def simple_error(k, epsilon):
     -----
     The least error itself for one attribute, and for equal domains up to e = 1 + k (2k-3). Else the larger of two: the
     squared sum of (k_j - 1) / sqrt(k_j) over sinh(epsilon/2)^2, and each attribute alone at the whole budget.
-    `limit.least_error` is never below. Chapter `limit_bound`.
+    `limit.least_error` is never below. Chapter `limit_attained`.
     """
     k, _ = check_domain(k), require(epsilon=epsilon)
     e, drawing = math.exp(epsilon), sum(1 - 1 / size for size in k)
