@@ -483,6 +483,54 @@ const scenes = (() => {
     },
   };
 
+  const SET = [0, 0.1, 0.2, 0.5, 0.7, 1, 1.1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 15.5, 16, 16.25, 16.5, 16.75, 17, 17.25, 17.5, 17.75, 18];
+  all.browser = {
+    about: "The ε that a browser's randomized response realises against the ε that is set: equal up to about 14, then in steps, and none beyond 17.5.",
+    sliders: [slider("epsilon", "ε that is set", SET, 1.1), slider("visits", "Reports of one person", [1, 2, 5, 10, 20, 50, 100, 365], 10)],
+    numbers({ epsilon: b, visits }) {
+      const rate = formulas.browserRate(b), chance = formulas.belowAsFloat(rate);
+      const realised = chance > 0 ? Math.log((2 - chance) / chance) : null;
+      return { rate, realised, total: chance > 0 ? visits * realised : null };
+    },
+    says: (v, { rate, realised, total }) => `At ε = ${v.epsilon} noise is applied at a rate of ${rate.toFixed(7)}. ` + (realised === null ?
+      "The report is always the truth: no ε holds." : `One report realises ε = ${digits(realised, 4)}, and ${many(v.visits, "reports")} of one person ${digits(total, 4)} together.`),
+    draw(v, { realised }) {
+      const points = evenly(0, 17.5, 701).map((b) => [b, this.numbers({ epsilon: b, visits: 1 }).realised]).filter(([, y]) => y !== null);
+      return [`ε = ${v.epsilon}`, plot({
+        x: { label: "ε that is set", range: [0, 18], ticks: [0, 3, 6, 9, 12, 15, 18] },
+        y: { label: "ε of one report", range: [0, 20], ticks: [0, 5, 10, 15, 20] }, here: v.epsilon,
+        lines: [
+          { name: "realised", look: LOOKS.CorrRR, value: realised ?? undefined, points },
+          { name: "as set", look: [SOFT], dash: DASHED, points: [[0, 0], [18, 18]] },
+        ],
+        more: (x, y) => text(x(17.5) - 4, y(1), "no noise beyond 17.5", { anchor: "end", colour: SOFT }),
+      })];
+    },
+  };
+
+  all.repeated = {
+    about: "What the reports of many rounds reveal: about the last round's answer, and about all answers, against the number of rounds.",
+    sliders: [epsilon(1, 0.1, 4), slider("change", "Probability of a change between rounds", [0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5], 0.1, percent), slider("rounds", "Rounds", [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 39, 52], 10)],
+    numbers({ epsilon: b, change, rounds }) {
+      const now = formulas.lossNow(b, change, rounds);
+      return { all: rounds * b, now, limit: formulas.lossEver(b, change) };
+    },
+    says: (v, { all: total, now, limit }) => `After ${many(v.rounds, "rounds")} at ε = ${v.epsilon} each, the loss about all answers together is ` +
+      `${digits(total)}. About the last answer, if it changes with probability ${percent(v.change)}, it is ${digits(now)}, and never above ${digits(limit)}.`,
+    draw(v, { all: total, now, limit }) {
+      const rounds = range(52).map((i) => i + 1), most = Math.max(4, 3 * limit);
+      const ticks = evenly(0, 4, 5).map((i) => Number((i * most / 4).toPrecision(2)));
+      return [`ε = ${v.epsilon} a round, change ${percent(v.change)}`, plot({
+        x: { label: "rounds", range: [0, 53], ticks: [0, 13, 26, 39, 52] }, y: { label: "loss, as an ε", range: [0, most], ticks }, here: v.rounds,
+        lines: [
+          { name: "all answers", look: LOOKS.SPL, value: total, points: rounds.map((t) => [t, t * v.epsilon]) },
+          { name: "the last answer", look: LOOKS.CorrRR, value: now, points: rounds.map((t) => [t, formulas.lossNow(v.epsilon, v.change, t)]) },
+          { name: "its limit", look: [SOFT], dash: DASHED, points: [[0, limit], [53, limit]] },
+        ],
+      })];
+    },
+  };
+
   const start = (name) => Object.fromEntries(all[name].sliders.map(({ name: key, start: value }) => [key, value]));
   return {
     LOOKS, all, start, numbers: (name, v) => all[name].numbers(v), says: (name, v) => all[name].says(v, all[name].numbers(v)),

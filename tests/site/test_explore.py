@@ -7,7 +7,7 @@ import nbformat
 import numpy as np
 import pytest
 
-from ldp_lib import channel, corr_rr, designs, fake_data, grr, hashing, jrr, leakage, pure, subset, unary
+from ldp_lib import channel, corr_rr, designs, fake_data, grr, hashing, jrr, leakage, pure, repeated, subset, unary
 from ldp_lib.book import figures
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import SPL, allocation
@@ -137,6 +137,18 @@ def noncompliance(*, epsilon, share, others):
     return {who: 100 * ((1 - others) * share + others * weight) for who, weight in adds.items()}
 
 
+def browser_figure(*, epsilon, visits):
+    rate = round(1e7 * 2 / (1 + math.exp(epsilon))) / 1e7
+    chance = float(leakage.below_as_float32(rate))
+    realised = math.log((2 - chance) / chance) if chance else None
+    return {"rate": rate, "realised": realised, "total": realised and visits * realised}
+
+
+def repeated_figure(*, epsilon, change, rounds):
+    ratios = repeated.ratio_now(math.exp(epsilon), change, rounds), repeated.ratio_ever(math.exp(epsilon), change)
+    return {"all": rounds * epsilon} | dict(zip(("now", "limit"), map(math.log, ratios), strict=True))
+
+
 LIBRARY = {
     scene.__name__.removesuffix("_figure"): scene
     for scene in (
@@ -154,6 +166,8 @@ LIBRARY = {
         real_survey,
         real_survey_privacy,
         noncompliance,
+        browser_figure,
+        repeated_figure,
     )
 }
 SETTINGS = 30  # of each figure
