@@ -14,7 +14,6 @@ from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from ldp_lib.population import Population
 
@@ -208,6 +207,8 @@ def content_sha256(rows):
 
 def _read_printed(name, rows, **options):
     """Read a table of published numbers, and refuse one that was cut short or has other rows than were shipped."""
+    import pandas as pd
+
     text = (DATA / name).read_text(encoding="utf-8")
     frame = pd.read_csv(io.StringIO(text), **options)
     if len(frame) != rows or not text.endswith("\n"):

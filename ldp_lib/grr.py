@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -89,7 +88,7 @@ def draw_counts(counts, e, *, rng):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GRR:
+class GRR(pure.Oracle):
     """Report the true value with probability p, else a uniform other value.
 
     Parameters
@@ -111,15 +110,9 @@ class GRR:
 
     k: int
     epsilon: float
-    has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
         inputs.settle(self, "k", "epsilon")
-
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is one attribute's domain size."""
-        return inputs.is_size(k)
 
     @cached_property
     def _keep(self):
@@ -153,9 +146,14 @@ class GRR:
         p, q = self.probabilities
         return np.where(np.eye(self.k, dtype=bool), p, q)
 
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of one report."""
+        return inputs.small_dtype(self.k)
+
     def reports(self) -> np.ndarray:
         """Return all reports of one user, in the order of the channel's columns."""
-        return np.arange(self.k, dtype=inputs.small_dtype(self.k))
+        return np.arange(self.k, dtype=self.dtype)
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user.
@@ -176,18 +174,9 @@ class GRR:
         x = inputs.check_values(x, self.k)
         return sampling.grr_reports(x, self.k, self._keep, rng)
 
-    def estimate(self, y) -> np.ndarray:
-        """Return unbiased frequencies, shape (k,), from reports of shape (n,); they sum to 1 but may be negative."""
-        return self.estimate_counts(self.count(y))
-
-    def count(self, y) -> np.ndarray:
-        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
-        y = inputs.check_values(y, self.k, "y")
-        return np.concatenate([[y.size], np.bincount(y, minlength=self.k)])
-
-    def estimate_counts(self, counts) -> np.ndarray:
-        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
-        return pure.estimate(counts[1:], counts[0], *self.probabilities)
+    def draw_support(self, histogram, rng: np.random.Generator) -> np.ndarray:
+        """Draw counts of reports, shape (runs, k), for numbers of users with each value, shape (runs, k)."""
+        return sampling.grr_counts(histogram, self._keep, rng=rng)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k), drawn from the exact joint law of ``estimate(perturb(x))``.
@@ -198,14 +187,6 @@ class GRR:
         histogram = inputs.check_histogram(population, self.k)
         counts = sampling.grr_counts(histogram, self._keep, rng=rng, runs=runs)
         return pure.estimate(counts, population.n, *self.probabilities)
-
-    def mean(self, population: Population) -> np.ndarray:
-        """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
-        return inputs.check_histogram(population, self.k) / population.n
-
-    def variance(self, population: Population) -> np.ndarray:
-        """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
-        return pure.variance(self.mean(population), population.n, *self.probabilities)
 
 
 @dataclass(frozen=True, kw_only=True)

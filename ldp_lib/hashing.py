@@ -5,12 +5,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
-from ldp_lib import grr, inputs, pure, sampling
-from ldp_lib.population import Population
+from ldp_lib import grr, inputs, pure
 
 PRIME = 2**31 - 1
 BLOCK = 2**12  # users at a time: what is computed for them stays in the cache
@@ -137,7 +135,7 @@ def count_support(seed, bucket, k, g):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OLH:
+class OLH(pure.Oracle):
     """Report a random hash function and the value's bucket under it, the bucket through GRR.
 
     Parameters
@@ -163,13 +161,11 @@ class OLH:
     k: int
     epsilon: float
     g: int | None = None
-    has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
         inputs.settle(self, "k", "epsilon")
-        if self.g is None:
-            object.__setattr__(self, "g", min(optimal_g(math.exp(self.epsilon)), 2**20))
-        inputs.settle(self, "g")
+        if self.g is not None:
+            inputs.settle(self, "g")
         if self.k > PRIME:
             raise ValueError(f"k must be at most {PRIME} for hashing; got {self.k}")
 
@@ -179,13 +175,18 @@ class OLH:
         return inputs.is_size(k) and k <= PRIME
 
     @cached_property
+    def g_(self) -> int:
+        """Number of buckets."""
+        return min(optimal_g(math.exp(self.epsilon)), 2**20) if self.g is None else self.g
+
+    @cached_property
     def probabilities(self) -> tuple[float, float]:
         """Probabilities p and q that a user supports the user's own value, and any other."""
-        return self._buckets.probabilities[0], 1 / self.g
+        return self._buckets.probabilities[0], 1 / self.g_
 
     @cached_property
     def _buckets(self):
-        return grr.GRR(k=self.g, epsilon=self.epsilon)
+        return grr.GRR(k=self.g_, epsilon=self.epsilon)
 
     @property
     def bucket_probabilities(self) -> tuple[Fraction, Fraction]:
@@ -201,13 +202,14 @@ class OLH:
 
         Columns go by function, whose buckets of the values 0, ..., k-1 are in lexicographic order, then by bucket.
         """
-        inputs.check_cells(self.k, self.g ** min(self.k + 1, 64))
-        buckets = np.array(list(itertools.product(range(self.g), repeat=self.k)))
+        inputs.check_cells(self.k, self.g_ ** min(self.k + 1, 64))
+        buckets = np.array(list(itertools.product(range(self.g_), repeat=self.k)))
         return np.concatenate(self._buckets.channel()[buckets], axis=1) / len(buckets)
 
     @property
-    def _dtype(self):
-        return np.dtype([("seed", np.uint32, (4,)), ("y", inputs.small_dtype(self.g))])
+    def dtype(self) -> np.dtype:
+        """Type of one report: fields `seed` and `y`."""
+        return np.dtype([("seed", np.uint32, (4,)), ("y", inputs.small_dtype(self.g_))])
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user.
@@ -226,44 +228,19 @@ class OLH:
         """
         inputs.require(rng=rng)
         x = inputs.check_values(x, self.k)
-        y = np.empty(x.size, self._dtype)
+        y = np.empty(x.size, self.dtype)
         for start in range(0, x.size, 4 * BLOCK):
             block = slice(start, start + 4 * BLOCK)
             y["seed"][block] = seed = draw_seeds(x[block].size, rng)
-            y["y"][block] = self._buckets.perturb(hash_values(seed, x[block], self.g), rng=rng)
+            y["y"][block] = self._buckets.perturb(hash_values(seed, x[block], self.g_), rng=rng)
         return y
-
-    def estimate(self, y) -> np.ndarray:
-        """Return unbiased frequencies, shape (k,), from the reports of `perturb`; they need not sum to 1."""
-        return self.estimate_counts(self.count(y))
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
         y = inputs.unmasked(y, "y")
-        if y.dtype != self._dtype:
-            raise TypeError(f"y must be reports of type {self._dtype}; got type {y.dtype}")
-        bucket = inputs.check_values(y["y"], self.g, "y['y']")
+        if y.dtype != self.dtype:
+            raise TypeError(f"y must be reports of type {self.dtype}; got type {y.dtype}")
+        bucket = inputs.check_values(y["y"], self.g_, "y['y']")
         if y["seed"].max() >= PRIME:
             raise ValueError(f"y['seed'] must be below {PRIME}; got {y['seed'].max()}")
-        return np.concatenate([[y.size], count_support(y["seed"], bucket, self.k, self.g)])
-
-    def estimate_counts(self, counts) -> np.ndarray:
-        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
-        return pure.estimate(counts[1:], counts[0], *self.probabilities)
-
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
-        """Return estimates of shape (runs, k), drawn from the law of ``estimate(perturb(x))``, at a cost free of n.
-
-        Given the data, any three values' estimates are independent, as any four values' hashes are; here all are.
-        """
-        histogram = inputs.check_histogram(population, self.k)
-        counts = sampling.support_counts(histogram, *self.probabilities, rng=rng, runs=runs)
-        return pure.estimate(counts, population.n, *self.probabilities)
-
-    def mean(self, population: Population) -> np.ndarray:
-        """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
-        return inputs.check_histogram(population, self.k) / population.n
-
-    def variance(self, population: Population) -> np.ndarray:
-        """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
-        return pure.variance(self.mean(population), population.n, *self.probabilities)
+        return np.concatenate([[y.size], count_support(y["seed"], bucket, self.k, self.g_)])

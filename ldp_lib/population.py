@@ -6,7 +6,6 @@ from functools import cached_property
 from numbers import Integral
 
 import numpy as np
-import pandas as pd
 
 from ldp_lib.inputs import check_domain, check_records, unmasked
 
@@ -114,6 +113,8 @@ class Population:
         A categorical column keeps the order of its categories; any other column's distinct values are sorted.
         Missing values are an error: give them a label of their own first. `encode` gives coded records, in row order.
         """
+        import pandas as pd
+
         if not isinstance(frame, pd.DataFrame) or frame.shape[1] == 0:
             raise TypeError(f"frame must be a pandas.DataFrame of at least one column; got {type(frame).__name__}")
         if not frame.columns.is_unique:
@@ -181,7 +182,8 @@ class Population:
             if list(map(str, frame.columns)).count(name) != 1:
                 raise ValueError(f"frame must have one column {name!r}; got {list(frame.columns)}")
             column = frame.iloc[:, list(map(str, frame.columns)).index(name)]
-            codes = pd.Index(labels).get_indexer(column.astype(str))
+            place = {label: code for code, label in enumerate(labels)}
+            codes = np.array([place.get(label, -1) for label in column.astype(str)])
             if (codes < 0).any():
                 row = int(np.argmax(codes < 0))
                 raise ValueError(

@@ -1,8 +1,14 @@
-"""What all pure frequency oracles share: checks of input, the debiased count, and its two variances.
+"""What all pure frequency oracles share: the debiased count, its two variances, and the methods that follow from them.
 
 An oracle is pure when a user whose value is v supports v with probability p, and any other user supports v with
 probability q, whatever the other value is. Then the number of users who support v, the count, settles everything.
 """
+
+import numpy as np
+
+from ldp_lib import inputs
+from ldp_lib.mechanism import Stated
+from ldp_lib.population import Population
 
 
 def estimate(count, n, p, q):
@@ -57,3 +63,53 @@ def iid_variance(f, n, p, q):
     It exceeds `variance` by f (1-f) / n, the error of sampling users.
     """
     return variance(f, n, p, q) + f * (1 - f) / n
+
+
+class Oracle(Stated):
+    """A pure frequency oracle: subclasses give `k`, `epsilon`, `probabilities`, `dtype`, `perturb` and `count`."""
+
+    k: int
+    epsilon: float
+    probabilities: tuple[float, float]
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is one attribute's domain size."""
+        return inputs.is_size(k)
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
+        y = inputs.check_values(y, self.k, "y")
+        return np.concatenate([[y.size], np.bincount(y, minlength=self.k)])
+
+    def estimate(self, y) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from the reports of `perturb`; raw, so some may be negative."""
+        return self.estimate_counts(self.count(y))
+
+    def estimate_counts(self, counts) -> np.ndarray:
+        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
+        return estimate(counts[1:], counts[0], *self.probabilities)
+
+    def draw_support(self, histogram, rng: np.random.Generator) -> np.ndarray:
+        """Draw counts of support, shape (runs, k), for numbers of users with each value, shape (runs, k)."""
+        p, q = self.probabilities
+        others = histogram.sum(axis=-1, keepdims=True) - histogram
+        return rng.binomial(histogram, p) + rng.binomial(others, q)
+
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
+        """Return estimates of shape (runs, k), from the law of ``estimate(perturb(x))``, at a cost free of n.
+
+        The joint law is exact; of `OLH` that of any three values, as any four values' hashes are independent.
+        """
+        inputs.require(rng=rng, runs=runs)
+        histogram = inputs.check_histogram(population, self.k)
+        counts = self.draw_support(np.broadcast_to(histogram, (runs, self.k)), rng)
+        return estimate(counts, population.n, *self.probabilities)
+
+    def mean(self, population: Population) -> np.ndarray:
+        """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
+        return inputs.check_histogram(population, self.k) / population.n
+
+    def variance(self, population: Population) -> np.ndarray:
+        """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
+        return variance(self.mean(population), population.n, *self.probabilities)

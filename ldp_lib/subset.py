@@ -8,12 +8,10 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from typing import ClassVar
 
 import numpy as np
 
 from ldp_lib import inputs, pure, sampling
-from ldp_lib.population import Population
 
 
 def keep_probability(e, share):
@@ -156,7 +154,7 @@ def simulate_counts(told, free, size, rng):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubsetSelection:
+class SubsetSelection(pure.Oracle):
     """Report a set of `size` values, each set that holds the true value e times as likely as each that does not.
 
     Parameters
@@ -182,41 +180,44 @@ class SubsetSelection:
     k: int
     epsilon: float
     size: int | None = None
-    has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
         inputs.settle(self, "k", "epsilon")
-        if self.size is None:
-            object.__setattr__(self, "size", optimal_size(math.exp(self.epsilon), self.k))
-        check_size(self.size, self.k)
+        if self.size is not None:
+            check_size(self.size, self.k)
 
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is one attribute's domain size."""
-        return inputs.is_size(k)
+    @cached_property
+    def size_(self) -> int:
+        """Number of values in a report."""
+        return optimal_size(math.exp(self.epsilon), self.k) if self.size is None else self.size
 
     @cached_property
     def probabilities(self) -> tuple[float, float]:
         """Probabilities p and q that a report holds the user's own value, and any other given one."""
-        return probabilities(math.exp(self.epsilon), self.k, self.size)
+        return probabilities(math.exp(self.epsilon), self.k, self.size_)
 
     @cached_property
     def _keep(self):
-        return sampling.realised(keep_probability(sampling.exp_below(self.epsilon), Fraction(self.size, self.k)))
+        return sampling.realised(keep_probability(sampling.exp_below(self.epsilon), Fraction(self.size_, self.k)))
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
-        return sampling.proved_epsilon(1 + self._keep / (1 - self._keep) * Fraction(self.k, self.size), self.epsilon)
+        return sampling.proved_epsilon(1 + self._keep / (1 - self._keep) * Fraction(self.k, self.size_), self.epsilon)
 
     def channel(self) -> np.ndarray:
         """Return Pr[y | x], shape (k, number of sets), the sets in lexicographic order."""
-        inputs.check_cells(self.k, math.comb(self.k, self.size))
-        return channel(math.exp(self.epsilon), self.k, self.size)
+        inputs.check_cells(self.k, math.comb(self.k, self.size_))
+        return channel(math.exp(self.epsilon), self.k, self.size_)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type and shape of one report: `size_` ascending values."""
+        return np.dtype((inputs.small_dtype(self.k), (self.size_,)))
 
     def reports(self) -> np.ndarray:
         """Return all reports of one user, shape (number of sets, size), in the order of the channel's columns."""
-        inputs.check_cells(self.k, math.comb(self.k, self.size))
-        return all_sets(self.k, self.size)
+        inputs.check_cells(self.k, math.comb(self.k, self.size_))
+        return all_sets(self.k, self.size_)
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one set of values a user.
@@ -236,41 +237,23 @@ class SubsetSelection:
         inputs.require(rng=rng)
         x = inputs.check_values(x, self.k)
         told = sampling.bernoulli(self._keep, x.size, rng)
-        return draw_sets(x, told, self.k, self.size, rng)
-
-    def estimate(self, y) -> np.ndarray:
-        """Return unbiased frequencies, shape (k,), from reports of shape (n, size); they sum to 1, some may be < 0."""
-        return self.estimate_counts(self.count(y))
+        return draw_sets(x, told, self.k, self.size_, rng)
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
-        y = check_sets(y, self.k, self.size)
+        y = check_sets(y, self.k, self.size_)
         return np.concatenate([[len(y)], np.bincount(y.ravel(), minlength=self.k)])
 
-    def estimate_counts(self, counts) -> np.ndarray:
-        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
-        return pure.estimate(counts[1:], counts[0], *self.probabilities)
+    def draw_support(self, histogram, rng: np.random.Generator) -> np.ndarray:
+        """Draw how many sets hold each value, shape (runs, k), for numbers of users with each value, shape (runs, k).
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
-        """Return estimates of shape (runs, k), drawn from the exact joint law of ``estimate(perturb(x))``.
-
-        The cost grows with k times `size`, not with the number of users, of which there may be up to 10**9.
+        The cost grows with k times `size_`, not with the number of users, of which there may be up to 10**9.
         """
-        inputs.require(rng=rng, runs=runs)
-        histogram = inputs.check_histogram(population, self.k)
-        if population.n > 10**9:
-            raise ValueError(f"population must have at most 10**9 users to simulate; got n = {population.n}")
-        told = rng.binomial(histogram, float(self._keep), (runs, self.k))
-        counts = simulate_counts(told, population.n - told.sum(axis=1), self.size, rng)
-        return pure.estimate(counts, population.n, *self.probabilities)
-
-    def mean(self, population: Population) -> np.ndarray:
-        """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
-        return inputs.check_histogram(population, self.k) / population.n
-
-    def variance(self, population: Population) -> np.ndarray:
-        """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
-        return pure.variance(self.mean(population), population.n, *self.probabilities)
+        users = histogram.sum(axis=1)
+        if users.max() > 10**9:
+            raise ValueError(f"population must have at most 10**9 users to simulate; got n = {users.max()}")
+        told = rng.binomial(histogram, float(self._keep))
+        return simulate_counts(told, users - told.sum(axis=1), self.size_, rng)
 
 
 def check_size(size, k):

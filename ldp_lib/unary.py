@@ -1,15 +1,13 @@
 """Unary encoding: one bit a value, each bit randomized on its own (SUE, OUE, and any q between)."""
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
 from ldp_lib import inputs, pure, sampling
-from ldp_lib.population import Population
 
 
 def probabilities(e, q):
@@ -60,51 +58,17 @@ def channel(p, q, k):
     return np.array(rows)
 
 
-@dataclass(frozen=True, kw_only=True)
-class UnaryEncoding:
-    """Encode a value as k bits, a single 1 among them; report each bit through a coin of its own.
+class _Bits(pure.Oracle):
+    """Encode a value as k bits, a single 1 among them; report each bit through randomized response of its own."""
 
-    Parameters
-    ----------
-    k : int
-        Domain size, at least 2.
-    epsilon : float
-        Privacy budget of one whole report, finite and above 0.
-    q : float, optional
-        Probability that a 0 is reported as 1, in (0, 1). A 1 stays 1 with the p that `probabilities` gives. If not
-        given, that of `OUE`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is of the wrong type or out of range.
-
-    Notes
-    -----
-    `SUE` and `OUE` make the two usual choices of q. Chapter `frequency_oracles`.
-    """
-
-    k: int
-    epsilon: float
-    q: float | None = None
-    has_exact_moments: ClassVar[bool] = True
+    q_: float
 
     def __post_init__(self):
         inputs.settle(self, "k", "epsilon")
-        if self.q is None:
-            object.__setattr__(self, "q", self._usual_q())
-        inputs.settle(self, "q")
+        inputs.require(q=self.q_)
         p, q = self.probabilities
         if p - q < 1000 * np.spacing(p):
-            raise ValueError(f"q must be such that p and q differ in floating point; got {self.q!r}")
-
-    def _usual_q(self):
-        return oue_probabilities(math.exp(self.epsilon))[1]
-
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is one attribute's domain size."""
-        return inputs.is_size(k)
+            raise ValueError(f"q must be such that p and q differ in floating point; got {self.q_!r}")
 
     @cached_property
     def probabilities(self) -> tuple[float, float]:
@@ -115,7 +79,7 @@ class UnaryEncoding:
     @cached_property
     def realised_probabilities(self) -> tuple[Fraction, Fraction]:
         """Probabilities p and q of the coins of `perturb`, exactly: p is rounded down and q up, so the ratio falls."""
-        p, q = probabilities(sampling.exp_below(self.epsilon), Fraction(self.q))
+        p, q = probabilities(sampling.exp_below(self.epsilon), Fraction(self.q_))
         return sampling.realised(p), 1 - sampling.realised(1 - q)
 
     @property
@@ -135,6 +99,11 @@ class UnaryEncoding:
         other = np.where(bits, float(q), float(1 - q))
         own = np.where(bits, float(p), float(1 - p)) / other
         return other.prod(axis=1) * own.T
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type and shape of one report: k bits."""
+        return np.dtype((np.uint8, (self.k,)))
 
     def reports(self) -> np.ndarray:
         """Return all reports of one user, shape (2**k, k), in the order of the channel's columns."""
@@ -163,10 +132,6 @@ class UnaryEncoding:
         y[np.arange(x.size), x] = sampling.bernoulli(p, x.size, rng)
         return y
 
-    def estimate(self, y) -> np.ndarray:
-        """Return unbiased frequencies, shape (k,), from reports of shape (n, k); they need not sum to 1."""
-        return self.estimate_counts(self.count(y))
-
     def count(self, y) -> np.ndarray:
         """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
         y = inputs.unmasked(y, "y")
@@ -179,51 +144,70 @@ class UnaryEncoding:
             raise ValueError(f"{allowed}; got values from {y.min()} to {y.max()}")
         return np.concatenate([[len(y)], count_ones(y)])
 
-    def estimate_counts(self, counts) -> np.ndarray:
-        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
-        return pure.estimate(counts[1:], counts[0], *self.probabilities)
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
-        """Return estimates of shape (runs, k), drawn from the exact joint law of ``estimate(perturb(x))``.
+@dataclass(frozen=True, kw_only=True)
+class UnaryEncoding(_Bits):
+    """Encode a value as k bits, a single 1 among them; report each bit through randomized response of its own.
 
-        The bits are independent given the users' values, so the k counts are too. The cost is free of n.
-        """
-        histogram = inputs.check_histogram(population, self.k)
-        counts = sampling.support_counts(histogram, *self.probabilities, rng=rng, runs=runs)
-        return pure.estimate(counts, population.n, *self.probabilities)
+    Parameters
+    ----------
+    k : int
+        Domain size, at least 2.
+    epsilon : float
+        Privacy budget of one whole report, finite and above 0.
+    q : float, optional
+        Probability that a 0 is reported as 1, in (0, 1). A 1 stays 1 with the p that `probabilities` gives. If not
+        given, that of `OUE`.
 
-    def mean(self, population: Population) -> np.ndarray:
-        """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
-        return inputs.check_histogram(population, self.k) / population.n
+    Raises
+    ------
+    TypeError, ValueError
+        If a parameter is of the wrong type or out of range.
 
-    def variance(self, population: Population) -> np.ndarray:
-        """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
-        return pure.variance(self.mean(population), population.n, *self.probabilities)
+    Notes
+    -----
+    `SUE` and `OUE` make the two usual choices of q. Chapter `frequency_oracles`.
+    """
+
+    k: int
+    epsilon: float
+    q: float | None = None
+
+    def __post_init__(self):
+        if self.q is not None:
+            inputs.settle(self, "q")
+        super().__post_init__()
+
+    @property
+    def q_(self) -> float:
+        """Probability that a 0 is reported as 1."""
+        return oue_probabilities(math.exp(self.epsilon))[1] if self.q is None else self.q
 
 
 @dataclass(frozen=True, kw_only=True)
-class SUE(UnaryEncoding):
+class SUE(_Bits):
     """Symmetric unary encoding: q = 1 / (exp(epsilon/2) + 1), so that p = 1 - q."""
 
-    q: float = field(init=False, repr=False)
+    k: int
+    epsilon: float
 
-    def __post_init__(self):
-        object.__setattr__(self, "q", None)
-        super().__post_init__()
-
-    def _usual_q(self):
+    @property
+    def q_(self) -> float:
+        """Probability that a 0 is reported as 1."""
         return sue_probabilities(math.exp(self.epsilon / 2))[1]
 
 
 @dataclass(frozen=True, kw_only=True)
-class OUE(UnaryEncoding):
+class OUE(_Bits):
     """Optimized unary encoding: q = 1 / (exp(epsilon) + 1), so that p = 1/2."""
 
-    q: float = field(init=False, repr=False)
+    k: int
+    epsilon: float
 
-    def __post_init__(self):
-        object.__setattr__(self, "q", None)
-        super().__post_init__()
+    @property
+    def q_(self) -> float:
+        """Probability that a 0 is reported as 1."""
+        return oue_probabilities(math.exp(self.epsilon))[1]
 
 
 def count_ones(y):

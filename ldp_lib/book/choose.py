@@ -79,7 +79,7 @@ def table_error(mechanism):
     """Return the total variance of all cells of the table, for `PEOPLE` and independent symmetric channels."""
     lengths = [
         product.squared_length(math.exp(c), math.prod(mechanism.k[j] for j in cluster))
-        for cluster, c in zip(mechanism.clusters, mechanism.channels, strict=True)
+        for cluster, c in zip(mechanism.clusters_, mechanism.channels_, strict=True)
     ]
     return product.total_variance(lengths, PEOPLE)
 

@@ -17,7 +17,7 @@ NOTHING = 1e-12  # shares and singular values that are this near to 0, or to eac
 
 
 @dataclass(frozen=True, kw_only=True)
-class CondRR:
+class CondRR(two_phase.TwoPhase):
     """Cond-RR: as Corr-RR, but a copy is drawn from the conditional distribution that the first phase estimated.
 
     Parameters
@@ -48,23 +48,14 @@ class CondRR:
     n1: int | float = 0.1
     debias: bool = True
     has_exact_moments = False
+    unbiased = False
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k))
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
         inputs.settle(self, "epsilon")
         object.__setattr__(self, "n1", two_phase.check_first(self.n1))
         if not isinstance(self.debias, bool):
             raise TypeError(f"debias must be True or False; got {self.debias!r}")
-
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is a tuple of at least two domain sizes."""
-        return inputs.are_sizes(k, least=2)
-
-    @property
-    def least_users(self) -> int:
-        """The least number of users: one in the second phase."""
-        return 2 if isinstance(self.n1, float) else self.n1 + 1
 
     @cached_property
     def _first(self):
@@ -155,6 +146,8 @@ class CondRR:
 
     def _first_reports(self, records, chosen, rng):
         """Draw the first phase's reports; return their counts by value, and by pair of values."""
+        if len(self.k) == 1:
+            return [self._report_tables(records, chosen, rng)], {}
         cells, n1 = math.prod(self.k), int(chosen[0].sum())
         tabled = cells <= n1
         step, blocks = max(1, BLOCK // min(cells, n1 * len(self.k))), []
@@ -195,6 +188,8 @@ def _undo_copies(shares, laws, k):
     values up to a tenth of the largest count as 0: in directions that the copies hide, the result stays at 1/k.
     """
     d, edges = len(k), np.cumsum([0, *k])
+    if d == 1:  # there are no copies
+        return shares
     passed = np.empty((len(shares[0]), edges[-1], edges[-1]))
     for m, j in itertools.product(range(d), repeat=2):
         block = np.eye(k[m]) if m == j else laws[j, m].swapaxes(1, 2)

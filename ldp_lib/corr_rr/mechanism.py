@@ -17,12 +17,22 @@ from ldp_lib.corr_rr.formulas import channel, expectation, shrinkage
 from ldp_lib.corr_rr.reuse import check_reuse, reuse_table
 from ldp_lib.fake_data import two_phase
 from ldp_lib.inputs import check_records
+from ldp_lib.mechanism import Several
 from ldp_lib.population import Population, marginal_frequencies
 
 
-def serves(k) -> bool:
-    """Return whether `k` is a tuple of at least two domain sizes that are all equal."""
-    return inputs.are_sizes(k, least=2, equal=True)
+class _Equal(Several):
+    """Serves equal domain sizes; biased, unless there is one attribute, which has nothing to copy."""
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is a tuple of domain sizes that are all equal."""
+        return inputs.are_sizes(k, equal=True)
+
+    @property
+    def unbiased(self) -> bool:
+        """Whether there is one attribute only."""
+        return len(self.k) == 1
 
 
 def as_table(reuse, d):
@@ -31,7 +41,7 @@ def as_table(reuse, d):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SecondPhase:
+class SecondPhase(_Equal):
     """Randomize a random pivot with the whole budget; each other attribute copies its report with given probability.
 
     Parameters
@@ -51,14 +61,22 @@ class SecondPhase:
     k: tuple
     epsilon: float
     reuse: tuple | None = None
-    has_exact_moments = True
-    serves = staticmethod(serves)
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, equal=True))
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1, equal=True))
         inputs.settle(self, "epsilon")
-        table = 1 / self._size if self.reuse is None else self.reuse
-        object.__setattr__(self, "reuse", as_table(table, len(self.k)))
+        if self.reuse is not None:
+            object.__setattr__(self, "reuse", as_table(self.reuse, len(self.k)))
+
+    @cached_property
+    def reuse_(self) -> tuple:
+        """The reuse table."""
+        return as_table(1 / self._size, len(self.k)) if self.reuse is None else self.reuse
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type and shape of one report: a record."""
+        return np.dtype((inputs.small_dtype(self._size), (len(self.k),)))
 
     @property
     def _size(self):
@@ -74,7 +92,12 @@ class SecondPhase:
         """Return Pr[report | record], both in lexicographic order; ValueError if it is too large."""
         size = math.prod(self.k)
         inputs.check_cells(size, size)
-        return channel(math.exp(self.epsilon), self._size, self.reuse)
+        return channel(math.exp(self.epsilon), self._size, self.reuse_)
+
+    def reports(self) -> np.ndarray:
+        """Return all reports, one a row, in lexicographic order."""
+        inputs.check_cells(1, math.prod(self.k))
+        return np.array(list(np.ndindex(*self.k)), self.dtype.base)
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: that of the pivot's report."""
@@ -87,8 +110,8 @@ class SecondPhase:
         k, d, n = self._size, len(self.k), len(x)
         pivot = rng.integers(d, size=n)
         report = grr.GRR(k=k, epsilon=self.epsilon).perturb(x[np.arange(n), pivot], rng=rng)
-        y = np.empty((n, d), inputs.small_dtype(k), order="F")
-        for m, chances in enumerate(np.transpose(self.reuse)):
+        y = np.empty((n, d), self.dtype.base, order="F")
+        for m, chances in enumerate(np.transpose(self.reuse_)):
             shift = rng.integers(1, k, size=n, dtype=inputs.small_dtype(2 * k))
             shift[sampling.toss(chances[pivot], rng)] = 0  # always so for the pivot itself
             y[:, m] = (report + shift) % k
@@ -106,23 +129,23 @@ class SecondPhase:
         inputs.check_population(population, self.k)
         counts = np.broadcast_to(population.counts, (runs, len(population.counts)))
         held = two_phase.draw_pivots(population.records, counts, self.k, rng)
-        return draw_estimates(held, np.array(self.reuse), population.n, self.epsilon, rng)
+        return draw_estimates(held, np.array(self.reuse_), population.n, self.epsilon, rng)
 
     def mean(self, population: Population) -> list:
         """Return the exact expectation of the estimate, one array (k,) for each attribute: not the true frequencies."""
         inputs.check_population(population, self.k)
-        return list(expectation(marginal_frequencies(population), self.reuse))
+        return list(expectation(marginal_frequencies(population), self.reuse_))
 
     def variance(self, population: Population) -> list:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k,) for each attribute."""
         inputs.check_population(population, self.k)
         p, q = self.probabilities
-        pi = q + (p - q) * record_means(population.records, self.reuse, self._size)
+        pi = q + (p - q) * record_means(population.records, self.reuse_, self._size)
         return list(population.counts @ (pi * (1 - pi)) / (population.n * (p - q)) ** 2)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorrRR:
+class CorrRR(_Equal, two_phase.TwoPhase):
     """Corr-RR in two phases, as published (Algorithm 1), for any number of attributes with equal domains.
 
     Parameters
@@ -155,10 +178,9 @@ class CorrRR:
     epsilon: float
     n1: int | float = 0.1
     reuse: tuple | None = None
-    serves = staticmethod(serves)
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, equal=True))
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1, equal=True))
         inputs.settle(self, "epsilon")
         object.__setattr__(self, "n1", two_phase.check_first(self.n1))
         if self.reuse is not None:
@@ -168,11 +190,6 @@ class CorrRR:
     def has_exact_moments(self) -> bool:
         """Whether the reuse table is fixed in advance."""
         return self.reuse is not None
-
-    @property
-    def least_users(self) -> int:
-        """The least number of users: one in the second phase."""
-        return 2 if isinstance(self.n1, float) else self.n1 + 1
 
     @cached_property
     def _first(self):

@@ -7,14 +7,14 @@ values drawn from public priors for the others. The collector does not learn whi
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
 from ldp_lib import channel as channels
 from ldp_lib import grr, inputs, pure, sampling
 from ldp_lib.inputs import check_records
-from ldp_lib.population import Population, marginal_frequencies
+from ldp_lib.mechanism import Several
+from ldp_lib.population import Population
 
 
 def probabilities(e, k, d, prior):
@@ -132,37 +132,36 @@ def _normalized(row):
     return row if abs(total - 1) <= row.size * 2.0**-52 else row / total
 
 
-class _FakeData:
+class _FakeData(Several):
     """Report one attribute, picked at random, through GRR, and fakes for the others: what both mechanisms share.
 
-    Subclasses give `k`, `epsilon` and `priors`.
+    Subclasses give `k`, `epsilon` and `priors_`.
     """
 
     k: tuple[int, ...]
     epsilon: float
-    priors: tuple
-    has_exact_moments: ClassVar[bool] = True
-
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether the class can serve this domain: a tuple of at least one size of at least 2."""
-        return inputs.are_sizes(k)
+    priors_: tuple
 
     @cached_property
     def probabilities(self) -> list:
         """For each attribute, the chances that a report supports the user's own value, and another, one a value."""
         e, d = math.exp(self.epsilon), len(self.k)
-        return [probabilities(e, size, d, np.array(prior)) for size, prior in zip(self.k, self.priors, strict=True)]
+        return [probabilities(e, size, d, np.array(prior)) for size, prior in zip(self.k, self.priors_, strict=True)]
 
     def channel(self) -> np.ndarray:
         """Return the channel from whole records to whole reports, both in lexicographic order."""
         inputs.check_cells(math.prod(self.k), math.prod(self.k))
-        return channel(math.exp(self.epsilon), self.k, self.priors)
+        return channel(math.exp(self.epsilon), self.k, self.priors_)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type and shape of one report: a record."""
+        return np.dtype((inputs.small_dtype(max(self.k)), (len(self.k),)))
 
     def reports(self) -> np.ndarray:
         """Return all reports, one a row, in lexicographic order."""
         inputs.check_cells(1, math.prod(self.k))
-        return np.array(list(np.ndindex(*self.k)), inputs.small_dtype(max(self.k)))
+        return np.array(list(np.ndindex(*self.k)), self.dtype.base)
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: that of the worst sampled attribute."""
@@ -186,9 +185,9 @@ class _FakeData:
         """
         inputs.require(rng=rng)
         x = check_records(x, self.k)
-        y = np.empty(x.shape, inputs.small_dtype(max(self.k)), order="F")
+        y = np.empty(x.shape, self.dtype.base, order="F")
         sampled = rng.integers(len(self.k), size=len(x), dtype=inputs.small_dtype(len(self.k)))
-        for j, (size, prior) in enumerate(zip(self.k, self.priors, strict=True)):
+        for j, (size, prior) in enumerate(zip(self.k, self.priors_, strict=True)):
             y[:, j] = sampling.draw(prior, len(x), rng)
             mine = sampled == j
             if len(set(prior)) > 1:  # uniform fakes serve as the uniform noise of GRR too
@@ -221,11 +220,6 @@ class _FakeData:
         counts = [self._draw_reports(j, table, population.n, rng) for j, table in enumerate(sampled)]
         return self._debias(counts, population.n)
 
-    def mean(self, population: Population) -> list[np.ndarray]:
-        """Return the exact expectation of the estimate, the true frequencies: one array (k_j,) for each attribute."""
-        inputs.check_population(population, self.k)
-        return marginal_frequencies(population)
-
     def variance(self, population: Population) -> list[np.ndarray]:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
         shares = zip(self.mean(population), self.probabilities, strict=True)
@@ -237,7 +231,7 @@ class _FakeData:
 
     def _draw_reports(self, j, sampled, n, rng):
         own = sampling.grr_counts(sampled, self._keep[j], rng=rng)
-        return own + rng.multinomial(n - sampled.sum(axis=1), self.priors[j])
+        return own + rng.multinomial(n - sampled.sum(axis=1), self.priors_[j])
 
     def _debias(self, counts, n):
         return [pure.estimate(count, n, *pair) for count, pair in zip(counts, self.probabilities, strict=True)]
@@ -273,8 +267,13 @@ class RSRFD(_FakeData):
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
         inputs.settle(self, "epsilon")
-        priors = uniform(self.k) if self.priors is None else check_priors(self.priors, self.k)
-        object.__setattr__(self, "priors", priors)
+        if self.priors is not None:
+            object.__setattr__(self, "priors", check_priors(self.priors, self.k))
+
+    @cached_property
+    def priors_(self) -> tuple:
+        """The fakes' probabilities."""
+        return uniform(self.k) if self.priors is None else self.priors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,7 +288,7 @@ class RSFD(_FakeData):
         inputs.settle(self, "epsilon")
 
     @cached_property
-    def priors(self) -> tuple:
+    def priors_(self) -> tuple:
         """The fakes' probabilities, all values alike."""
         return uniform(self.k)
 

@@ -7,18 +7,31 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral
-from typing import ClassVar
 
 import numpy as np
 
 from ldp_lib import grr, inputs, postprocess, pure, splitting
 from ldp_lib.fake_data.mechanism import RSFD, RSRFD, probabilities
 from ldp_lib.inputs import check_records
+from ldp_lib.mechanism import Several
 from ldp_lib.population import Population, marginal_counts
 
 
+class TwoPhase(Several):
+    """What mechanisms of two phases state: `n1` users report first, and set how the others report."""
+
+    n1: int | float
+    independent = False
+    dtype = None
+
+    @property
+    def least_users(self) -> int:
+        """The least number of users: one in the second phase."""
+        return 2 if isinstance(self.n1, float) else self.n1 + 1
+
+
 @dataclass(frozen=True, kw_only=True)
-class TwoPhaseRSRFD:
+class TwoPhaseRSRFD(TwoPhase):
     """Learn the priors from n1 users who split their budget (`SPL`); the others use `RSRFD` with these priors.
 
     Parameters
@@ -42,22 +55,12 @@ class TwoPhaseRSRFD:
     k: tuple[int, ...]
     epsilon: float
     n1: int | float = 0.1
-    has_exact_moments: ClassVar[bool] = False
+    has_exact_moments = False
 
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
         inputs.settle(self, "epsilon")
         object.__setattr__(self, "n1", check_first(self.n1))
-
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether the class can serve this domain: a tuple of at least one size of at least 2."""
-        return inputs.are_sizes(k)
-
-    @property
-    def least_users(self) -> int:
-        """The least number of users: one in the second phase."""
-        return 2 if isinstance(self.n1, float) else self.n1 + 1
 
     @cached_property
     def _first(self):

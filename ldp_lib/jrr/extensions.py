@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -48,7 +47,7 @@ def least_correlation(p, g):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JointUnary:
+class JointUnary(pure.Oracle):
     """Unary encoding in which two paired users' bits are correlated, each bit by a sign of its own.
 
     Parameters
@@ -82,26 +81,34 @@ class JointUnary:
     rho: float | None = None
     q: float | None = None
     lean: str = "truth"
-    has_exact_moments: ClassVar[bool] = True
+    independent = False
+    needs_dealer = True
 
     def __post_init__(self):
-        if self.q is None:
-            inputs.settle(self, "epsilon")
-            object.__setattr__(self, "q", unary.oue_probabilities(math.exp(self.epsilon))[1])
-        inputs.settle(self, "k", "epsilon", "q")
+        inputs.settle(self, "k", "epsilon", *(["q"] if self.q is not None else []))
         if self.lean not in ("truth", "report"):
             raise ValueError(f"lean must be 'truth' or 'report'; got {self.lean!r}")
-        low = -min(min(chance, 1 - chance) / max(chance, 1 - chance) for chance in self.probabilities)
-        if self.rho is None:
-            object.__setattr__(self, "rho", low)
-        mechanism.check_number("rho", self.rho)
-        if not low * (1 + 1e-12) <= self.rho <= 0:
+        mechanism.check_number("rho", self.rho_)
+        if not (low := self._least) * (1 + 1e-12) <= self.rho_ <= 0:
             raise ValueError(f"rho must be from {low:.12g} to 0 for these bits; got {self.rho!r}")
 
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is one attribute's domain size."""
-        return inputs.is_size(k)
+    @property
+    def _least(self):
+        return -min(min(chance, 1 - chance) / max(chance, 1 - chance) for chance in self.probabilities)
+
+    @property
+    def rho_(self) -> float:
+        """Minus the squared share of a bit's standard deviation by which the sign moves its probability."""
+        return self._least if self.rho is None else self.rho
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type and shape of one report, as of `unary.UnaryEncoding`."""
+        return self._independent.dtype
+
+    def reports(self) -> np.ndarray:
+        """Return all reports of one user, in the order of the channel's columns."""
+        return self._independent.reports()
 
     @property
     def probabilities(self) -> tuple[float, float]:
@@ -111,7 +118,7 @@ class JointUnary:
     @cached_property
     def moves(self) -> tuple[float, float]:
         """What the sign +1 adds to p and to q."""
-        s, t = (math.sqrt(-self.rho * chance * (1 - chance)) for chance in self.probabilities)
+        s, t = (math.sqrt(-self.rho_ * chance * (1 - chance)) for chance in self.probabilities)
         return s, t if self.lean == "report" else -t
 
     def realised_epsilon(self) -> float:
@@ -134,17 +141,9 @@ class JointUnary:
         sign = dealt["sign"][:, None] * flips[pair]
         return toss(own, sign, chances, exact_moves(chances, self.moves), rng)
 
-    def estimate(self, y) -> np.ndarray:
-        """Return unbiased frequencies, shape (k,), from reports of shape (n, k); they need not sum to 1."""
-        return self._independent.estimate(y)
-
     def count(self, y) -> np.ndarray:
         """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
         return self._independent.count(y)
-
-    def estimate_counts(self, counts) -> np.ndarray:
-        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
-        return self._independent.estimate_counts(counts)
 
     @cached_property
     def _independent(self):
@@ -160,10 +159,6 @@ class JointUnary:
         counts = simulate_counts(histogram, *self.probabilities, *self.moves, rng=rng, runs=runs)
         return pure.estimate(counts, n, *self.probabilities)
 
-    def mean(self, population: Population) -> np.ndarray:
-        """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
-        return inputs.check_histogram(population, self.k) / population.n
-
     def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
         histogram, n = inputs.check_histogram(population, self.k).astype(float), population.n
@@ -171,7 +166,7 @@ class JointUnary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JointHashing:
+class JointHashing(pure.Oracle):
     """Optimized local hashing with `jrr.KJRR` in place of generalized randomized response on the buckets.
 
     Parameters
@@ -199,12 +194,14 @@ class JointHashing:
     epsilon: float
     rho: float | None = None
     g: int | None = None
-    has_exact_moments: ClassVar[bool] = True
+    independent = False
+    needs_dealer = True
 
     def __post_init__(self):
         inputs.settle(self, "k", "epsilon")
-        object.__setattr__(self, "g", self._hashing.g)
-        object.__setattr__(self, "rho", self._pairs.rho)  # checks it
+        if self.g is not None:
+            inputs.settle(self, "g")
+        self._pairs  # noqa: B018  (checks rho)
 
     @classmethod
     def serves(cls, k) -> bool:
@@ -218,8 +215,23 @@ class JointHashing:
     @cached_property
     def _pairs(self):
         e = sampling.exp_below(self.epsilon)
-        p = float(exact := e / (e + self.g - 1))
-        return mechanism.KJRR(k=self.g, p=p if p <= exact else math.nextafter(p, 0), rho=self.rho)
+        p = float(exact := e / (e + self.g_ - 1))
+        return mechanism.KJRR(k=self.g_, p=p if p <= exact else math.nextafter(p, 0), rho=self.rho)
+
+    @property
+    def rho_(self) -> float:
+        """The parameter of `jrr.KJRR` on the buckets."""
+        return self._pairs.rho_
+
+    @property
+    def g_(self) -> int:
+        """Number of buckets."""
+        return self._hashing.g_
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of one report, as of `hashing.OLH`."""
+        return self._hashing.dtype
 
     @property
     def probabilities(self) -> tuple[float, float]:
@@ -237,21 +249,13 @@ class JointHashing:
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user, in the form of `hashing.OLH.perturb`."""
         y = self._hashing.perturb(x, rng=rng)  # draws the seeds; its reports are replaced
-        bucket = hashing.hash_values(y["seed"], x, self.g)
+        bucket = hashing.hash_values(y["seed"], x, self.g_)
         y["y"] = self._pairs.perturb(bucket, rng=rng)
         return y
-
-    def estimate(self, y) -> np.ndarray:
-        """Return unbiased frequencies, shape (k,), from the reports of `perturb`; they need not sum to 1."""
-        return self._hashing.estimate(y)
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
         return self._hashing.count(y)
-
-    def estimate_counts(self, counts) -> np.ndarray:
-        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
-        return self._hashing.estimate_counts(counts)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k); each value's column has the exact law of ``estimate(perturb(x))``.
@@ -261,17 +265,13 @@ class JointHashing:
         """
         inputs.require(rng=rng, runs=runs)
         histogram, n = inputs.check_histogram(population, self.k), mechanism.check_users(population)
-        counts = rng.binomial(n - histogram, 1 / self.g, (runs, self.k))
+        counts = rng.binomial(n - histogram, 1 / self.g_, (runs, self.k))
         held = np.flatnonzero(histogram)
         counts[:, held] += self._pairs.draw_truths(histogram[held], rng=rng, runs=runs)
-        return pure.estimate(counts, n, self._pairs.p, 1 / self.g)
-
-    def mean(self, population: Population) -> np.ndarray:
-        """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
-        return inputs.check_histogram(population, self.k) / population.n
+        return pure.estimate(counts, n, self._pairs.p_, 1 / self.g_)
 
     def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
         histogram, n = inputs.check_histogram(population, self.k).astype(float), population.n
-        correlation = self.rho / (self.g - 1)
-        return hashed_variance(histogram, n, self._pairs.p, self.g, correlation, odd=n % 2) / n**2
+        correlation = self.rho_ / (self.g_ - 1)
+        return hashed_variance(histogram, n, self._pairs.p_, self.g_, correlation, odd=n % 2) / n**2

@@ -5,7 +5,6 @@ import numbers
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -60,14 +59,15 @@ def variance(n_v, n, p, rho, k=2, odd=0):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reports:
+class Reports(pure.Oracle):
     """What all mechanisms with one report a user and p, rho share: parameters, estimate, and the report on its own."""
 
     k: int
     epsilon: float | None = None
     p: float | None = None
     rho: float | None = None
-    has_exact_moments: ClassVar[bool] = True
+    independent = False
+    needs_dealer = True
 
     def __post_init__(self):
         inputs.settle(self, "k")
@@ -75,9 +75,8 @@ class Reports:
             raise ValueError(f"k must be 2 for {type(self).__name__}; got {self.k!r}")
         if self.p is None:
             inputs.settle(self, "epsilon")
-            object.__setattr__(self, "p", grr.probabilities(math.exp(self.epsilon), self.k)[0])
-        check_p(self.p, self.k)
-        own = math.log(self.p * (self.k - 1) / (1 - self.p)) if self.p < 1 else math.inf
+        check_p(self.p_, self.k)
+        own = math.log(self.p_ * (self.k - 1) / (1 - self.p_)) if self.p_ < 1 else math.inf
         if own < 0.99e-9:  # a budget of 1e-9, with p rounded, is a little less
             raise ValueError(f"p must be such that ln(p (k-1) / (1-p)) is at least 1e-9; got {self.p!r}")
         if self.epsilon is None:
@@ -86,13 +85,22 @@ class Reports:
         if self.epsilon != own and not abs(self.epsilon - own) <= 1e-9:
             raise ValueError(
                 f"epsilon must be ln(p (k-1) / (1-p)) = {own:.12g} and at most 15, so that p is not rounded away; "
-                f"got {self.epsilon!r} with p = {self.p!r}"
+                f"got {self.epsilon!r} with p = {self.p_!r}"
             )
-        if self.rho is None:
-            object.__setattr__(self, "rho", rho_range(self.p, self.k)[0])
-        check_parameters(self.p, self.rho, self.k)
+        check_parameters(self.p_, self.rho_, self.k)
         for name in ("epsilon", "p", "rho"):
-            object.__setattr__(self, name, float(getattr(self, name)))
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, float(getattr(self, name)))
+
+    @property
+    def p_(self) -> float:
+        """Probability that a user tells the truth."""
+        return grr.probabilities(math.exp(self.epsilon), self.k)[0] if self.p is None else self.p
+
+    @property
+    def rho_(self) -> float:
+        """The parameter of Eq. (27): the least if it is not given."""
+        return float(rho_range(self.p_, self.k)[0]) if self.rho is None else self.rho
 
     @classmethod
     def serves(cls, k) -> bool:
@@ -102,15 +110,15 @@ class Reports:
     @cached_property
     def probabilities(self) -> tuple[float, float]:
         """Probabilities p and q of the true and of any other value."""
-        return self.p, (1 - self.p) / (self.k - 1)
+        return self.p_, (1 - self.p_) / (self.k - 1)
 
     @cached_property
     def realised_p(self) -> Fraction:
         """Probability that `perturb` tells a user's truth, exactly or at least: `p` rounded down, to keep epsilon."""
-        if self.p == 1:
+        if self.p_ == 1:
             return Fraction(1)
         e = sampling.exp_below(self.epsilon)
-        return sampling.realised(min(Fraction(self.p), e / (e + self.k - 1)))
+        return sampling.realised(min(Fraction(self.p_), e / (e + self.k - 1)))
 
     @property
     def realised_ratio(self) -> Fraction:
@@ -119,30 +127,22 @@ class Reports:
 
     def realised_epsilon(self) -> float:
         """Return what one report on its own spends, proved from the thresholds of `perturb`: at most epsilon."""
-        return sampling.proved_epsilon(self.realised_ratio, self.epsilon) if self.p < 1 else math.inf
+        return sampling.proved_epsilon(self.realised_ratio, self.epsilon) if self.p_ < 1 else math.inf
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of one report."""
+        return inputs.small_dtype(self.k)
+
+    def reports(self) -> np.ndarray:
+        """Return all reports of one user, in the order of the channel's columns."""
+        return np.arange(self.k, dtype=self.dtype)
 
     def channel(self) -> np.ndarray:
         """Return Pr[y | x] of one report on its own, shape (k, k). The users' reports depend on each other."""
         inputs.check_cells(self.k, self.k)
         p, q = self.probabilities
         return np.where(np.eye(self.k, dtype=bool), p, q)
-
-    def estimate(self, y) -> np.ndarray:
-        """Return unbiased frequencies, shape (k,), from reports of shape (n,); raw, as for `GRR`."""
-        return self.estimate_counts(self.count(y))
-
-    def count(self, y) -> np.ndarray:
-        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
-        y = inputs.check_values(y, self.k, "y")
-        return np.concatenate([[y.size], np.bincount(y, minlength=self.k)])
-
-    def estimate_counts(self, counts) -> np.ndarray:
-        """Return unbiased frequencies, shape (k,), from the counts of all reports."""
-        return pure.estimate(counts[1:], counts[0], *self.probabilities)
-
-    def mean(self, population: Population) -> np.ndarray:
-        """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
-        return inputs.check_histogram(population, self.k) / population.n
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,7 +179,7 @@ class KJRR(Reports):
     @cached_property
     def truths(self) -> np.ndarray:
         """Probabilities that two paired users tell two truths, one, and none."""
-        both, mixed, _ = table(self.p, self.rho, self.k)
+        both, mixed, _ = table(self.p_, self.rho_, self.k)
         one = max(0.0, 2 * (self.k - 1) * mixed)
         return np.array([max(0.0, both), one, max(0.0, 1 - both - one)])
 
@@ -187,7 +187,7 @@ class KJRR(Reports):
     def _chances(self):
         """Chances that the first of a pair is true, and the second after a truth, and after a lie; rounded down."""
         p, (low, high) = self.realised_p, rho_range(self.realised_p, self.k)
-        both, mixed, _ = table(p, min(max(Fraction(self.rho), low), high), self.k)
+        both, mixed, _ = table(p, min(max(Fraction(self.rho_), low), high), self.k)
         chances = p, both / p, (self.k - 1) * mixed / (1 - p) if p < 1 else 0
         return tuple(map(sampling.realised, chances))
 
@@ -237,7 +237,7 @@ class KJRR(Reports):
         """Draw how many of each value's holders tell the truth, shape (runs, k), from their exact joint law."""
         pool = int(histogram.sum())
         types = rng.multinomial(pool // 2, self.truths, size=runs)
-        left = 2 * types[:, 0] + types[:, 1] + rng.binomial(pool % 2, self.p, runs)
+        left = 2 * types[:, 0] + types[:, 1] + rng.binomial(pool % 2, self.p_, runs)
         counts = np.zeros((runs, histogram.size), dtype=np.int64)
         for v, size in enumerate(histogram):
             pool -= size
@@ -248,7 +248,7 @@ class KJRR(Reports):
     def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
         histogram, n = inputs.check_histogram(population, self.k).astype(float), population.n
-        return variance(histogram, n, self.p, self.rho, self.k, odd=n % 2) / n**2
+        return variance(histogram, n, self.p_, self.rho_, self.k, odd=n % 2) / n**2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -281,9 +281,9 @@ def check_parameters(p, rho, k=2):
 
 def check_negative(mechanism):
     """Raise ValueError if a mechanism by opposite signs has a positive rho."""
-    if mechanism.rho > 0:
-        low, name = rho_range(mechanism.p)[0], type(mechanism).__name__
-        raise ValueError(f"rho must be from {low:.12g} to 0 for {name}; got {mechanism.rho!r}")
+    if mechanism.rho_ > 0:
+        low, name = rho_range(mechanism.p_)[0], type(mechanism).__name__
+        raise ValueError(f"rho must be from {low:.12g} to 0 for {name}; got {mechanism.rho_!r}")
 
 
 def check_number(name, value):

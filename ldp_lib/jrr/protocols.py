@@ -126,7 +126,7 @@ class ServerProtocol(mechanism.JRR):
     @cached_property
     def realised_coin(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
         """Probabilities of C = 1.5, 0.5, -0.5 and -1.5, exactly: `coin` in multiples of 2**-64."""
-        s = Fraction(math.sqrt(-self.rho * self.p * (1 - self.p)))
+        s = Fraction(math.sqrt(-self.rho_ * self.p_ * (1 - self.p_)))
         return coin(self.realised_p, _multiple(min(s, 1 - self.realised_p)))
 
     @property

@@ -110,7 +110,7 @@ class SignedRR(pairs.Reports):
     @cached_property
     def move(self) -> float:
         """What the sign +1 adds to the chance of a 1."""
-        return math.sqrt(-self.rho * self.p * (1 - self.p))
+        return math.sqrt(-self.rho_ * self.p_ * (1 - self.p_))
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return all users' reports, shape (n,), in the smallest unsigned integer type."""
@@ -126,11 +126,11 @@ class SignedRR(pairs.Reports):
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, 2), drawn from the exact joint law of ``estimate(perturb(x))``."""
-        histogram, n, q = inputs.check_histogram(population, 2), pairs.check_users(population), 1 - self.p
-        ones = simulate_counts(histogram, self.p, q, self.move, self.move, rng=rng, runs=runs)[:, 1]
-        return pure.estimate(np.column_stack([n - ones, ones]), n, self.p, q)
+        histogram, n, q = inputs.check_histogram(population, 2), pairs.check_users(population), 1 - self.p_
+        ones = simulate_counts(histogram, self.p_, q, self.move, self.move, rng=rng, runs=runs)[:, 1]
+        return pure.estimate(np.column_stack([n - ones, ones]), n, self.p_, q)
 
     def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (2,), the users' data held fixed."""
         histogram, n = inputs.check_histogram(population, 2).astype(float), population.n
-        return signed_variance(histogram, n, self.p, 1 - self.p, self.move, self.move, odd=n % 2) / n**2
+        return signed_variance(histogram, n, self.p_, 1 - self.p_, self.move, self.move, odd=n % 2) / n**2

@@ -5,17 +5,17 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
 from ldp_lib import inputs, pure, sampling, subset
-from ldp_lib.population import Population, marginal_frequencies
+from ldp_lib.mechanism import Several
+from ldp_lib.population import Population
 from ldp_lib.sampled import assignment, design
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskSome:
+class AskSome(Several):
     """Ask each user about m attributes, at the whole budget for all answers together; the report says which.
 
     The report is a set of values for each of the m attributes. If the sets hold all of the user's values, the report is
@@ -57,7 +57,6 @@ class AskSome:
     sizes: tuple | None = None
     weights: tuple | None = None
     groups: bool = True
-    has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
@@ -72,36 +71,62 @@ class AskSome:
                 raise ValueError(f"sizes must have one entry for each of {d} attributes; got {sizes!r}")
             for size, values in zip(sizes, self.k, strict=True):
                 subset.check_size(size, values)
-            sizes = tuple(map(int, sizes))
+            object.__setattr__(self, "sizes", tuple(map(int, sizes)))
+        if self.m is not None:
+            object.__setattr__(self, "m", int(self.m))
         if self.weights is not None and self.m is None:
             raise ValueError(f"weights must come with m, which says what they weigh; got weights {self.weights!r}")
-        m, sizes, weights = design.best_design(math.exp(self.epsilon), self.k, self.m, sizes)
-        weights = assignment.check_weights(weights if self.weights is None else self.weights, math.comb(d, m))
-        for name, value in (("m", int(m)), ("sizes", sizes), ("weights", weights)):
-            object.__setattr__(self, name, value)
-        if (np.array(weights) @ design.concerns(d, m) == 0).any():
-            raise ValueError(f"weights must be above 0 for at least one question about each attribute; got {weights}")
+        if self.weights is not None:
+            object.__setattr__(self, "weights", assignment.check_weights(self.weights, math.comb(d, self.m)))
+        if (np.array(self.weights_) @ design.concerns(d, self.m_) == 0).any():
+            allowed = "weights must be above 0 for at least one question about each attribute"
+            raise ValueError(f"{allowed}; got {self.weights}")
         assignment.check_bool(groups=self.groups)
 
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is a tuple of domain sizes of one attribute or more."""
-        return inputs.are_sizes(k)
+    @property
+    def independent(self) -> bool:
+        """Whether each user draws the question alone."""
+        return not self.groups
+
+    @property
+    def joint(self) -> int:
+        """Of how many attributes the reports give an unbiased joint table: those asked together."""
+        return self.m_
+
+    @cached_property
+    def _design(self):
+        return design.best_design(math.exp(self.epsilon), self.k, self.m, self.sizes)
+
+    @property
+    def m_(self) -> int:
+        """Number of attributes that each user is asked."""
+        return self._design[0] if self.m is None else self.m
+
+    @property
+    def sizes_(self) -> tuple:
+        """Number of values in each attribute's set."""
+        return self._design[1] if self.sizes is None else self.sizes
+
+    @cached_property
+    def weights_(self) -> tuple:
+        """How often each of the `questions` is asked."""
+        weights = self._design[2] if self.weights is None else self.weights
+        return assignment.check_weights(weights, math.comb(len(self.k), self.m_))
 
     @property
     def questions(self) -> np.ndarray:
         """All choices of m attributes in lexicographic order, shape (Q, m)."""
-        return design.questions(len(self.k), self.m)
+        return design.questions(len(self.k), self.m_)
 
     @cached_property
     def keep(self) -> np.ndarray:
         """For each question the chance that its sets are drawn to hold the truth, not among all; shape (Q,)."""
-        return design.keep_probabilities(math.exp(self.epsilon), self.k, self.sizes, self.m)
+        return design.keep_probabilities(math.exp(self.epsilon), self.k, self.sizes_, self.m_)
 
     @cached_property
     def _shares(self):
         """For each question the share of all combinations of its sets that hold the truth."""
-        return [math.prod(Fraction(self.sizes[j], self.k[j]) for j in asked) for asked in self.questions.tolist()]
+        return [math.prod(Fraction(self.sizes_[j], self.k[j]) for j in asked) for asked in self.questions.tolist()]
 
     @cached_property
     def _thresholds(self):
@@ -117,21 +142,22 @@ class AskSome:
 
     def probabilities(self, j) -> tuple:
         """Return p and q of attribute j, and the questions that concern it: three arrays of shape (Q_j,)."""
-        concern = np.flatnonzero(design.concerns(len(self.k), self.m)[:, j])
-        return *design.support_probabilities(self.keep[concern], self.k[j], self.sizes[j]), concern
+        concern = np.flatnonzero(design.concerns(len(self.k), self.m_)[:, j])
+        return *design.support_probabilities(self.keep[concern], self.k[j], self.sizes_[j]), concern
 
     @cached_property
-    def _dtype(self):
-        sets = (inputs.small_dtype(max(self.k)), (self.m, max(self.sizes)))
-        return np.dtype([("asked", inputs.small_dtype(len(self.weights))), ("sets", *sets)])
+    def dtype(self) -> np.dtype:
+        """Type of one report: fields `asked` and `sets`."""
+        sets = (inputs.small_dtype(max(self.k)), (self.m_, max(self.sizes_)))
+        return np.dtype([("asked", inputs.small_dtype(len(self.weights_))), ("sets", *sets)])
 
     def channel(self) -> np.ndarray:
-        """Return the channel from records in lexicographic order to `outcomes`, as floats."""
-        columns = sum(math.prod(math.comb(self.k[j], self.sizes[j]) for j in asked) for asked in self.questions)
+        """Return the channel from records in lexicographic order to `reports`, as floats."""
+        columns = sum(math.prod(math.comb(self.k[j], self.sizes_[j]) for j in asked) for asked in self.questions)
         inputs.check_cells(math.prod(self.k), columns)
-        sets = [subset.all_sets(k, size) for k, size in zip(self.k, self.sizes, strict=True)]
+        sets = [subset.all_sets(k, size) for k, size in zip(self.k, self.sizes_, strict=True)]
         records, blocks, e = np.indices(self.k).reshape(len(self.k), -1), [], math.exp(self.epsilon)
-        for asked, weight in zip(self.questions, self.weights, strict=True):
+        for asked, weight in zip(self.questions, self.weights_, strict=True):
             inside = np.ones((records.shape[1], 1), bool)
             for j in asked:
                 holds = (sets[j] == records[j][:, None, None]).any(axis=2)
@@ -140,15 +166,15 @@ class AskSome:
             blocks.append(weight * odds / odds[0].sum())
         return np.hstack(blocks)
 
-    def outcomes(self) -> np.ndarray:
+    def reports(self) -> np.ndarray:
         """Return all reports of one user, in the order of the channel's columns."""
-        sets, parts = [subset.all_sets(k, size) for k, size in zip(self.k, self.sizes, strict=True)], []
+        sets, parts = [subset.all_sets(k, size) for k, size in zip(self.k, self.sizes_, strict=True)], []
         for number, asked in enumerate(self.questions):
             choices = list(itertools.product(*(sets[j] for j in asked)))
-            parts.append(np.zeros(len(choices), self._dtype))
+            parts.append(np.zeros(len(choices), self.dtype))
             parts[-1]["asked"] = number
             for place, j in enumerate(asked):
-                parts[-1]["sets"][:, place, : self.sizes[j]] = [choice[place] for choice in choices]
+                parts[-1]["sets"][:, place, : self.sizes_[j]] = [choice[place] for choice in choices]
         return np.concatenate(parts)
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
@@ -169,10 +195,10 @@ class AskSome:
         """
         inputs.require(rng=rng)
         x = inputs.check_records(x, self.k)
-        y = np.zeros(len(x), self._dtype)
-        y["asked"] = asked = assignment.deal(len(x), self.weights, self.groups, rng)
+        y = np.zeros(len(x), self.dtype)
+        y["asked"] = asked = assignment.deal(len(x), self.weights_, self.groups, rng)
         told = sampling.coins(self._thresholds[asked], rng)
-        for j, (k, size) in enumerate(zip(self.k, self.sizes, strict=True)):
+        for j, (k, size) in enumerate(zip(self.k, self.sizes_, strict=True)):
             who, place = self._asked(asked, j)
             if who.size:
                 y["sets"][who, place, :size] = subset.draw_sets(x[:, j][who], told[who], k, size, rng)
@@ -180,7 +206,7 @@ class AskSome:
 
     def _asked(self, asked, j):
         """The users who were asked attribute j, and the place of its set in their reports."""
-        places = (self.questions == j) @ np.arange(1, self.m + 1) - 1
+        places = (self.questions == j) @ np.arange(1, self.m_ + 1) - 1
         who = np.flatnonzero(places[asked] >= 0)
         return who, places[asked[who]]
 
@@ -196,18 +222,18 @@ class AskSome:
 
         Counts of disjoint sets of reports add up.
         """
-        y = assignment.check_reports(y, self._dtype, len(self.weights))
-        counts = [np.array([len(y)]), np.bincount(y["asked"], minlength=len(self.weights))]
-        for j, (k, size) in enumerate(zip(self.k, self.sizes, strict=True)):
+        y = assignment.check_reports(y, self.dtype, len(self.weights_))
+        counts = [np.array([len(y)]), np.bincount(y["asked"], minlength=len(self.weights_))]
+        for j, (k, size) in enumerate(zip(self.k, self.sizes_, strict=True)):
             who, place = self._asked(y["asked"], j)
             sets = subset.check_sets(y["sets"][who, place, :size], k, size) if who.size else np.zeros((0, size), int)
             cells = y["asked"][who, None].astype(np.int64) * k + sets
-            counts.append(np.bincount(cells.ravel(), minlength=len(self.weights) * k))
+            counts.append(np.bincount(cells.ravel(), minlength=len(self.weights_) * k))
         return np.concatenate(counts)
 
     def estimate_counts(self, counts) -> list:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from the counts of all reports."""
-        questions = len(self.weights)
+        questions = len(self.weights_)
         _, dealt, *told = np.split(counts, np.cumsum([1, questions, *(questions * k for k in self.k[:-1])]))
         tables = [part.reshape(questions, -1) for part in told]
         return self._estimates(tables, dealt, counts[0])
@@ -219,7 +245,7 @@ class AskSome:
             p, q, concern = self.probabilities(j)
             pull, size = self.keep[concern] ** 2, dealt[..., concern]
             total = (pull / (p - q)) @ (count[..., concern, :] - (size * q)[..., None])
-            expected = n * np.array(self.weights)[concern]
+            expected = n * np.array(self.weights_)[concern]
             estimates.append(assignment.centred_estimate(total, size, expected, pull, self.groups))
         return estimates
 
@@ -230,9 +256,9 @@ class AskSome:
         """
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)
-        told = [np.zeros((runs, len(self.weights), k), np.int64) for k in self.k]
-        sizes, free = np.zeros((2, runs, len(self.weights)), np.int64)
-        for record, dealt in assignment.deal_records(population, self.weights, self.groups, rng=rng, runs=runs):
+        told = [np.zeros((runs, len(self.weights_), k), np.int64) for k in self.k]
+        sizes, free = np.zeros((2, runs, len(self.weights_)), np.int64)
+        for record, dealt in assignment.deal_records(population, self.weights_, self.groups, rng=rng, runs=runs):
             kept = rng.binomial(dealt, self.keep)
             sizes += dealt
             free += dealt - kept
@@ -241,14 +267,9 @@ class AskSome:
         counts = [np.zeros_like(part) for part in told]
         for question, asked in enumerate(self.questions):
             for j in asked:
-                drawn = subset.simulate_counts(told[j][:, question], free[:, question], self.sizes[j], rng)
+                drawn = subset.simulate_counts(told[j][:, question], free[:, question], self.sizes_[j], rng)
                 counts[j][:, question] = drawn
         return self._estimates(counts, sizes, population.n)
-
-    def mean(self, population: Population) -> list:
-        """Return the exact expectation of the estimate, the true frequencies: one array (k_j,) for each attribute."""
-        inputs.check_population(population, self.k)
-        return marginal_frequencies(population)
 
     def variance(self, population: Population) -> list:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
@@ -256,6 +277,6 @@ class AskSome:
         for j, f in enumerate(self.mean(population)):
             p, q, concern = self.probabilities(j)
             noise, pull = pure.variance(f, 1, p[:, None], q[:, None]), self.keep[concern] ** 2
-            how = (population.n, self.weights, concern, pull, self.groups)
+            how = (population.n, self.weights_, concern, pull, self.groups)
             variances.append(assignment.centred_variance(f, noise, *how))
         return variances

@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from ldp_lib import grr, inputs, sampling
+from ldp_lib.mechanism import Several
 from ldp_lib.population import Population, marginal_counts
 from ldp_lib.shrinkage import stein
 
@@ -53,7 +54,7 @@ def channel(e, k, d, shares):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plurality:
+class Plurality(Several):
     """Estimate every attribute from the law of the users' plurality and its agreement with the attribute.
 
     Parameters
@@ -83,6 +84,7 @@ class Plurality:
     k: tuple
     epsilon: float
     shares: tuple = (0.4, 0.1, 0.5)
+    unbiased = False
 
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1, equal=True))
@@ -122,10 +124,15 @@ class Plurality:
         inputs.check_cells(k**d, self._starts[-1] + k)
         return channel(math.exp(self.epsilon), k, d, self.shares).astype(float)
 
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of one report."""
+        return inputs.small_dtype(int(self._starts[-1]) + self._size)
+
     def reports(self) -> np.ndarray:
         """Return every report of one user, in the order of the channel's columns."""
         size = int(self._starts[-1]) + self._size
-        return np.arange(size, dtype=inputs.small_dtype(size))
+        return np.arange(size, dtype=self.dtype)
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: the most that one answer spends."""
@@ -141,7 +148,7 @@ class Plurality:
         plurality = (votes + rng.random((n, k))).argmax(axis=1)
         asked = x[np.arange(n), (kind - 1) % d]  # a vote looks at none
         value = np.where(kind == 0, plurality, np.where(kind <= d, plurality == asked, asked))
-        y = np.empty(n, inputs.small_dtype(k + 2 * d + d * k))
+        y = np.empty(n, self.dtype)
         for size, chosen in ((k, (kind == 0) | (kind > d)), (2, (kind > 0) & (kind <= d))):
             if chosen.any():
                 sent = grr.GRR(k=size, epsilon=self.epsilon).perturb(value[chosen], rng=rng)

@@ -27,7 +27,7 @@ def question_noise(mechanism, n):
     The oracle's total variance for uniform frequencies over the number of users asked: a little too much, by what the
     true frequencies are apart from uniform.
     """
-    parts = zip(mechanism.oracle, mechanism.weights, strict=True)
+    parts = zip(mechanism.oracle_, mechanism.weights_, strict=True)
     return [attribute_error(part.k, *part.probabilities) / (n * weight) for part, weight in parts]
 
 

@@ -17,7 +17,8 @@ import numpy as np
 from ldp_lib import channel as channels
 from ldp_lib import grr, inputs, sampling, unary
 from ldp_lib.inputs import check_records
-from ldp_lib.population import Population, marginal_frequencies, marginal_populations
+from ldp_lib.mechanism import Several
+from ldp_lib.population import Population, marginal_populations
 from ldp_lib.splitting.allocation import brr, mrr, obrr, omrr
 
 
@@ -40,7 +41,7 @@ def channel(root, k):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Split:
+class _Split(Several):
     """Report each attribute through an oracle of its own: what the five mechanisms of this module share."""
 
     k: tuple[int, ...]
@@ -51,17 +52,11 @@ class _Split:
     _sizes: ClassVar[Any]
     _edges: ClassVar[Any]
     _own: ClassVar[Any]
-    has_exact_moments: ClassVar[bool] = True
 
     def __post_init__(self):
         object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
         inputs.settle(self, "epsilon")
         self.budgets  # noqa: B018  (refuses a budget that is out of range)
-
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether the class can serve this domain: a tuple of at least one size of at least 2."""
-        return inputs.are_sizes(k)
 
     @cached_property
     def budgets(self) -> tuple[float, ...]:
@@ -99,7 +94,7 @@ class _Split:
         """
         inputs.require(rng=rng)
         x = check_records(x, self.k)
-        y = np.empty((len(x), self._edges[-1]), inputs.small_dtype(max(self._sizes)), order="F")
+        y = np.empty((len(x), self._edges[-1]), self.dtype.base, order="F")
         for column, oracle, (start, stop) in zip(x.T, self.oracles, itertools.pairwise(self._edges), strict=True):
             y[:, start:stop] = oracle.perturb(column, rng=rng).reshape(len(x), -1)
         return y
@@ -130,11 +125,6 @@ class _Split:
         inputs.require(rng=rng, runs=runs)
         return [oracle.simulate(alone, rng=rng, runs=runs) for oracle, alone in self._alone(population)]
 
-    def mean(self, population: Population) -> list[np.ndarray]:
-        """Return the exact expectation of the estimate, the true frequencies: one array (k_j,) for each attribute."""
-        inputs.check_population(population, self.k)
-        return marginal_frequencies(population)
-
     def variance(self, population: Population) -> list[np.ndarray]:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
         return [oracle.variance(alone) for oracle, alone in self._alone(population)]
@@ -144,11 +134,16 @@ class _Split:
         inputs.check_cells(math.prod(self.k), math.prod(self._sizes))
         return channels.tensor(*(oracle.channel() for oracle in self.oracles))
 
+    @property
+    def dtype(self) -> np.dtype:
+        """Type and shape of one report: the attributes' reports side by side."""
+        return np.dtype((inputs.small_dtype(max(self._sizes)), (self._edges[-1],)))
+
     def reports(self) -> np.ndarray:
         """Return all reports, one a row; the last attribute's changes fastest."""
         inputs.check_cells(math.prod(self.k), math.prod(self._sizes))
         parts = itertools.product(*(oracle.reports() for oracle in self.oracles))
-        return np.array([np.hstack(row) for row in parts], inputs.small_dtype(max(self._sizes)))
+        return np.array([np.hstack(row) for row in parts], self.dtype.base)
 
     def _alone(self, population):
         inputs.check_population(population, self.k)

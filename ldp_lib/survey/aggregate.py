@@ -100,7 +100,8 @@ class Counts:
             raise ValueError(f"path must be a file of counts; {str(path)!r} is none, or is damaged") from None
         if made != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, as {str(path)!r} says; got {mechanism!r}")
-        length = len(mechanism.count(files.template(mechanism)))
+        x = np.zeros((2, len(mechanism.k)) if isinstance(mechanism.k, tuple) else 2, dtype=int)
+        length = len(mechanism.count(mechanism.perturb(x, rng=np.random.default_rng(1))))
         if wanted != _checksum(whole) or len(counts) != length or counts[0] != count:
             raise ValueError(
                 f"path must be a file of counts as it was written; {str(path)!r} is damaged or was changed"
@@ -252,14 +253,14 @@ def perturb_in_chunks(mechanism, x, *, rng: np.random.Generator, threads=1):
         If an argument is of the wrong type or out of range, or the mechanism does not ask each user alone.
     """
     inputs.require(rng=rng, threads=threads)
-    if any(hasattr(mechanism, name) for name in ("n1", "rho")) or getattr(mechanism, "groups", False):
+    if not mechanism.independent:
         allowed = "mechanism must ask each user alone: not in two phases, in groups or with correlated coins"
         raise ValueError(f"{allowed}; got {mechanism!r}")
     x = inputs.unmasked(x, "x")
+    if not len(x):
+        return mechanism.perturb(x, rng=rng)  # raises
     starts = range(0, len(x), CHUNK)
-    *streams, spare = rng.spawn(len(starts) + 1)
-    one = mechanism.perturb(x[:1], rng=spare)  # what a report looks like
-    y = np.empty((len(x), *one.shape[1:]), one.dtype)
+    streams, y = rng.spawn(len(starts)), np.empty(len(x), mechanism.dtype)
 
     def fill(start, stream):
         try:

@@ -47,7 +47,7 @@ def joint_covariance(mechanism: Any, table: np.ndarray, attributes: tuple[int, .
 def value_covariance(mechanism: Any, estimate: Any, j: int, n: int, sampling: bool) -> np.ndarray | None:
     """Return the covariance of the estimated shares of one attribute's values, or None where no formula is here."""
     if isinstance(mechanism, OneQuestion) and all(isinstance(one, SubsetSelection) for one in mechanism.oracle):
-        sizes, weights = tuple(one.size for one in mechanism.oracle), mechanism.weights
+        sizes, weights = tuple(one.size for one in mechanism.oracle), mechanism.weights_
         mechanism = AskSome(
             k=mechanism.k, epsilon=mechanism.epsilon, m=1, sizes=sizes, weights=weights, groups=mechanism.groups
         )

@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from ldp_lib.inputs import check_domain, require, require_share
 from ldp_lib.population import Population, marginal_frequencies
@@ -156,12 +156,11 @@ def errors(*, k, epsilon, n, wants="frequencies", sampled=False):
         drawn = sum(1 - 1 / (a * b) for a, b in itertools.combinations(sizes, 2)) / n * sampled
         return [(pairs_error(mechanism, n) + drawn, mechanism) for mechanism in ways]
     drawn = sum(1 - 1 / size for size in sizes) / n * sampled
-    even, uneven = (skewed_population(sizes, n, weight) for weight in (1.0, 0.5))
-    rows = []
+    even, rows = plug_in_population([np.full(size, 1 / size) for size in sizes], n), []
     for family in MECHANISMS:
-        if family.serves(k) and not family.__module__.startswith("ldp_lib.jrr"):
+        if family.serves(k):
             mechanism = family(k=k, epsilon=epsilon)
-            if _fits(mechanism, uneven, wants):
+            if _fits(mechanism, wants) and n >= mechanism.least_users:
                 rows.append((total_error(mechanism, even) + drawn, mechanism))
     return rows
 
@@ -172,11 +171,6 @@ def check_users(n: Any) -> int:
     if isinstance(n, (bool, np.bool_)) or not whole or not 1 <= n <= MOST_USERS:
         raise ValueError(f"n must be an integer from 1 to 10**15; got {n!r}")
     return int(n)
-
-
-def skewed_population(sizes, n, weight):
-    """Return n users whose frequencies fall from value to value by a factor, `weight`; the same for all attributes."""
-    return plug_in_population([weight ** np.arange(size) / (weight ** np.arange(size)).sum() for size in sizes], n)
 
 
 def pairs_error(mechanism, n):
@@ -191,17 +185,10 @@ def pairs_error(mechanism, n):
     return total
 
 
-def _fits(mechanism, uneven, wants):
-    return is_unbiased(mechanism, uneven) and (wants != "records" or hasattr(mechanism, "simulate_tables"))
-
-
-def is_unbiased(mechanism, population):
-    """Return whether a mechanism has exact moments, and its mean is the frequencies of a population."""
-    if not mechanism.has_exact_moments:
-        return False
-    means = mechanism.mean(population)
-    pairs = zip(means if isinstance(means, list) else [means], marginal_frequencies(population), strict=True)
-    return all(np.allclose(mean, f, rtol=0, atol=1e-9) for mean, f in pairs)
+def _fits(mechanism, wants):
+    fits = mechanism.unbiased and mechanism.has_exact_moments and not mechanism.needs_dealer
+    d = len(check_domain(mechanism.k))
+    return fits and (wants != "records" or (mechanism.joint == d and mechanism.dtype.shape == (d,)))
 
 
 def standard_errors(mechanism, estimate, n):
@@ -263,7 +250,7 @@ def estimate_interval(mechanism, estimate, n, *, confidence=0.95, simultaneous=F
     require_share("confidence", confidence)
     spread = standard_errors(mechanism, estimate, n)
     cells = sum(map(len, spread)) if isinstance(spread, list) else len(spread)
-    z = norm.isf((1 - confidence) / (2 * cells if simultaneous else 2))
+    z = -ndtri((1 - confidence) / (2 * cells if simultaneous else 2))
     if isinstance(spread, list):
         return [a - z * s for a, s in zip(estimate, spread, strict=True)], [
             a + z * s for a, s in zip(estimate, spread, strict=True)
@@ -299,17 +286,24 @@ def required_users(mechanism, margin, *, confidence=0.95, sampled=False):
     assignment.check_bool(sampled=sampled)
     require_share("margin", margin)
     require_share("confidence", confidence)
-    z = norm.isf((1 - confidence) / 2)
+    z = -ndtri((1 - confidence) / 2)
 
     def enough(n):
         return z * np.sqrt(_worst_variance(mechanism, n, sampled)) <= margin
 
-    most = 2 if hasattr(mechanism, "n1") else 1  # one user for each phase
+    # Nearly always the variance is proportional to 1/n, and this is the answer; else it is near.
+    scale = 10**6 + mechanism.least_users
+    near = scale * _worst_variance(mechanism, scale, sampled) * (z / margin) ** 2
+    least, most = mechanism.least_users - 1, max(mechanism.least_users, min(int(near) + 1, MOST_USERS))
+    step = 1
     while not enough(most):
         if most == MOST_USERS:
             raise ValueError(f"margin must be reachable with {MOST_USERS} users; got {margin!r} for {mechanism!r}")
-        most = min(2 * most, MOST_USERS)
-    least = most // 2
+        least, most, step = most, min(most + step, MOST_USERS), 2 * step
+    step = 1
+    while most - step > least and enough(most - step):
+        most, step = most - step, 2 * step
+    least = max(least, most - step)
     while most - least > 1:
         middle = (least + most) // 2
         least, most = (least, middle) if enough(middle) else (middle, most)

@@ -44,11 +44,12 @@ def asked_tables(mechanism, y, wanted):
     """
     wanted = [check_asked(mechanism, attributes) for attributes in wanted]
     parts = sorted({part for attributes in wanted for part in subsets_of(sorted(attributes))})
-    total, dealt = dict.fromkeys(parts, 0.0), np.zeros(len(mechanism.weights))
+    total, dealt = dict.fromkeys(parts, 0.0), np.zeros(len(mechanism.weights_))
     for number, asked, sets in _read(mechanism, y):
         mine, dealt[number] = [part for part in parts if set(part) <= set(asked)], len(sets)
+        sizes = mechanism.sizes_
         centred = {
-            j: _held(sets[:, asked.index(j)], mechanism.k[j], mechanism.sizes[j]) - mechanism.sizes[j] / mechanism.k[j]
+            j: _held(sets[:, asked.index(j)], mechanism.k[j], sizes[j]) - sizes[j] / mechanism.k[j]
             for j in {j for part in mine for j in part}
         }
         for part in mine:
@@ -62,7 +63,7 @@ def asked_tables(mechanism, y, wanted):
             raise ValueError(f"y must hold a report about all of {attributes}; got none")
         table = np.full([mechanism.k[j] for j in order], 1 / math.prod(mechanism.k[j] for j in order))
         for part in subsets_of(order):
-            scale = pull[part] * math.prod(set_gain(mechanism.k[j], mechanism.sizes[j]) for j in part)
+            scale = pull[part] * math.prod(set_gain(mechanism.k[j], mechanism.sizes_[j]) for j in part)
             scale *= math.prod(mechanism.k[j] for j in order if j not in part)
             table = table + np.reshape(total[part], [mechanism.k[j] if j in part else 1 for j in order]) / scale
         found[attributes] = table.transpose([order.index(j) for j in attributes])
@@ -80,8 +81,8 @@ def asked_boxes(mechanism, y, attributes):
     for _, asked, sets in _read(mechanism, y):
         mine = [j for j in attributes if j in asked]
         if mine and len(sets):
-            held = [_held(sets[:, asked.index(j)], mechanism.k[j], mechanism.sizes[j]) for j in mine]
-            others = math.prod(mechanism.sizes[j] / mechanism.k[j] for j in asked if j not in mine)
+            held = [_held(sets[:, asked.index(j)], mechanism.k[j], mechanism.sizes_[j]) for j in mine]
+            others = math.prod(mechanism.sizes_[j] / mechanism.k[j] for j in asked if j not in mine)
             boxes.add([attributes.index(j) for j in mine], held, math.expm1(mechanism.epsilon) * others)
             whole |= len(mine) == len(attributes)
     if not whole:
@@ -96,7 +97,7 @@ def check_asked(mechanism, attributes):
     if not attributes or len(set(attributes)) != len(attributes) or not set(attributes) <= set(range(d)):
         raise ValueError(f"attributes must be distinct numbers from 0 to {d - 1}; got {attributes}")
     if not are_asked(mechanism, attributes):
-        raise ValueError(f"attributes must be asked together, at most m = {mechanism.m} of them; got {attributes}")
+        raise ValueError(f"attributes must be asked together, at most m = {mechanism.m_} of them; got {attributes}")
     return tuple(map(int, attributes))
 
 
@@ -115,13 +116,13 @@ def require_ask_some(mechanism):
 def are_asked(mechanism, attributes):
     """Return whether some question of positive weight concerns all of the attributes."""
     together = [set(attributes) <= set(asked) for asked in mechanism.questions.tolist()]
-    return any(w > 0 and same for w, same in zip(mechanism.weights, together, strict=True))
+    return any(w > 0 and same for w, same in zip(mechanism.weights_, together, strict=True))
 
 
 def _weighted_users(mechanism, part, dealt):
     """The users who were asked about all of a part, or in own assignments their expected number, times keep^2."""
     asks = np.array([set(part) <= set(asked) for asked in mechanism.questions.tolist()])
-    expected, squares = dealt.sum() * np.array(mechanism.weights)[asks], mechanism.keep[asks] ** 2
+    expected, squares = dealt.sum() * np.array(mechanism.weights_)[asks], mechanism.keep[asks] ** 2
     if len(part) == 1:  # as in `AskSome.estimate`
         return float(assignment.divisor(dealt[asks], expected, squares, mechanism.groups))
     return (dealt[asks] if mechanism.groups else expected) @ squares
@@ -129,8 +130,8 @@ def _weighted_users(mechanism, part, dealt):
 
 def _read(mechanism, y):
     """Yield for each question its number, its attributes, and the sets of those who were asked it."""
-    y = assignment.check_reports(y, mechanism._dtype, len(mechanism.weights))
-    dealt = np.bincount(y["asked"], minlength=len(mechanism.weights))
+    y = assignment.check_reports(y, mechanism.dtype, len(mechanism.weights_))
+    dealt = np.bincount(y["asked"], minlength=len(mechanism.weights_))
     order, ends = np.argsort(y["asked"], kind="stable"), np.cumsum([0, *dealt])
     for number, asked in enumerate(mechanism.questions.tolist()):
         yield number, asked, y["sets"][order[ends[number] : ends[number + 1]]]

@@ -66,13 +66,14 @@ def check_pairs(tables):
     return found
 
 
-def settle(mechanism, *, k, channels, clusters=None):
-    """Set a frozen mechanism's parameters, checked; the budget is what the channels spend if none was given."""
-    cells = [math.prod(k[j] for j in cluster) for cluster in clusters or [(j,) for j in range(len(k))]]
-    channels = check_channels(channels, cells)
-    found = {"k": k, "channels": channels, "epsilon": check_spent(channels, mechanism.epsilon)}
-    for name, value in (found | ({"clusters": clusters} if clusters else {})).items():
-        object.__setattr__(mechanism, name, value)
+def settle(mechanism):
+    """Check a frozen mechanism's channels; the budget is what they spend if none was given."""
+    cells = [math.prod(mechanism.k[j] for j in cluster) for cluster in mechanism.clusters_]
+    channels = check_channels(mechanism.channels_, cells)
+    if mechanism.channels_ is not None:
+        object.__setattr__(mechanism, "channels", channels)
+        vars(mechanism).pop("channels_", None)
+    object.__setattr__(mechanism, "epsilon", check_spent(channels, mechanism.epsilon))
 
 
 def default_budgets(epsilon, k, other):

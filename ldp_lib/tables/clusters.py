@@ -8,6 +8,7 @@ import math
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -172,28 +173,40 @@ class RRClusters(ProductChannel):
     epsilons: tuple[float, ...] | None = None
 
     def __post_init__(self):
-        k = inputs.check_attributes(self.k, least=1)
-        clusters = _neighbours(k) if self.clusters is None else _checks.check_clusters(self.clusters, k)
-        if self.epsilons is None:
-            own = _checks.default_budgets(self.epsilon, k, "epsilons")
-        elif isinstance(self.epsilons, Iterable) and not isinstance(self.epsilons, str):
-            own = tuple(self.epsilons)
-        else:
-            raise TypeError(f"epsilons must be a sequence with one entry an attribute, {len(k)}; got {self.epsilons!r}")
-        if len(own) != len(k):
-            raise ValueError(f"epsilons must have one entry an attribute, {len(k)}; got {len(own)}")
-        for budget in own:
-            inputs.require(epsilon=budget)
-        found = {"k": k, "clusters": clusters, "epsilons": tuple(map(float, own))}
-        for name, value in found.items():
-            object.__setattr__(self, name, value)
-        channels = _checks.check_channels(self.channels, [math.prod(k[j] for j in c) for c in clusters])
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
+        if self.clusters is not None:
+            object.__setattr__(self, "clusters", _checks.check_clusters(self.clusters, self.k))
+        if self.epsilons is not None:
+            object.__setattr__(self, "epsilons", self._given())
+        cells = [math.prod(self.k[j] for j in cluster) for cluster in self.clusters_]
+        channels = _checks.check_channels(self.channels_, cells)
         object.__setattr__(self, "epsilon", _checks.check_spent(channels, self.epsilon))
 
+    def _given(self):
+        if not isinstance(self.epsilons, Iterable) or isinstance(self.epsilons, str):
+            allowed = f"epsilons must be a sequence with one entry an attribute, {len(self.k)}"
+            raise TypeError(f"{allowed}; got {self.epsilons!r}")
+        own = tuple(self.epsilons)
+        if len(own) != len(self.k):
+            raise ValueError(f"epsilons must have one entry an attribute, {len(self.k)}; got {len(own)}")
+        for budget in own:
+            inputs.require(epsilon=budget)
+        return tuple(map(float, own))
+
+    @cached_property
+    def clusters_(self) -> tuple:
+        """The clusters."""
+        return _neighbours(self.k) if self.clusters is None else self.clusters
+
+    @cached_property
+    def epsilons_(self) -> tuple[float, ...]:
+        """What each attribute would spend on its own."""
+        return _checks.default_budgets(self.epsilon, self.k, "epsilons") if self.epsilons is None else self.epsilons
+
     @property
-    def channels(self) -> tuple[float, ...]:
+    def channels_(self) -> tuple[float, ...]:
         """What each cluster spends."""
-        return tuple(math.fsum(self.epsilons[j] for j in cluster) for cluster in self.clusters)
+        return tuple(math.fsum(self.epsilons_[j] for j in cluster) for cluster in self.clusters_)
 
 
 def independent_table(tables, clusters, *attributes):

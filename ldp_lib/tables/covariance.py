@@ -126,10 +126,10 @@ def _asked_covariance(mechanism, table, attributes, n):
     The rest of the record does not matter. Without groups a user's question is drawn too. With groups their sizes are
     taken as planned, n times the weights: exact where these are whole numbers.
     """
-    k, sizes = ([values[j] for j in attributes] for values in (mechanism.k, mechanism.sizes))
+    k, sizes = ([values[j] for j in attributes] for values in (mechanism.k, mechanism.sizes_))
     gains = [set_gain(*one) for one in zip(k, sizes, strict=True)]
     pull, asks = dict.fromkeys(subsets_of(range(len(k))), 0.0), {}
-    for keep, weight, asked in zip(mechanism.keep, mechanism.weights, mechanism.questions.tolist(), strict=True):
+    for keep, weight, asked in zip(mechanism.keep, mechanism.weights_, mechanism.questions.tolist(), strict=True):
         mine = tuple(a for a, j in enumerate(attributes) if j in asked)
         if weight and mine:
             asks.setdefault(mine, []).append((keep, weight))
@@ -169,7 +169,7 @@ def _check_attributes(mechanism, attributes):
 def _channel(mechanism, attributes):
     """Return the channel of the reports about some attributes, whose cells are in lexicographic order."""
     order, parts = [], []
-    for cluster, part, keep in zip(mechanism.clusters, mechanism.channels, mechanism.keeps, strict=True):
+    for cluster, part, keep in zip(mechanism.clusters_, mechanism.channels_, mechanism.keeps, strict=True):
         mine = [j for j in cluster if j in attributes]
         if mine and keep is None and set(mine) < set(cluster):
             raise ValueError(f"attributes must hold all of {cluster}, which share a channel; got {attributes}")

@@ -155,7 +155,7 @@ def observed(mechanism, y, attributes):
         return *asked_boxes(mechanism, y, attributes), list(attributes)
     if isinstance(mechanism, ProductChannel):
         y, codes, sizes, channels, members = inputs.check_records(y, mechanism.k, "y"), [], [], [], []
-        for cluster, part, keep in zip(mechanism.clusters, mechanism.channels, mechanism.keeps, strict=True):
+        for cluster, part, keep in zip(mechanism.clusters_, mechanism.channels_, mechanism.keeps, strict=True):
             mine = [j for j in cluster if j in attributes]
             if not mine:
                 continue
@@ -171,7 +171,7 @@ def observed(mechanism, y, attributes):
         codes = [_columns(mechanism.oracles[j].reports(), y[:, edges[j] : edges[j + 1]]) for j in members]
         sizes = [channel.shape[1] for channel in channels]
     else:
-        every = mechanism.outcomes() if hasattr(mechanism, "outcomes") else mechanism.reports()
+        every = mechanism.reports()
         channels, codes = [mechanism.channel()], [_columns(every, y)]
         sizes, members = [len(every)], list(range(len(mechanism.k) if isinstance(mechanism.k, tuple) else 1))
     inputs.check_cells(1, math.prod(sizes))

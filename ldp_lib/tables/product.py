@@ -6,6 +6,7 @@ channels. `clustering.RRClusters` has symmetric channels on clusters of dependen
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -85,15 +86,23 @@ class ProductRR(ProductChannel):
     channels: tuple | None = None
 
     def __post_init__(self):
-        k = inputs.check_attributes(self.k, least=1)
-        clusters = (
-            tuple((j,) for j in range(len(k))) if self.clusters is None else _checks.check_clusters(self.clusters, k)
-        )
-        channels = self.channels
-        if channels is None:
-            own = _checks.default_budgets(self.epsilon, k, "channels")
-            channels = [math.fsum(own[j] for j in cluster) for cluster in clusters]
-        _checks.settle(self, k=k, clusters=clusters, channels=channels)
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
+        if self.clusters is not None:
+            object.__setattr__(self, "clusters", _checks.check_clusters(self.clusters, self.k))
+        _checks.settle(self)
+
+    @property
+    def clusters_(self) -> tuple:
+        """The clusters."""
+        return tuple((j,) for j in range(len(self.k))) if self.clusters is None else self.clusters
+
+    @cached_property
+    def channels_(self) -> tuple:
+        """For each cluster its matrix, or the budget of its symmetric channel."""
+        if self.channels is not None:
+            return self.channels
+        own = _checks.default_budgets(self.epsilon, self.k, "channels")
+        return tuple(math.fsum(own[j] for j in cluster) for cluster in self.clusters_)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,14 +124,18 @@ class RRIndependent(ProductChannel):
     channels: tuple | None = None
 
     def __post_init__(self):
-        k = inputs.check_attributes(self.k, least=1)
-        channels = _checks.default_budgets(self.epsilon, k, "channels") if self.channels is None else self.channels
-        _checks.settle(self, k=k, channels=channels)
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
+        _checks.settle(self)
 
     @property
-    def clusters(self) -> tuple:
+    def clusters_(self) -> tuple:
         """One cluster for each attribute."""
         return tuple((j,) for j in range(len(self.k)))
+
+    @cached_property
+    def channels_(self) -> tuple:
+        """For each attribute its matrix, or the budget of its symmetric channel."""
+        return _checks.default_budgets(self.epsilon, self.k, "channels") if self.channels is None else self.channels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,11 +172,11 @@ class RRJoint(ProductChannel):
         object.__setattr__(self, "matrix", None if self.matrix is None else channels[0])
 
     @property
-    def clusters(self) -> tuple:
+    def clusters_(self) -> tuple:
         """One cluster with all attributes."""
         return (tuple(range(len(self.k))),)
 
     @property
-    def channels(self) -> tuple:
+    def channels_(self) -> tuple:
         """The matrix, or the budget of the symmetric channel."""
         return (self.epsilon if self.matrix is None else self.matrix,)

@@ -7,14 +7,14 @@ any size.
 import math
 from collections.abc import Iterable
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
 from ldp_lib import channel as channels
 from ldp_lib import grr, inputs, sampling
 from ldp_lib.inputs import check_records
-from ldp_lib.population import Population, marginal_frequencies
+from ldp_lib.mechanism import Several
+from ldp_lib.population import Population
 
 
 def keep_probability(epsilon, k):
@@ -25,28 +25,32 @@ def keep_probability(epsilon, k):
     return p - q
 
 
-class ProductChannel:
+class ProductChannel(Several):
     """Randomize each cluster of attributes through a channel of its own: what all mechanisms of this kind share.
 
-    Subclasses give `k`, `epsilon`, `clusters` and `channels`: one budget or one matrix a cluster.
+    Subclasses give `k`, `epsilon`, `clusters_` and `channels_`: one budget or one matrix a cluster.
     """
 
     k: tuple[int, ...]
     epsilon: float
-    clusters: tuple
-    channels: tuple
-    has_exact_moments: ClassVar[bool] = True
+    clusters_: tuple
+    channels_: tuple
 
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether the class can serve this domain: a tuple of at least one size of at least 2."""
-        return inputs.are_sizes(k)
+    @property
+    def joint(self) -> int:
+        """Of how many attributes the reports give an unbiased joint table: all."""
+        return len(self.k)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type and shape of one report: a record."""
+        return np.dtype((inputs.small_dtype(max(self.k)), (len(self.k),)))
 
     @cached_property
     def _blocks(self):
         """For each cluster its attributes, their domain sizes, its chance to tell the truth, its matrix and inverse."""
         blocks = []
-        for cluster, c in zip(self.clusters, self.channels, strict=True):
+        for cluster, c in zip(self.clusters_, self.channels_, strict=True):
             sizes = tuple(self.k[j] for j in cluster)
             if isinstance(c, tuple):
                 blocks.append((cluster, sizes, None, np.array(c), np.linalg.inv(np.array(c))))
@@ -57,13 +61,13 @@ class ProductChannel:
     @cached_property
     def _told(self):
         """For each cluster the exact chance that `perturb` tells the truth on purpose; None for a matrix."""
-        pairs = zip(self.channels, (math.prod(sizes) for _, sizes, *_ in self._blocks), strict=True)
+        pairs = zip(self.channels_, (math.prod(sizes) for _, sizes, *_ in self._blocks), strict=True)
         return [None if isinstance(c, tuple) else sampling.realised(grr.proved_keep(c, cells)) for c, cells in pairs]
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
         ratio = 1
-        for (_, sizes, *_), told, c in zip(self._blocks, self._told, self.channels, strict=True):
+        for (_, sizes, *_), told, c in zip(self._blocks, self._told, self.channels_, strict=True):
             if told is None:
                 ratio *= channels.privacy_ratio([sampling.realised_shares(row) for row in c])
             else:
@@ -78,8 +82,8 @@ class ProductChannel:
     @property
     def probabilities(self) -> list:
         """For each cluster p and q, with which a report is the true cell and any other one, or its matrix."""
-        cells = [math.prod(self.k[j] for j in cluster) for cluster in self.clusters]
-        pairs = zip(self.channels, cells, strict=True)
+        cells = [math.prod(self.k[j] for j in cluster) for cluster in self.clusters_]
+        pairs = zip(self.channels_, cells, strict=True)
         return [np.array(c) if isinstance(c, tuple) else grr.probabilities(math.exp(c), cell) for c, cell in pairs]
 
     def channel(self) -> np.ndarray:
@@ -87,7 +91,7 @@ class ProductChannel:
         cells = math.prod(self.k)
         inputs.check_cells(cells, cells)
         records, matrix = self.reports(), np.ones((cells, cells))
-        for (cluster, sizes, *_), c in zip(self._blocks, self.channels, strict=True):
+        for (cluster, sizes, *_), c in zip(self._blocks, self.channels_, strict=True):
             part = np.array(c) if isinstance(c, tuple) else grr.channel(math.exp(c), math.prod(sizes))
             cell = np.ravel_multi_index(tuple(records[:, j] for j in cluster), sizes)
             matrix *= part[np.ix_(cell, cell)]
@@ -96,7 +100,7 @@ class ProductChannel:
     def reports(self) -> np.ndarray:
         """Return all reports, one a row, in lexicographic order."""
         inputs.check_cells(1, math.prod(self.k))
-        return np.array(list(np.ndindex(*self.k)), inputs.small_dtype(max(self.k)))
+        return np.array(list(np.ndindex(*self.k)), self.dtype.base)
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user.
@@ -115,7 +119,7 @@ class ProductChannel:
         """
         inputs.require(rng=rng)
         x = check_records(x, self.k)
-        y = np.empty(x.shape, dtype=inputs.small_dtype(max(self.k)), order="F")
+        y = np.empty(x.shape, dtype=self.dtype.base, order="F")
         for (cluster, sizes, _, matrix, _), told in zip(self._blocks, self._told, strict=True):
             if matrix is None:  # the truth, or a uniform cell: independent uniform values of its attributes
                 noisy = sampling.bernoulli(1 - told, len(x), rng)
@@ -180,11 +184,6 @@ class ProductChannel:
         """Return, for each cluster, `runs` raw estimates of its table, shape (runs, k_j for j in the cluster)."""
         inputs.require(rng=rng, runs=runs)
         return [self._simulate_block(population, block, rng, runs) for block in self._blocks]
-
-    def mean(self, population: Population) -> list[np.ndarray]:
-        """Return the exact expectation of the estimates, a list of d arrays: the true frequencies."""
-        inputs.check_population(population, self.k)
-        return marginal_frequencies(population)
 
     def variance(self, population: Population) -> list[np.ndarray]:
         """Return the exact variances of the estimates, a list of d arrays, the users' data held fixed."""

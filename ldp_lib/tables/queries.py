@@ -103,7 +103,7 @@ def ask_cells(mechanism, y, attributes, subset):
         raise ValueError(f"attributes must have at most 2**22 cells together; got {math.prod(sizes)}: see ask")
     scores = np.zeros(sizes)
     scores[tuple(inputs.check_subset(subset, sizes[: len(attributes)]).T)] = 1
-    for cluster, keep, matrix in zip(mechanism.clusters, mechanism.keeps, mechanism.channels, strict=True):
+    for cluster, keep, matrix in zip(mechanism.clusters_, mechanism.keeps, mechanism.channels_, strict=True):
         axes = tuple(taken.index(j) for j in cluster if j in taken)
         if axes and keep is None:
             moved = np.moveaxis(scores, axes, range(len(axes)))
@@ -133,9 +133,9 @@ def _step(mechanism, box):
 
 def _score(mechanism, box, rows):
     scores = np.ones(len(rows))
-    for number, cluster in enumerate(mechanism.clusters):
+    for number, cluster in enumerate(mechanism.clusters_):
         if any(j in box for j in cluster):
-            keep, matrix = mechanism.keeps[number], mechanism.channels[number]
+            keep, matrix = mechanism.keeps[number], mechanism.channels_[number]
             if keep is None:
                 sizes = [mechanism.k[j] for j in cluster]
                 cells = np.ravel_multi_index(tuple(rows[:, j] for j in cluster), sizes)

@@ -67,8 +67,8 @@ def pair_tables(mechanism, y, pairs=None):
         For each pair an array (k_j, k_l) with sum 1, maybe with negative entries. All tables have the marginals of
         `mechanism.estimate`, for which every report about an attribute counts, so they agree.
     """
-    if isinstance(mechanism, AskSome) and mechanism.m < 2:
-        raise ValueError(f"mechanism must ask at least m = 2 questions a user to give pairs; got m = {mechanism.m}")
+    if isinstance(mechanism, AskSome) and mechanism.m_ < 2:
+        raise ValueError(f"mechanism must ask at least m = 2 questions a user to give pairs; got m = {mechanism.m_}")
     require_ask_some(mechanism)
     every = itertools.combinations(range(len(mechanism.k)), 2)
     pairs = [pair for pair in every if are_asked(mechanism, pair)] if pairs is None else [tuple(p) for p in pairs]

@@ -52,7 +52,7 @@ def test_each_error_is_that_of_its_chapter():
     total = {leaf: (leaf.points / 100) ** 2 * n for _, leaf in LEAVES}
     assert total[RR] == pytest.approx(calibration.plain_variance(1.0))  # of a count, for one person
     assert total[SIGNED] == pytest.approx(
-        calibration.plain_variance(SIGNED.mechanism.epsilon) * (1 + SIGNED.mechanism.rho)
+        calibration.plain_variance(SIGNED.mechanism.epsilon) * (1 + SIGNED.mechanism.rho_)
     )
     assert 5 * total[GRR] == pytest.approx(allocation.mrr_error(e - 1, 5))
     assert 16 * total[SUBSET] == pytest.approx(subset.error(e, 16, subset.optimal_size(e, 16)) - 15 / 16)

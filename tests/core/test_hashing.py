@@ -28,13 +28,13 @@ def test_the_number_of_supported_values_has_the_variance_of_independent_ones(k, 
     mechanism, n = OLH(k=k, epsilon=epsilon), 2_000_000 // k
     x = np.arange(n) % (k // min(k, 32)) * 32  # all values are held by one in 32 people, or by nobody
     y = mechanism.perturb(x, rng=np.random.default_rng(2))
-    number = sum((hashing.hash_values(y["seed"], v, mechanism.g) == y["y"]).astype(int) for v in range(k))
+    number = sum((hashing.hash_values(y["seed"], v, mechanism.g_) == y["y"]).astype(int) for v in range(k))
     p, q = mechanism.probabilities
     variance = p * (1 - p) + (k - 1) * q * (1 - q)
     assert check.variance_z(number, variance) < 5 < check.variance_z(number, 1.1 * variance)
     # The upper half of the bits of a x + b is independent in pairs alone: too many values are supported together.
     a, b = np.random.default_rng(3).integers(2**64, size=(2, n), dtype=np.uint64)
-    buckets = np.stack([(((a * v + b) >> 32) * mechanism.g) >> 32 for v in range(k)])
+    buckets = np.stack([(((a * v + b) >> 32) * mechanism.g_) >> 32 for v in range(k)])
     assert check.variance_z((buckets == buckets[x, np.arange(n)]).sum(axis=0), (k - 1) * q * (1 - q)) > 5
 
 

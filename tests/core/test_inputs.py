@@ -132,8 +132,8 @@ def test_bad_hashed_reports_are_refused():
         mechanism.estimate([0, 1])
     with pytest.raises(ValueError, match=r"y\['y'\] must be .* got shape \(0,\)"):
         mechanism.estimate(reports[:0])
-    reports["y"][1] = mechanism.g
-    with pytest.raises(ValueError, match=rf"y\['y'\] must be .* got {mechanism.g} at position 1"):
+    reports["y"][1] = mechanism.g_
+    with pytest.raises(ValueError, match=rf"y\['y'\] must be .* got {mechanism.g_} at position 1"):
         mechanism.estimate(reports)
 
 
@@ -177,7 +177,7 @@ def test_arguments_go_by_keyword():
 
 def test_a_large_budget_gets_as_many_buckets_as_there_can_be():
     mechanism = OLH(k=3, epsilon=50.0)
-    assert mechanism.g == 2**20
+    assert mechanism.g_ == 2**20
     reports = mechanism.perturb([2, 2, 2], rng=np.random.default_rng(1))
     assert mechanism.estimate(reports).argmax() == 2
 

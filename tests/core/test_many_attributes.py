@@ -301,8 +301,8 @@ def test_a_value_of_probability_0_is_not_drawn_at_the_ends(prior, draw, value):
 def test_priors_are_normalized_once():
     priors = ((0.1,) * 10, (0.3 + 4e-10, 0.7))
     mechanism = RSRFD(k=(10, 2), epsilon=1.0, priors=priors)
-    assert mechanism.priors[0] == priors[0]
-    assert math.fsum(mechanism.priors[1]) == pytest.approx(1, abs=2.0**-52)
+    assert mechanism.priors_[0] == priors[0]
+    assert math.fsum(mechanism.priors_[1]) == pytest.approx(1, abs=2.0**-52)
     assert eval(repr(mechanism)) == mechanism
     assert RSRFD(k=(3, 2), epsilon=1.0).priors == RSFD(k=(3, 2), epsilon=1.0).priors == ((1 / 3,) * 3, (0.5, 0.5))
 

@@ -139,7 +139,7 @@ def test_every_branch_of_a_pair(mechanism):
     wanted = {bytes([0, 0]): both, bytes([1, 1]): none / lies**2}
     wanted[bytes([0, 1])] = wanted[bytes([1, 0])] = (first + second) / 2 / lies
     assert all(law.get(y, 0) == chance for y, chance in wanted.items())
-    stated = ldp_lib.jrr.table(mechanism.p, mechanism.rho, mechanism.k)
+    stated = ldp_lib.jrr.table(mechanism.p_, mechanism.rho_, mechanism.k)
     assert [float(both), float(first) / lies, float(none) / lies**2] == pytest.approx(stated, abs=1e-15)
 
 
@@ -217,7 +217,7 @@ def test_a_given_chance_of_truth_spends_no_more_than_it_says():
         for p in [0.5 + 1e-8, 1 - 1e-12, *rng.uniform(0.51, 0.999, 50)]:
             mechanism = cls(k=2, p=float(p))
             assert mechanism.realised_epsilon() <= mechanism.epsilon
-            assert mechanism.realised_p <= Fraction(mechanism.p)
+            assert mechanism.realised_p <= Fraction(mechanism.p_)
             assert sum(mechanism.realised_pair) == 1 if hasattr(mechanism, "realised_pair") else True
     assert JRR(p=1.0).realised_epsilon() == math.inf
     with pytest.raises(ValueError, match="p must be such that"):

@@ -120,7 +120,7 @@ def test_the_channel_spends_exactly_epsilon_and_gives_the_stated_moments(mechani
     matrix = mechanism.channel()
     assert abs(math.log(channel.privacy_ratio(matrix)) - mechanism.epsilon) < 1e-9
     records = list(itertools.product(*map(range, mechanism.k)))
-    outcomes = mechanism.outcomes()
+    outcomes = mechanism.reports()
     assert matrix.shape == (len(records), len(outcomes))
     values = np.array([flat(mechanism.estimate(outcomes[[y]])) for y in range(len(outcomes))])
     for record, row in zip(records, matrix, strict=True):
@@ -133,7 +133,7 @@ def test_the_channel_spends_exactly_epsilon_and_gives_the_stated_moments(mechani
 @pytest.mark.parametrize("mechanism", ONE_USER, ids=repr)
 def test_reports_follow_the_channel(mechanism):
     records = np.array(list(itertools.product(*map(range, mechanism.k))))
-    codes = {y.tobytes(): i for i, y in enumerate(mechanism.outcomes())}
+    codes = {y.tobytes(): i for i, y in enumerate(mechanism.reports())}
     rng, matrix = np.random.default_rng(5), mechanism.channel()
     for u in (0, len(records) - 1):
         drawn = [mechanism.perturb(records[[u]], rng=rng)[0].tobytes() for _ in range(3_000)]
@@ -144,10 +144,10 @@ def test_reports_follow_the_channel(mechanism):
 
 def enumerated(mechanism, users):
     """Mean and variance of the estimate of a few users in groups: all deals, all reports, one after the other."""
-    outcomes, matrix = mechanism.outcomes(), mechanism.channel()
+    outcomes, matrix = mechanism.reports(), mechanism.channel()
     records = list(itertools.product(*map(range, mechanism.k)))
     rows, asked = [matrix[records.index(x)] for x in users], outcomes["asked"]
-    weights = np.array(mechanism.weights)
+    weights = np.array(mechanism.weights_)
     chances, sizes = assignment.group_sizes(len(users) * weights)
     first = second = total = 0
     for deal in itertools.product(range(len(weights)), repeat=len(users)):
@@ -187,7 +187,7 @@ def test_groups_by_enumeration(mechanism, users):
 def test_one_question_is_asking_one_of_several_and_the_joint_answer_asking_all():
     population = Population.from_counts(np.arange(24).reshape(2, 3, 4) % 5)
     one = OneQuestion(k=population.k, epsilon=0.4)
-    some = AskSome(k=population.k, epsilon=0.4, m=1, sizes=[part.size for part in one.oracle], weights=one.weights)
+    some = AskSome(k=population.k, epsilon=0.4, m=1, sizes=[part.size_ for part in one.oracle_], weights=one.weights_)
     assert np.allclose(flat(one.variance(population)), flat(some.variance(population)), rtol=1e-12)
     joint = RRJoint(k=population.k, epsilon=2.0)
     everything = AskSome(k=population.k, epsilon=2.0, m=3, sizes=(1, 1, 1))
@@ -198,8 +198,8 @@ def test_the_default_weights_are_best_against_the_worst_population():
     k, rng = (2, 5, 16), np.random.default_rng(6)
     mechanism = OneQuestion(k=k, epsilon=1.0)
     errors = np.array([subset.error(math.e, size, subset.optimal_size(math.e, size)) for size in k])
-    assert np.allclose(mechanism.weights, np.sqrt(errors) / np.sqrt(errors).sum())
-    least = (errors / mechanism.weights).sum()
+    assert np.allclose(mechanism.weights_, np.sqrt(errors) / np.sqrt(errors).sum())
+    least = (errors / mechanism.weights_).sum()
     assert abs(least - np.sqrt(errors).sum() ** 2) < 1e-9
     for _ in range(100):
         assert (errors / rng.dirichlet(np.ones(3))).sum() >= least
@@ -257,9 +257,9 @@ def test_the_best_design_is_the_best_of_all_sizes(epsilon, m):
 
 def test_several_answers_beat_one_at_large_budgets():
     small, large = (AskSome(k=(3, 3, 3, 3), epsilon=x) for x in (0.5, 6.0))
-    assert small.m == 1
-    assert large.m > 1
-    assert len(set(large.weights)) == 1
+    assert small.m_ == 1
+    assert large.m_ > 1
+    assert len(set(large.weights_)) == 1
 
 
 def test_the_default_oracle_has_the_least_error():
@@ -291,7 +291,7 @@ def test_reports_can_be_joined():
     x = np.stack([rng.integers(4, size=400), rng.integers(9, size=400)], axis=1)
     y = np.concatenate([mechanism.perturb(part, rng=rng) for part in np.split(x, 4)])
     assert np.isfinite(flat(mechanism.estimate(y))).all()
-    assert y.dtype.itemsize == 1 + max(part.size for part in mechanism.oracle)
+    assert y.dtype.itemsize == 1 + max(part.size_ for part in mechanism.oracle_)
 
 
 def test_a_place_in_the_report_tells_nothing_about_the_truth():
@@ -521,9 +521,9 @@ def test_sizes_come_one_an_attribute(sizes):
 
 def test_reports_of_samples_are_as_small_as_can_be():
     some = AskSome(k=(2, 300), epsilon=1.0, m=1, sizes=(1, 5))
-    assert some._dtype.itemsize == 1 + 2 * 5
+    assert some.dtype.itemsize == 1 + 2 * 5
     one = OneQuestion(k=(2, 300), epsilon=1.0, oracle=GRR)
-    assert one._dtype.itemsize == 1 + 2
+    assert one.dtype.itemsize == 1 + 2
     y = one.perturb(np.array([[1, 299]] * 4), rng=np.random.default_rng(1))
     assert (y["report"][y["asked"] == 0][:, 1] == 0).all()
 
@@ -545,7 +545,7 @@ def test_sums_of_counts_are_counts_of_joined_reports():
                 for j in range(3):
                     start = 4 + 3 * sum(mechanism.k[:j]) + number * mechanism.k[j]
                     found = whole[start : start + mechanism.k[j]]
-                    held = sets[:, row.index(j), : mechanism.sizes[j]].ravel() if j in row else np.zeros(0, int)
+                    held = sets[:, row.index(j), : mechanism.sizes_[j]].ravel() if j in row else np.zeros(0, int)
                     assert found.tolist() == np.bincount(held, minlength=mechanism.k[j]).tolist()
         else:
             assert whole[[1, 4, 8]].tolist() == asked.tolist()
@@ -558,7 +558,7 @@ def test_sums_of_counts_are_counts_of_joined_reports():
 def test_one_user_s_variance_is_exact(groups):
     """One user of two attributes, dealt or not: all questions and all reports."""
     mechanism = OneQuestion(k=(2, 3), epsilon=1.0, weights=(1, 3), groups=groups)
-    values = np.array([flat(mechanism.estimate(report[None])) for report in mechanism.outcomes()])
+    values = np.array([flat(mechanism.estimate(report[None])) for report in mechanism.reports()])
     for x in ([0, 2], [1, 0]):
         people = Population.from_records(np.array([x]), k=(2, 3))
         law = mechanism.channel()[x[0] * 3 + x[1]]

@@ -144,7 +144,7 @@ def test_simulated_counts_have_the_exact_joint_law():
 def test_estimates_sum_to_one_and_reports_are_small():
     mechanism = SubsetSelection(k=300, epsilon=1.0)
     y = mechanism.perturb(np.arange(300), rng=np.random.default_rng(3))
-    assert y.shape == (300, mechanism.size)
+    assert y.shape == (300, mechanism.size_)
     assert y.dtype == np.uint16
     assert abs(mechanism.estimate(y).sum() - 1) < 1e-9
 

@@ -83,10 +83,10 @@ def test_a_share_that_fits_attains_the_closed_form():
 def test_the_error_by_spaces_is_the_exact_total(k, epsilon):
     mechanism = ask_pairs(k, epsilon)
     assert math.isclose(
-        pair_error(k, epsilon, mechanism.sizes, 2, mechanism.weights), total(mechanism, k), rel_tol=1e-9
+        pair_error(k, epsilon, mechanism.sizes_, 2, mechanism.weights_), total(mechanism, k), rel_tol=1e-9
     )
     three = AskSome(k=k, epsilon=epsilon, m=3, weights=np.ones(math.comb(len(k), 3)))
-    assert math.isclose(pair_error(k, epsilon, three.sizes, 3, three.weights), total(three, k), rel_tol=1e-9)
+    assert math.isclose(pair_error(k, epsilon, three.sizes_, 3, three.weights_), total(three, k), rel_tol=1e-9)
 
 
 def test_the_general_bound_is_below_the_exact_one_and_near_at_small_budgets():
@@ -119,7 +119,7 @@ def test_the_weights_and_sizes_of_ask_pairs_are_nearly_the_best(epsilon):
     boxes = [number for number, (kind, *_) in enumerate(names) if kind == "boxes"]
     best = spread(informs[:, boxes], np.sqrt([float(square) for _, square in spaces(k)]))[1]
     chosen = ask_pairs(k, epsilon)
-    assert 1 - 1e-3 < pair_error(k, epsilon, chosen.sizes, 2, chosen.weights) / best < 1.05
+    assert 1 - 1e-3 < pair_error(k, epsilon, chosen.sizes_, 2, chosen.weights_) / best < 1.05
     assert pair_error(k, epsilon, (1,) * 4, 2, np.full(6, 1 / 6)) / best > 1.05
 
 

@@ -252,8 +252,8 @@ def test_too_many_users_to_simulate_are_named():
 
 def test_budget_and_truth_probability_are_two_ways_to_one_mechanism():
     one = jrr.JRR(epsilon=1.0)
-    assert one == jrr.JRR(k=2, epsilon=1.0, p=one.p, rho=one.rho)
-    assert (one.p, one.rho) == pytest.approx(jrr.optimal_parameters(epsilon=1.0, n=10, colluders=0), rel=1e-12)
+    assert one == jrr.JRR(k=2, epsilon=1.0, p=one.p_, rho=one.rho_)
+    assert (one.p_, one.rho_) == pytest.approx(jrr.optimal_parameters(epsilon=1.0, n=10, colluders=0), rel=1e-12)
     assert jrr.JRR(p=np.float64(0.75), rho=-1 / 3) == jrr.JRR(p=0.75)
     with pytest.raises(ValueError, match=r"epsilon must be ln\(p \(k-1\) / \(1-p\)\) = 1.09"):
         jrr.JRR(p=0.75, epsilon=1.0)
@@ -574,7 +574,12 @@ def test_mechanisms_on_two_values_serve_no_other_domain(cls):
 
 def test_parameters_become_floats():
     mechanism = jrr.KJRR(k=np.int64(3), p=Fraction(1, 2), rho=0, epsilon=Fraction(math.log(2)))
-    assert [type(v) for v in (mechanism.k, mechanism.epsilon, mechanism.p, mechanism.rho)] == [int, float, float, float]
+    assert [type(v) for v in (mechanism.k, mechanism.epsilon, mechanism.p_, mechanism.rho_)] == [
+        int,
+        float,
+        float,
+        float,
+    ]
     assert mechanism == jrr.KJRR(k=3, p=0.5, rho=0.0)
     assert mechanism.probabilities == (0.5, 0.25)
 

@@ -129,7 +129,7 @@ def test_a_pairs_bits_all_take_part_in_one_pairing():
 
 def test_joint_hashing_keeps_the_seeds_and_the_budget_of_olh():
     joint, plain = JointHashing(k=9, epsilon=1.0, rho=-0.5), hashing.OLH(k=9, epsilon=1.0)
-    assert joint.g == plain.g
+    assert joint.g_ == plain.g_
     x = [0, 3, 8]
     reports, expected = (m.perturb(x, rng=np.random.default_rng(1)) for m in (joint, plain))
     assert np.array_equal(reports["seed"], expected["seed"])
@@ -229,8 +229,8 @@ def test_the_least_rho_of_bits_is_that_of_both_chances():
         for lean in ("truth", "report"):
             mechanism = JointUnary(k=3, epsilon=epsilon, q=q, lean=lean)
             low = -min(min(c / (1 - c), (1 - c) / c) for c in mechanism.probabilities)
-            assert mechanism.rho == pytest.approx(low, rel=1e-12)
-            again = JointUnary(k=3, epsilon=epsilon, q=q, rho=mechanism.rho, lean=lean)
+            assert mechanism.rho_ == pytest.approx(low, rel=1e-12)
+            again = JointUnary(k=3, epsilon=epsilon, q=q, rho=mechanism.rho_, lean=lean)
             assert again == mechanism
             assert JointUnary(k=3, epsilon=epsilon, q=q, rho=0, lean=lean).moves == (0, 0)
             for wrong in (low - 1e-9, 1e-9, math.nan):

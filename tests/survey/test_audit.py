@@ -64,7 +64,7 @@ def test_a_correct_mechanism_of_two_phases_passes(mechanism):
 @pytest.mark.parametrize("mechanism", [JRR(p=0.7, rho=-0.4), JRR(p=0.75, rho=0.8)], ids=repr)
 def test_all_reports_of_paired_users_pass_at_what_they_spend_together(mechanism):
     surveys = np.array([0, 1, 1, 1]), np.array([1, 1, 1, 1])
-    spent = math.log(transcript_ratio(mechanism.p, mechanism.rho, 4))
+    spent = math.log(transcript_ratio(mechanism.p_, mechanism.rho_, 4))
     assert audit(mechanism, *surveys, rng=np.random.default_rng(3), runs=RUNS // 20, epsilon=spent).passed
     assert not audit(mechanism, *surveys, rng=np.random.default_rng(3), runs=2_000).passed
 

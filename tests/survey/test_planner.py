@@ -196,7 +196,7 @@ def test_biased_mechanisms_and_those_that_need_a_dealer_are_not_recommended():
 def test_tables_are_recommended_where_they_are_wanted():
     found = planner.recommend(k=(4, 4, 4), epsilon=1.0, n=1_000, wants="tables")
     assert type(found.mechanism).__name__ == "AskSome"
-    assert found.mechanism.m == 2
+    assert found.mechanism.m_ == 2
     assert found.points == pytest.approx(100 * np.sqrt(found.error / 48))
     pairs = planner.recommend(k=(2, 2), epsilon=1.0, n=1_000, wants="tables")
     assert type(pairs.mechanism).__name__ == "RRJoint"

@@ -273,9 +273,9 @@ def test_neighbours_may_have_fifty_cells():
 
 def test_what_is_given_to_clusters_is_kept():
     mechanism = RRClusters(k=(2, 3, 4), clusters=((2, 0), (1,)), epsilons=[1, np.float64(0.25), 2])
-    assert mechanism.channels == (3.0, 0.25)
+    assert mechanism.channels_ == (3.0, 0.25)
     assert mechanism.epsilon == 3.25
-    assert mechanism.epsilons == (1.0, 0.25, 2.0)
+    assert mechanism.epsilons_ == (1.0, 0.25, 2.0)
     for wrong in (1.0, "123", None):
         with pytest.raises(TypeError, match="epsilon"):
             RRClusters(k=(2, 3, 4), epsilons=wrong)

@@ -167,7 +167,7 @@ def test_every_mechanism_with_a_channel(mechanism):
 
 def test_columns_are_found_for_every_kind_of_report():
     for mechanism in (AskSome(k=(3, 2), epsilon=1.0, m=2), BRR(k=(3, 2), epsilon=1.0), GRR(k=3, epsilon=1.0)):
-        every = mechanism.outcomes() if hasattr(mechanism, "outcomes") else mechanism.reports()
+        every = mechanism.reports()
         order = np.random.default_rng(1).permutation(len(every))
         assert (joint._columns(every, every[order]) == order).all()
     with pytest.raises(ValueError, match="some record can give"):

@@ -41,7 +41,7 @@ def test_own_coins_by_enumeration(k, sizes, m):
     """One user at a time, all reports: the table's mean is the user's cell, and the variance is the stated one."""
     mechanism = AskSome(k=k, epsilon=1.0, m=m, sizes=sizes, weights=np.ones(math.comb(3, m)), groups=False)
     chances = mechanism.channel()
-    values = np.array([stacked(pair_tables(mechanism, report[None])) for report in mechanism.outcomes()])
+    values = np.array([stacked(pair_tables(mechanism, report[None])) for report in mechanism.reports()])
     for record, law in zip(np.ndindex(*k), chances, strict=True):
         truth = Population.from_records(np.array([record]), k=k)
         mean = law @ values
@@ -55,7 +55,7 @@ def test_own_coins_by_enumeration(k, sizes, m):
 def test_groups_by_enumeration(records):
     """Three users, one for each pair: all ways to deal them, and all their reports."""
     mechanism = AskSome(k=(3, 2, 2), epsilon=1.5, m=2, sizes=(1, 1, 1), weights=(1, 1, 1))
-    outcomes = mechanism.outcomes()
+    outcomes = mechanism.reports()
     rows = np.ravel_multi_index(np.array(records).T, (3, 2, 2))
     law = mechanism.channel()[rows] * 3  # given the question
     mean = total = 0
@@ -110,7 +110,7 @@ def test_one_coin_undoes_the_interaction():
 def test_the_interactions_error_for_uniform_users():
     """Exact variance of the interaction's cells, summed, by enumeration of one uniform user's reports."""
     mechanism = AskSome(k=(4, 3), epsilon=1.0, m=2, sizes=(2, 1), groups=False)
-    outcomes, law = mechanism.outcomes(), mechanism.channel().mean(axis=0)
+    outcomes, law = mechanism.reports(), mechanism.channel().mean(axis=0)
     values = np.array([interaction(pair_tables(mechanism, report[None])[0, 1]).ravel() for report in outcomes])
     stated = interaction_error((4, 3), (2, 1), mechanism.keep[0])
     assert math.isclose((law @ values**2).sum(), stated, rel_tol=1e-12)
@@ -135,14 +135,14 @@ def test_chosen_sizes_and_weights_are_better_than_plain_ones():
     k, epsilon = (9, 16, 7, 15, 6, 5, 2, 2), 1.0
     chosen = ask_pairs(k, epsilon)
     errors = lambda m: [  # noqa: E731
-        interaction_error([k[j] for j in q], [m.sizes[j] for j in q], c) / w
-        for q, c, w in zip(m.questions, m.keep, m.weights, strict=True)
+        interaction_error([k[j] for j in q], [m.sizes_[j] for j in q], c) / w
+        for q, c, w in zip(m.questions, m.keep, m.weights_, strict=True)
     ]
     plain = AskSome(k=k, epsilon=epsilon, m=2, sizes=(1,) * 8, weights=np.ones(28))
     assert sum(errors(chosen)) < sum(errors(plain)) / 2
-    for weights in (np.ones(28), np.array(chosen.weights) ** 2):
+    for weights in (np.ones(28), np.array(chosen.weights_) ** 2):
         assert sum(errors(chosen)) < sum(
-            errors(AskSome(k=k, epsilon=epsilon, m=2, sizes=chosen.sizes, weights=weights))
+            errors(AskSome(k=k, epsilon=epsilon, m=2, sizes=chosen.sizes_, weights=weights))
         )
 
 
@@ -167,7 +167,7 @@ def test_bad_input():
 def test_two_users_by_enumeration(groups):
     """One user each for two of three questions, or own coins: all deals, all reports, as fractions of the law."""
     mechanism = AskSome(k=(3, 2, 2), epsilon=1.5, m=2, sizes=(2, 1, 1), weights=(1, 1, 0), groups=groups)
-    outcomes, records = mechanism.outcomes(), np.array([[2, 1, 0], [0, 1, 1]])
+    outcomes, records = mechanism.reports(), np.array([[2, 1, 0], [0, 1, 1]])
     law = mechanism.channel()[np.ravel_multi_index(records.T, (3, 2, 2))]
     asked = np.flatnonzero(outcomes["asked"] < 2)
     mean = second = total = 0
@@ -188,7 +188,7 @@ def test_two_users_by_enumeration(groups):
 
 def test_one_user_of_one_question_has_the_variance_of_the_channel():
     mechanism = AskSome(k=(4, 3), epsilon=1.0, m=2, sizes=(3, 1))
-    values = np.array([pair_tables(mechanism, report[None])[0, 1] for report in mechanism.outcomes()])
+    values = np.array([pair_tables(mechanism, report[None])[0, 1] for report in mechanism.reports()])
     for record in ([0, 0], [3, 1]):
         people = Population.from_records(np.array([record]), k=(4, 3))
         law = mechanism.channel()[record[0] * 3 + record[1]]
@@ -211,9 +211,9 @@ def test_sizes_for_pairs_are_the_best_of_all(k, epsilon):
         return np.sqrt(errors)
 
     least = min(roots(sizes).sum() for sizes in itertools.product(*(range(1, size) for size in k)))
-    assert roots(chosen.sizes).sum() == pytest.approx(least, rel=1e-9)
-    assert chosen.weights == pytest.approx(roots(chosen.sizes) / roots(chosen.sizes).sum())
-    assert (chosen.m, chosen.epsilon) == (2, epsilon)
+    assert roots(chosen.sizes_).sum() == pytest.approx(least, rel=1e-9)
+    assert chosen.weights_ == pytest.approx(roots(chosen.sizes_) / roots(chosen.sizes_).sum())
+    assert (chosen.m_, chosen.epsilon) == (2, epsilon)
 
 
 @pytest.mark.parametrize(
@@ -233,12 +233,12 @@ def test_pairs_of_no_domain_or_budget_are_refused(arguments, error, told):
 def test_pairs_are_two_attributes_in_order(pair):
     mechanism = AskSome(k=(2, 2, 2), epsilon=1.0, m=2)
     with pytest.raises(ValueError, match=re.escape(f"pairs must hold numbers j < l from 0 to 2; got {pair}")):
-        pair_tables(mechanism, np.zeros(4, mechanism._dtype), [(0, 1), pair])
+        pair_tables(mechanism, np.zeros(4, mechanism.dtype), [(0, 1), pair])
 
 
 def test_the_first_pair_that_lacks_reports_is_named():
     mechanism = AskSome(k=(2, 2, 2), epsilon=1.0, m=2, weights=(1, 1, 1))
-    y = np.zeros(4, mechanism._dtype)
+    y = np.zeros(4, mechanism.dtype)
     with pytest.raises(ValueError, match=r"a report about all of \(0, 2\); got none"):
         pair_tables(mechanism, y)
     assert list(pair_tables(mechanism, y, [(0, 1)])) == [(0, 1)]

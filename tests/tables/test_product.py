@@ -33,7 +33,7 @@ def written_out(mechanism):
     """The channel over all records, (12, 12), by multiplying the clusters' probabilities record by record."""
     records = list(itertools.product(*map(range, mechanism.k)))
     matrix = np.ones((len(records), len(records)))
-    for cluster, c in zip(mechanism.clusters, mechanism.channels, strict=True):
+    for cluster, c in zip(mechanism.clusters_, mechanism.channels_, strict=True):
         sizes = [mechanism.k[j] for j in cluster]
         block = np.array(c) if isinstance(c, tuple) else grr.channel(math.exp(c), math.prod(sizes))
         cell = np.array([np.ravel_multi_index([record[j] for j in cluster], sizes) for record in records])
@@ -77,7 +77,7 @@ def test_simulated_tables_have_the_law_of_the_written_out_channel(mechanism):
     n, counts = population.n, population.histogram.ravel()
     inverse = np.linalg.inv(matrix)
     spread = sum(c * (np.diag(row) - np.outer(row, row)) for c, row in zip(counts, matrix, strict=True))
-    for cluster, runs in zip(mechanism.clusters, tables, strict=True):
+    for cluster, runs in zip(mechanism.clusters_, tables, strict=True):
         assert runs.shape == (40_000, *(mechanism.k[j] for j in cluster))
         sizes = [mechanism.k[j] for j in cluster]
         member = np.eye(math.prod(sizes))[np.ravel_multi_index(tuple(records[:, j] for j in cluster), sizes)]
@@ -106,9 +106,9 @@ def test_simulated_marginals_have_the_law_of_the_written_out_channel(mechanism):
 def test_arguments_are_kept_as_plain_tuples():
     own = FLIP.copy()
     mechanism = ProductRR(k=[2, np.int64(3)], clusters=[[1], [np.int64(0)]], channels=[1.0, own])
-    assert (mechanism.k, mechanism.clusters) == ((2, 3), ((1,), (0,)))
+    assert (mechanism.k, mechanism.clusters_) == ((2, 3), ((1,), (0,)))
     own[0] = own[1]
-    assert mechanism.channels == (1.0, tuple(map(tuple, FLIP.tolist())))
+    assert mechanism.channels_ == (1.0, tuple(map(tuple, FLIP.tolist())))
     again = ProductRR(k=(2, 3), clusters=((1,), (0,)), channels=(1, FLIP))
     assert again == mechanism
     assert hash(again) == hash(mechanism)
@@ -126,7 +126,7 @@ def test_a_mechanism_is_its_parameters(mechanism):
 def test_domain_and_budget_suffice_and_the_budget_is_kept(family, k, epsilon):
     mechanism = family(k=tuple(k), epsilon=epsilon)
     assert mechanism.epsilon == epsilon
-    assert math.fsum(mechanism.channels) <= epsilon * (1 + 2.0**-50)
+    assert math.fsum(mechanism.channels_) <= epsilon * (1 + 2.0**-50)
     assert eval(repr(mechanism)) == mechanism
     small = family(k=tuple(2 + size % 3 for size in k[:3]), epsilon=epsilon)
     assert math.log(channel.privacy_ratio(small.channel())) <= epsilon + 1e-9
@@ -184,7 +184,7 @@ def test_one_record_of_sixty_attributes_needs_no_table(family):
     if family is RRJoint:
         assert abs(found - 0.3) < 0.05
     share = 1.0
-    for cluster, c in zip(mechanism.clusters, mechanism.channels, strict=True):
+    for cluster, c in zip(mechanism.clusters_, mechanism.channels_, strict=True):
         keep, hit = product.keep_probability(c, 2 ** len(cluster)), (y[:, cluster] == record[list(cluster)]).all(axis=1)
         share = share * (hit - (1 - keep) / 2 ** len(cluster)) / keep
     assert np.isclose(found, share.mean(), rtol=1e-9, atol=0)

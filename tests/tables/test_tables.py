@@ -49,7 +49,7 @@ def test_a_pair_is_the_table_of_pairs_and_its_order_is_free(m, groups):
 def test_three_attributes_one_report_at_a_time():
     """The mean over all reports of one user is the user's cell; the covariance is that of the enumerated reports."""
     mechanism = AskSome(k=(3, 2, 2), epsilon=1.0, m=3, sizes=(2, 1, 1), groups=False)
-    outcomes, channel = mechanism.outcomes(), mechanism.channel()
+    outcomes, channel = mechanism.reports(), mechanism.channel()
     values = np.array([asked_table(mechanism, report[None], 0, 1, 2).ravel() for report in outcomes])
     assert np.allclose(channel @ values, np.eye(12), rtol=0, atol=1e-12)
     law = np.random.default_rng(2).dirichlet(np.ones(12))
@@ -100,11 +100,11 @@ def test_the_most_likely_table_is_that_of_written_out_probabilities(m, attribute
     for number, asked in enumerate(mechanism.questions.tolist()):
         keep, mine = mechanism.keep[number], [j for j in asked if j in attributes]
         for report in y[y["asked"] == number]:
-            sets = [set(report["sets"][asked.index(j)][: mechanism.sizes[j]].tolist()) for j in mine]
+            sets = [set(report["sets"][asked.index(j)][: mechanism.sizes_[j]].tolist()) for j in mine]
             cells = np.array(list(np.ndindex(found.table.shape)))
             told, free = 1.0, 1.0
             for j, held in zip(mine, sets, strict=True):
-                k, size = mechanism.k[j], mechanism.sizes[j]
+                k, size = mechanism.k[j], mechanism.sizes_[j]
                 told = told * np.isin(cells[:, attributes.index(j)], list(held)) / math.comb(k - 1, size - 1)
                 free /= math.comb(k, size)
             rows.append(keep * told + (1 - keep) * free)
@@ -180,8 +180,8 @@ def only_first():
     ("call", "error", "says"),
     [
         (lambda: asked_table(SPL(k=(2, 2), epsilon=1.0), [], 0, 1), TypeError, "mechanism must be an AskSome"),
-        (lambda: asked_table(some(2), np.zeros(3, some(2)._dtype), 0, 1, 2), ValueError, "at most m = 2 of them"),
-        (lambda: asked_table(some(2), np.zeros(3, some(2)._dtype), 0, 0), ValueError, "distinct numbers from 0 to 2"),
+        (lambda: asked_table(some(2), np.zeros(3, some(2).dtype), 0, 1, 2), ValueError, "at most m = 2 of them"),
+        (lambda: asked_table(some(2), np.zeros(3, some(2).dtype), 0, 0), ValueError, "distinct numbers from 0 to 2"),
         (lambda: asked_table(some(2), only_first(), 1, 2), ValueError, r"all of \(1, 2\); got none"),
         (lambda: likelihood.estimate(some(2), only_first(), 1, 2), ValueError, r"all of \(1, 2\); got none"),
         (
@@ -224,7 +224,7 @@ def test_the_covariance_of_one_user_a_question_by_enumeration(attributes):
     k = (3, 2, 2)
     mechanism = AskSome(k=k, epsilon=1.5, m=2, sizes=(2, 1, 1), weights=(1, 1, 1))
     law = np.arange(1.0, 13) ** 2
-    law, outcomes = law / law.sum(), mechanism.outcomes()
+    law, outcomes = law / law.sum(), mechanism.reports()
     chances = law @ mechanism.channel() * 3  # of each report, given its question
     mean = second = total = 0
     for pick in itertools.product(*(np.flatnonzero(outcomes["asked"] == q) for q in range(3))):
@@ -248,7 +248,7 @@ def test_the_covariance_of_large_sets_is_that_of_the_channel(k, sizes, groups):
     d = len(k)
     mechanism = AskSome(k=k, epsilon=1.0, m=d, sizes=sizes, groups=groups)
     law = np.arange(1.0, math.prod(k) + 1)
-    law, outcomes = law / law.sum(), mechanism.outcomes()
+    law, outcomes = law / law.sum(), mechanism.reports()
     values = np.array([asked_table(mechanism, report[None], *range(d)).ravel() for report in outcomes])
     chances = law @ mechanism.channel()
     assert chances @ values == pytest.approx(law, abs=1e-12)
@@ -283,7 +283,7 @@ def test_boxes_are_their_written_out_matrix():
 def test_a_report_about_other_attributes_has_the_odds_of_their_sets():
     """Asked about 0 and 1, told of 1 alone: e - 1 times the share of the other set."""
     mechanism = AskSome(k=(5, 3, 2), epsilon=1.0, m=2, sizes=(2, 1, 1), weights=(1, 1, 1))
-    y = np.zeros(3, mechanism._dtype)
+    y = np.zeros(3, mechanism.dtype)
     y["asked"], y["sets"][:, :, 0] = [0, 1, 2], [[1, 2], [0, 1], [2, 1]]
     y["sets"][:2, 0, 1] = [3, 4]
     counts, boxes = asked_boxes(mechanism, y, (1, 2))
