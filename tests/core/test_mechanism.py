@@ -51,7 +51,7 @@ def too_large(self):
 
 
 FAULTS = {
-    "coins of record": {"perturb": leaky},
+    "reports of record": {"perturb": leaky},
     "same generator gives different reports": {"perturb": own_coins},
     "another generator gives the same reports": {"perturb": fixed_coins},
     "changes the users' data": {"perturb": overwritten},
@@ -82,7 +82,7 @@ def test_a_broken_mechanism_is_found(message, monkeypatch):
     monkeypatch.setitem(globals(), "Broken", type(mechanism))  # so that it can be pickled
     type(mechanism).__module__ = __name__
     with pytest.raises(AssertionError, match="breaks the contract") as caught:
-        check_mechanism(mechanism)
+        check_mechanism(mechanism, runs=6_000 if "users" in message or message == "covariances" else 20)
     assert message in str(caught.value)
 
 
@@ -112,7 +112,7 @@ def found_broken(message, monkeypatch, parent=GRR, parameters=None, **methods):
     monkeypatch.setitem(globals(), "Broken", kind)
     kind.__module__ = __name__
     with pytest.raises(AssertionError, match="breaks the contract") as caught:
-        check_mechanism(kind(**(parameters or {"k": 3, "epsilon": 1.0})))
+        check_mechanism(kind(**(parameters or {"k": 3, "epsilon": 1.0})), runs=20)  # too few for what needs many
     assert message in str(caught.value)
 
 
@@ -276,7 +276,7 @@ MORE_FAULTS = {
     "realised_epsilon() is nan": {"realised_epsilon": lambda self: math.nan},
     "reports() and channel() have 2, 3": {"reports": lambda self: np.arange(2, dtype=np.uint8)},
     "reports() has type int64, perturb gives uint8": {"reports": lambda self: np.arange(3)},
-    "coins of record 1": {"reports": in_another_order},
+    "reports of record 1": {"reports": in_another_order},
     "it differs from the value of its repr": {"__eq__": lambda self, other: False, "__hash__": lambda self: 1},
     "it differs from what comes back from pickle": {
         "__reduce__": lambda self: (type(self), (), {"k": 3, "epsilon": 2.0}),
@@ -309,7 +309,7 @@ def test_coins_that_are_wrong_for_one_record_are_found(record, monkeypatch):
         x = np.asarray(x)
         return GRR(k=3, epsilon=1.3 if x.dtype.kind == "i" and (x == record).all() else 1.0).perturb(x, rng=rng)
 
-    found_broken(f"coins of record {record}", monkeypatch, perturb=perturb)
+    found_broken(f"reports of record {record}", monkeypatch, perturb=perturb)
 
 
 def test_a_report_that_is_not_listed_is_found(monkeypatch):
@@ -320,7 +320,7 @@ def test_a_report_that_is_not_listed_is_found(monkeypatch):
     def estimate(self, y):
         return GRR.estimate(self, np.where(np.asarray(y) == 7, np.uint8(1), y))
 
-    found_broken("coins of record 0 lie inf", monkeypatch, perturb=perturb, estimate=estimate)
+    found_broken("reports of record 0 lie inf", monkeypatch, perturb=perturb, estimate=estimate)
 
 
 def told_distances(monkeypatch, **told):
@@ -350,7 +350,7 @@ def test_distances_up_to_five_pass_and_foils_are_an_eighth_and_a_fifth_off(monke
     foils = [theory for kind, near, theory in asked if not near]
     assert np.allclose(foils, [mean + np.sqrt(variance) / 8, 1.2 * variance] * 2)
     for kind, message in {
-        "law": "coins of record 0 lie",
+        "law": "reports of record 0 lie",
         "mean": "the mean of users lies",
         "variance": "the variance of users lies",
         "covariance": "covariances of users and of simulate lie",
