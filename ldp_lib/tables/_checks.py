@@ -70,7 +70,7 @@ def settle(mechanism):
     """Check a frozen mechanism's channels; the budget is what they spend if none was given."""
     cells = [math.prod(mechanism.k[j] for j in cluster) for cluster in mechanism.clusters_]
     channels = check_channels(mechanism.channels_, cells)
-    if mechanism.channels_ is not None:
+    if mechanism.channels is not None:
         object.__setattr__(mechanism, "channels", channels)
         vars(mechanism).pop("channels_", None)
     object.__setattr__(mechanism, "epsilon", check_spent(channels, mechanism.epsilon))
