@@ -50,7 +50,7 @@ class Recommendation:
     def margin(self, confidence: float = 0.95) -> float:
         """Return half the width of a typical interval, in percentage points; `required_users` bounds the widest one."""
         require_share("confidence", confidence)
-        return float(norm.isf((1 - confidence) / 2)) * self.points
+        return float(-ndtri((1 - confidence) / 2)) * self.points
 
 
 def recommend(

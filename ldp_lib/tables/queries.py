@@ -124,7 +124,7 @@ def _answer(total, square, n, step):
 def _step(mechanism, box):
     """The difference between the largest and the least score of a report, but for factors next to 1."""
     step = 1.0
-    for cluster, keep, matrix in zip(mechanism.clusters, mechanism.keeps, mechanism.channels, strict=True):
+    for cluster, keep, matrix in zip(mechanism.clusters_, mechanism.keeps, mechanism.channels_, strict=True):
         if any(j in box for j in cluster):
             own = None if keep else np.linalg.solve(np.array(matrix), _cells(mechanism, cluster, box))
             step *= 1 / keep if keep else float(np.ptp(own))
