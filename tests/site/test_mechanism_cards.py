@@ -112,7 +112,7 @@ def test_every_mechanism_has_one_card_and_one_row_in_the_library_s_table():
 
 @pytest.mark.parametrize("name", CARDS)
 def test_a_card_says_what_is_sent_spent_lost_and_where_to_read_on(name):
-    for part in ("Sent", "Budget", "Error", "Use", "See"):
+    for part in ("Sent", "Budget", "Error", "Fakes", "Use", "See"):
         assert re.search(rf"^- \*\*{part}:\*\* \S", CARDS[name], re.MULTILINE), part
     for chapter in re.findall(r"\{doc\}`\.\./notebooks/(\w+)`", CARDS[name]):
         assert (ROOT / "notebooks" / f"{chapter}.ipynb").exists()
@@ -142,3 +142,56 @@ def test_each_formula_on_the_page_is_checked():
     checked = {type(mechanism).__name__ for mechanism, *_ in FORMULAS}
     written = {name for name, text in CARDS.items() if "frac" in re.search(r"Error:\*\* (.*)", text)[1]}
     assert written == checked == set(CARDS) - IN_WORDS
+
+
+def added(mechanism):
+    """Return what one report adds at most to a share, times the number of users: the estimate from it alone."""
+    if hasattr(mechanism, "reports"):
+        reports = [np.array([y]) for y in mechanism.reports()]
+    elif isinstance(mechanism, OLH):
+        drawn = mechanism.perturb(np.zeros(400, dtype=int), rng=np.random.default_rng(1))
+        reports = [drawn[i : i + 1] for i in range(len(drawn))]
+    else:  # tied in pairs: all users send the same
+        reports = [np.full(4, y) for y in range(2)]
+    return max(np.max(np.hstack(mechanism.estimate(y))) for y in reports)
+
+
+def lifted(mechanism):
+    """Return the formula of the card's fakes."""
+    grr_of = lambda r: max((r + k - 2) / (r - 1) for k in K)  # noqa: E731
+    p, q = grr.probabilities(E, 4)
+    t = (E - 1) / (E + math.prod(K) - 1)
+    unary_p, unary_q = UnaryEncoding(k=4, epsilon=EPS, q=0.3).probabilities
+    return {
+        "RR": E / (E - 1),
+        "GRR": (E + 2) / (E - 1),
+        "SUE": math.sqrt(E) / (math.sqrt(E) - 1),
+        "OUE": 2 * E / (E - 1),
+        "UnaryEncoding": (1 - unary_q) / (unary_p - unary_q),
+        "OLH": (E + 4) / (E - 1),
+        "SubsetSelection": (3 * (2 * E + 2) - 2 * E - 4) / (4 * (E - 1)),
+        "JRR": 0.6 / 0.2,
+        "SignedRR": 0.6 / 0.2,
+        "SPL": grr_of(E ** (1 / 3)),
+        "OMRR": max((math.exp(b) + k - 2) / (math.exp(b) - 1) for b, k in zip(SPLIT, K, strict=True)),
+        "BRR": 1 / (1 - math.exp(-EPS / 6)),
+        "OBRR": max(1 / (1 - math.exp(-b / 2)) for b in BITS),
+        "RSFD": (3 - q - 2 / 4) / (p - q),
+        "RSRFD": (3 - q) / (p - q),
+        "RRJoint": (1 - (1 - t) / 4) / t,
+    }[type(mechanism).__name__]
+
+
+@pytest.mark.parametrize(
+    "mechanism", [m for m, *_ in FORMULAS if not isinstance(m, OneQuestion)], ids=lambda m: type(m).__name__
+)
+def test_what_a_fake_adds_is_what_the_card_says(mechanism):
+    assert added(mechanism) == pytest.approx(lifted(mechanism), rel=1e-9)
+    written = re.search(r"Fakes:\*\* (.*)", CARDS[type(mechanism).__name__])[1]
+    assert "frac" in written
+    assert "by the input" in written
+
+
+def test_other_cards_say_in_words_what_a_fake_adds():
+    for name in [*IN_WORDS, "OneQuestion"]:
+        assert "frac" not in re.search(r"Fakes:\*\* (.*)", CARDS[name])[1]
