@@ -346,11 +346,30 @@ const formulas = (() => {
 
   // All mechanisms with their total mean squared error, the least first; equal ones stay in the order above. What is
   // wanted: "frequencies" of each attribute, these from "records", or the "tables" of every two attributes.
-  function errors({ k, epsilon, n, wants = "frequencies" }) {
+  // If the people are a random sample of many more, drawing them adds its variance (planner.errors, sampled).
+  function errors({ k, epsilon, n, wants = "frequencies", sampled = false }) {
+    const drawn = sampled ? sum((wants === "tables" ? cellsOf(k) : k).map((size) => 1 - 1 / size)) / n : 0;
     const rows = compared(k, wants).map(({ names, chapter, error }) =>
-      ({ names, chapter, error: error(k.length > 1 ? k : k[0], epsilon, n) }));
+      ({ names, chapter, error: error(k.length > 1 ? k : k[0], epsilon, n) + drawn }));
     const first = rows[least(rows.map((row) => row.error))];
     return [first, ...rows.filter((row) => row !== first).sort((a, b) => a.error - b.error)];
+  }
+
+  // The root mean squared error of one share or cell, in points, and the least budget that reaches it, to 1 part in
+  // 1,000, or NaN if none from 0.001 to 20 does (planner.required_budget).
+  function points(wish) {
+    const cells = sum(wish.wants === "tables" ? cellsOf(wish.k) : wish.k);
+    return 100 * Math.sqrt(errors(wish)[0].error / cells);
+  }
+  function budget({ target, ...wish }) {
+    let low = 1e-3, high = 20;
+    if (!(target > 0) || points({ ...wish, epsilon: high }) > target) return NaN;
+    while (high > 1.001 * low) {
+      const middle = Math.sqrt(low * high);
+      if (points({ ...wish, epsilon: middle }) <= target) high = middle;
+      else low = middle;
+    }
+    return high;
   }
 
   // The chapters' own. Each is a function of ldp_lib by the name in brackets, for numbers.
@@ -404,7 +423,7 @@ const formulas = (() => {
   }
 
   return {
-    amongFakes, askSome, belowAsFloat, bestCopies, bestDesign, browserRate, brrShares, clip, coin, copyError, corner, drawnVariance, errors, grr,
-    inverse, limit, lossEver, lossNow, olh, oneQuestion, oue, pairVariance, range, sizeErrors, splitError, subset, subsetSize, sum, variance,
+    amongFakes, askSome, belowAsFloat, bestCopies, bestDesign, browserRate, brrShares, budget, clip, coin, copyError, corner, drawnVariance, errors, grr,
+    inverse, limit, lossEver, lossNow, olh, oneQuestion, oue, pairVariance, points, range, sizeErrors, splitError, subset, subsetSize, sum, variance,
   };
 })();

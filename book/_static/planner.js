@@ -52,6 +52,13 @@ function plannerPage(place) {
   for (const [value, { title }] of Object.entries(WANTS)) wish.append(make("option", { value }, title));
   form.append(make("div", { className: "planner-field" }, make("label", { htmlFor: wish.id }, "What you want"), wish));
 
+  const about = make("select", { id: "planner-sampled" });
+  const WHOM = { fixed: "The people asked", sampled: "Many more, of whom they are a random sample" };
+  for (const [value, title] of Object.entries(WHOM)) about.append(make("option", { value }, title));
+  form.append(make("div", { className: "planner-field" }, make("label", { htmlFor: about.id }, "Whose shares"), about));
+  number("confidence", "Confidence of an interval, %", { min: 50, max: 99.9, step: "any", value: 95, slide: 0.1 });
+  number("target", "Typical error to reach, points", { min: 0.01, max: 50, step: "any", value: 1, ...logarithm(2) });
+
   const answer = make("p", { className: "planner-answer" });
   answer.setAttribute("role", "status");
   answer.setAttribute("aria-live", "polite");
@@ -69,37 +76,63 @@ function plannerPage(place) {
   const times = (x) => (x > 1000 ? "over 1,000" : digits(x));
   const people = (x) => Number(x.toPrecision(2)).toLocaleString("en");
 
+  // How many standard errors hold a normal variable with this probability: bisection on the integral of its density.
+  function quantile(confidence) {
+    const inside = (z) => { // Simpson's rule, 200 steps
+      const h = z / 200, f = (i) => Math.exp(-((i * h) ** 2) / 2);
+      let total = f(0) + f(200);
+      for (let i = 1; i < 200; i++) total += f(i) * (i % 2 ? 4 : 2);
+      return total * h / 3 * Math.sqrt(2 / Math.PI);
+    };
+    let low = 0, high = 9;
+    for (let i = 0; i < 60; i++) {
+      const middle = (low + high) / 2;
+      if (inside(middle) < confidence) low = middle;
+      else high = middle;
+    }
+    return high;
+  }
+
   function read() {
     const k = sizes.value.split(/[\s,;]+/).filter(Boolean).map(Number);
     const whole = (x, low, high) => Number.isInteger(x) && low <= x && x <= high;
     const fits = k.length >= 1 && k.length <= MOST.attributes && k.every((size) => whole(size, 2, MOST.values));
     const epsilon = Number(fields.epsilon.value), n = Number(fields.users.value), wants = wish.value;
+    const confidence = Number(fields.confidence.value), target = Number(fields.target.value);
     const wrong = [
       [sizes, fits, `Answers: 1 to ${MOST.attributes} whole numbers from 2 to ${MOST.values}, with commas between them.`],
       [wish, wants === "frequencies" || k.length > 1, "What you want: tables and records need two questions or more."],
       [fields.epsilon, epsilon >= 0.1 && epsilon <= 10, "Budget: a number from 0.1 to 10."],
       [fields.users, whole(n, 1, MOST.users), "People: a whole number from 1 to 1,000,000,000."],
+      [fields.confidence, confidence >= 50 && confidence <= 99.9, "Confidence: a number from 50 to 99.9."],
+      [fields.target, target >= 0.01 && target <= 50, "Typical error to reach: a number from 0.01 to 50."],
     ].filter(([input, good]) => { input.setAttribute("aria-invalid", String(!good)); return !good; });
-    return { k, epsilon, n, wants, wrong: wrong.map(([, , words]) => words) };
+    const sampled = about.value === "sampled";
+    return { k, epsilon, n, wants, sampled, confidence, target, wrong: wrong.map(([, , words]) => words) };
   }
 
   function show() {
-    const { k, epsilon, n, wants, wrong } = read();
+    const { k, epsilon, n, wants, sampled, confidence, target, wrong } = read();
     table.hidden = wrong.length > 0;
     if (wrong.length) {
       answer.textContent = wrong.join(" ");
       return;
     }
     hint.textContent = `${k.length} question${k.length > 1 ? "s" : ""}, ${k.reduce((a, b) => a + b, 0)} answers in all`;
-    const rows = formulas.errors({ k, epsilon, n, wants }), { one, cells } = WANTS[wants];
+    const rows = formulas.errors({ k, epsilon, n, wants, sampled }), { one, cells } = WANTS[wants];
     const total = cells(k).reduce((a, b) => a + b, 0), inPoints = (error) => 100 * Math.sqrt(error / total);
-    const points = rows.map((row) => inPoints(row.error)), limit = formulas.limit({ k, epsilon, n, wants });
+    const points = rows.map((row) => inPoints(row.error)), drawn = rows[0].error - formulas.errors({ k, epsilon, n, wants })[0].error;
+    const limit = formulas.limit({ k, epsilon, n, wants }) + drawn, half = quantile(confidence / 100) * points[0];
+    const enough = formulas.budget({ k, n, wants, sampled, target });
     const level = rows.slice(1).filter((row) => row.error < 1.005 * rows[0].error).map((row) => row.names[0]);
     const next = rows.slice(1).find((row) => row.error >= 1.005 * rows[0].error);
     answer.textContent = `Take ${rows[0].names[0]}: ${one} is typically off by ${off(points[0])} percentage points. ` +
       (level.length ? `${level.join(" and ")} ${level.length > 1 ? "do" : "does"} as well. ` : "") +
       (next ? `${next.names[0]}, the next, needs ${times(next.error / rows[0].error)} times as many people. ` : "") +
-      `For a typical error of 1 point you need about ${people(n * points[0] ** 2)} people. ` +
+      `A typical ${confidence} % interval reaches ${off(half)} points each way. ` +
+      `For a typical error of ${target} point${target === 1 ? "" : "s"} you need about ` +
+      `${people(n * (points[0] / target) ** 2)} people, ` +
+      (enough ? `or with ${people(n)} people a budget of ${digits(enough)}. ` : `since with ${people(n)} people no budget reaches it. `) +
       (n >= 100 ? `No unbiased mechanism is below ${off(inPoints(limit))} points.` : "");
     const row = ({ names, chapter, error }) => {
       const link = make("a", { href: `../notebooks/${chapter}.html` }, names.join(", "));
@@ -109,7 +142,7 @@ function plannerPage(place) {
     };
     const bound = { names: ["the limit: no unbiased one is below"], chapter: wants === "tables" ? "pair_tables" : "limit_bound", error: limit };
     body.replaceChildren(...[...rows, ...(n >= 100 ? [bound] : [])].map(row));
-    const address = new URL(location.href), choice = { k: k.join("-"), epsilon, n, wants };
+    const address = new URL(location.href), choice = { k: k.join("-"), epsilon, n, wants, sampled, confidence, target };
     for (const [name, value] of Object.entries(choice)) address.searchParams.set(name, value);
     history.replaceState(null, "", address);
   }
@@ -135,7 +168,9 @@ function plannerPage(place) {
   if (asked.has("epsilon")) fields.epsilon.value = asked.get("epsilon");
   if (asked.has("n")) fields.users.value = asked.get("n");
   if (Object.hasOwn(WANTS, asked.get("wants"))) wish.value = asked.get("wants");
-  for (const input of [fields.epsilon, fields.users]) input.dispatchEvent(new Event("input"));
+  if (asked.get("sampled") === "true") about.value = "sampled";
+  for (const name of ["confidence", "target"]) if (asked.has(name)) fields[name].value = asked.get(name);
+  for (const input of [fields.epsilon, fields.users, fields.confidence, fields.target]) input.dispatchEvent(new Event("input"));
   count();
   show();
 }

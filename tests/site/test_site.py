@@ -278,6 +278,30 @@ def test_the_planner_computes_what_the_library_does(tab, base):
         assert limit <= min(wanted.values()) * (1 + 1e-9) or setting["n"] < 100, setting
 
 
+def test_the_planner_plans_samples_and_budgets_as_the_library_does(tab, base):
+    page = tab.load(f"{base}/book/planner.html")
+    wishes = [
+        {"k": k, "n": n, "wants": wants, "sampled": sampled}
+        for k, wants in (([5], "frequencies"), ([2, 4, 3], "frequencies"), ([2, 4, 3], "tables"))
+        for n in (2_000, 10**6)
+        for sampled in (False, True)
+    ]
+    for wish in wishes:
+        given = wish | {"k": wish["k"] if len(wish["k"]) > 1 else wish["k"][0]}
+        points = page.evaluate("wish => formulas.points(wish)", wish | {"epsilon": 1.3})
+        assert points == pytest.approx(planner.recommend(epsilon=1.3, **given).points, rel=1e-9), wish
+        target = 1.5 * points
+        budget = page.evaluate("wish => formulas.budget(wish)", wish | {"target": target})
+        assert budget == pytest.approx(planner.required_budget(points=target, **given), rel=1e-9), wish
+    assert page.evaluate("formulas.budget({k: [5], n: 100, wants: 'frequencies', sampled: true, target: 0.1})") != 0
+    page.get_by_label("Whose shares").select_option("sampled")
+    answer = page.get_by_role("status")
+    assert answer.inner_text().startswith("Take OneQuestion: a share is typically off by 4.")
+    page.get_by_label("Confidence of an interval, %", exact=True).fill("90")
+    half = planner.recommend(k=(9, 16, 7, 15, 6, 5, 2, 2), epsilon=1.0, n=10_000, sampled=True).margin(0.9)
+    assert f"A typical 90 % interval reaches {half:.2f} points each way." in answer.inner_text()
+
+
 def test_the_planner_answers_while_one_types_and_slides(tab, base):
     page = tab.load(f"{base}/book/planner.html")
     answer = page.get_by_role("status")
