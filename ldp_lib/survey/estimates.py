@@ -23,10 +23,10 @@ def joint_table(mechanism: Any, blocks: Iterable, attributes: tuple[int, ...]) -
 
     The mean of the blocks' tables, weighted by their sizes: each is unbiased, and its covariance goes by 1/size.
     """
-    if not isinstance(mechanism, (AskSome, ProductChannel)) or getattr(mechanism, "m", 2) < 2:
+    if mechanism.joint < len(attributes):
         raise TypeError(
-            f"mechanism must ask one person about two attributes for a table; {mechanism!r} does not. Before anybody "
-            "is asked, take recommend(k=..., epsilon=..., n=..., wants='tables').mechanism"
+            f"mechanism must tell of {len(attributes)} attributes of one person at once; {mechanism!r} does not. Take, "
+            "before anybody is asked, recommend(k=..., epsilon=..., n=..., wants='tables').mechanism"
         )
     total, n = np.zeros([mechanism.k[j] for j in attributes]), 0
     for y in blocks:
@@ -46,8 +46,8 @@ def joint_covariance(mechanism: Any, table: np.ndarray, attributes: tuple[int, .
 
 def value_covariance(mechanism: Any, estimate: Any, j: int, n: int, sampling: bool) -> np.ndarray | None:
     """Return the covariance of the estimated shares of one attribute's values, or None where no formula is here."""
-    if isinstance(mechanism, OneQuestion) and all(isinstance(one, SubsetSelection) for one in mechanism.oracle):
-        sizes, weights = tuple(one.size for one in mechanism.oracle), mechanism.weights_
+    if isinstance(mechanism, OneQuestion) and all(isinstance(one, SubsetSelection) for one in mechanism.oracle_):
+        sizes, weights = tuple(one.size_ for one in mechanism.oracle_), mechanism.weights_
         mechanism = AskSome(
             k=mechanism.k, epsilon=mechanism.epsilon, m=1, sizes=sizes, weights=weights, groups=mechanism.groups
         )

@@ -51,6 +51,8 @@ def check_mechanism(mechanism: Any, k: tuple[int, ...], epsilon: float) -> None:
         raise ValueError(f"mechanism must spend at most epsilon = {epsilon}; got {mechanism.epsilon}")
     files.columns(mechanism)
     check_countable(mechanism)
+    if mechanism.needs_dealer:
+        raise ValueError(f"mechanism must let each person report alone, without a dealer; got {mechanism!r}")
     if not (mechanism.unbiased and mechanism.has_exact_moments):
         raise ValueError(f"mechanism must be unbiased, with exact moments, for intervals that cover; got {mechanism!r}")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldp_lib import GRR, Plurality, RRIndependent, SecondPhase, Survey, recommend
+from ldp_lib import GRR, JRR, Plurality, RRIndependent, SecondPhase, Survey, recommend
 from ldp_lib.survey import files
 from ldp_lib.survey.aggregate import Counts, aggregate
 
@@ -97,6 +97,11 @@ def test_biased_mechanisms_are_refused_before_anything_is_collected(mechanism):
     labels = ["a", "b", "c"]
     with pytest.raises(ValueError, match="mechanism must"):
         Survey({"x": labels, "y": labels}, 1.0, mechanism)
+
+
+def test_mechanisms_with_a_dealer_are_refused():
+    with pytest.raises(ValueError, match="without a dealer; got JRR"):
+        Survey({"x": ["a", "b"]}, 1.0, JRR(k=2, epsilon=1.0))
 
 
 @pytest.mark.parametrize("mechanism", ["GRR", GRR, 3, {"k": 2}], ids=repr)
@@ -292,7 +297,7 @@ def test_a_column_in_another_place_is_the_same_column():
 
 
 def test_a_single_question_and_counts_have_no_tables():
-    with pytest.raises(TypeError, match=r"two attributes for a table; OneQuestion.*wants='tables'"):
+    with pytest.raises(TypeError, match=r"tell of 2 attributes of one person at once; OneQuestion.*wants='tables'"):
         SURVEY.table("smoker", "region", reports())
     pairs = Survey(DOMAIN, 1.0, recommend(k=(2, 4), epsilon=1.0, n=400, wants="tables").mechanism)
     given = reports(pairs)
