@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldp_lib import grr, subset
+from ldp_lib import channel, grr, leakage, subset
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
@@ -112,7 +112,7 @@ def test_every_mechanism_has_one_card_and_one_row_in_the_library_s_table():
 
 @pytest.mark.parametrize("name", CARDS)
 def test_a_card_says_what_is_sent_spent_lost_and_where_to_read_on(name):
-    for part in ("Sent", "Budget", "Error", "Fakes", "Use", "See"):
+    for part in ("Sent", "Budget", "Error", "Fakes", "Attacker", "Use", "See"):
         assert re.search(rf"^- \*\*{part}:\*\* \S", CARDS[name], re.MULTILINE), part
     for chapter in re.findall(r"\{doc\}`\.\./notebooks/(\w+)`", CARDS[name]):
         assert (ROOT / "notebooks" / f"{chapter}.ipynb").exists()
@@ -195,3 +195,25 @@ def test_what_a_fake_adds_is_what_the_card_says(mechanism):
 def test_other_cards_say_in_words_what_a_fake_adds():
     for name in [*IN_WORDS, "OneQuestion"]:
         assert "frac" not in re.search(r"Fakes:\*\* (.*)", CARDS[name])[1]
+
+
+NO_CHANNEL = {"CorrRR", "CondRR", "TwoPhaseRSRFD"}  # the second phase depends on the first one's reports
+
+
+WITH_CHANNEL = [m for m in MECHANISMS if m.__name__ not in NO_CHANNEL]
+
+
+@pytest.mark.parametrize("kind", WITH_CHANNEL, ids=lambda kind: kind.__name__)
+def test_the_attacker_s_success_rate_on_a_card_is_enumerated(kind):
+    sizes = next(k for k in ((6,), (2,), (2, 6), (2, 2)) if kind.serves(k if len(k) > 1 else k[0]))
+    table = kind(k=sizes if len(sizes) > 1 else sizes[0], epsilon=1.0).channel()
+    joint = np.full(sizes, 1 / math.prod(sizes))
+    rates = [
+        channel.success_rate(leakage.attribute_channel(table, joint, j), np.full(k, 1 / k)) for j, k in enumerate(sizes)
+    ]
+    right, blind = (" and ".join(f"{rate:.2f}" for rate in each) for each in (rates, [1 / k for k in sizes]))
+    assert f"- **Attacker:** right for {right} instead of {blind}\n" in CARDS[kind.__name__]
+
+
+def test_two_phases_have_no_success_rate_of_their_own():
+    assert {name for name, text in CARDS.items() if "Attacker:** right" not in text} == NO_CHANNEL
