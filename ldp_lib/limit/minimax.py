@@ -65,7 +65,8 @@ def radius(k, roots, ceiling):
 def extra(s, a, q, n, interactive):
     """Return by how much van Trees' bound is below the limit: it is the limit over n, divided by 1 plus this.
 
-    The prior's density is proportional to (1 - |eta|^2 / R^2)^a on a ball in q dimensions, a > 1, and s = R^2 Lambda:
+    The prior's density is proportional to (1 - z^2)^a at the distance z R from the centre of a ball of radius R in q
+    dimensions, a > 1, and s = R^2 Lambda:
     what it adds to the information of n users, and by how much theirs may be larger than at its centre.
     """
     prior = a * q * (q + 2 * a) / ((a - 1) * s * n)

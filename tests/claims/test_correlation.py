@@ -8,6 +8,7 @@ f_0 and f_j, and W = sum_j f_j^2. With delta = (e-1)/(e+1) the certificate holds
 s and m_j being the means of f and x_j under F. That is a quadratic form in F; none of its coefficients is negative.
 """
 
+import functools
 import itertools
 import math
 from fractions import Fraction
@@ -21,7 +22,7 @@ from ldp_lib.corr_rr import tree_law
 from ldp_lib.datasets import load_corr_rr
 from ldp_lib.limit import TableCertificate, least_error
 
-LARGEST = {2: Fraction(1, 3), 3: Fraction(1, 3), 4: Fraction(3, 11)}  # delta: e = 2, 2 and 7/4
+LARGEST = {2: Fraction(1, 3), 3: Fraction(1, 3), 4: Fraction(3, 11)}  # delta, coefficient by coefficient: e = 2, 2, 7/4
 
 
 def never_negative(c0, c1, c2, top):
@@ -29,11 +30,16 @@ def never_negative(c0, c1, c2, top):
     a, z = top.numerator, top.denominator
     end = c0 * z**2 + c1 * a * z + c2 * a**2 >= 0
     inside = (c2 > 0) & (c1 < 0) & (-c1 * z < 2 * c2 * a)
-    return bool((end & (c0 >= 0) & (~inside | (4 * c0 * c2 >= c1**2))).all())
+    return end & (c0 >= 0) & (~inside | (4 * c0 * c2 >= c1**2))
 
 
-def slack_is_never_negative(d, top, portion=4096):
+def slack_is_never_negative(d, top):
     """Return whether all coefficients of the form are non-negative for delta up to `top`, for all sets of records."""
+    return next(sets_with_a_negative_coefficient(d, top), None) is None
+
+
+def sets_with_a_negative_coefficient(d, top, portion=4096):
+    """Yield the form's coefficients, shape (3, 2^d, 2^d) by powers of delta, of all sets for which one is negative."""
     size = 2**d
     x = np.array(list(itertools.product((1, -1), repeat=d)))
     products = x[:, None, :] * x[None, :, :]
@@ -44,9 +50,47 @@ def slack_is_never_negative(d, top, portion=4096):
         both, pairs = f[:, :, None] + f[:, None, :], f[:, :, None] * f[:, None, :]
         c0 = size**2 - (first**2).sum(axis=1)[:, None, None] + 0 * both  # size^2 times the form's coefficients
         c2 = (products @ (first**2).T).transpose(2, 0, 1) - size**2 * pairs + size * mean * both
-        if not never_negative(c0, 2 * size * mean + 0 * both, c2, top):
-            return False
-    return True
+        parts = np.stack([c0, 2 * size * mean + 0 * both, c2], axis=1)
+        yield from parts[~never_negative(c0, parts[:, 1], c2, top).all(axis=(1, 2))]
+
+
+DELTA = sp.symbols("delta")
+BETWEEN = [sp.Rational(3, 11), sp.Rational(1, 3)]
+
+
+@functools.cache
+def not_negative_between(*coefficients):
+    """Return whether a polynomial in delta has no root between 3/11 and 1/3 (e = 7/4 and 2), and is positive there."""
+    poly = sp.Poly(coefficients[::-1], DELTA)
+    return poly.is_zero or (poly.count_roots(*BETWEEN) == 0 and poly.eval(BETWEEN[0]) > 0)
+
+
+def is_copositive_between(parts):
+    """Return whether the form is never negative at F >= 0, by completing a square, for delta from 3/11 to 1/3.
+
+    If all negative coefficients are in one row c, a_cc times the form is (sum_l a_cl F_l)^2 plus the sum of
+    (a_cc a_lm - a_cl a_cm) F_l F_m and of what has no negative coefficient. Else those of m cells are all equal, b, and
+    so is their diagonal, a: a matrix with the eigenvalues a - b and a + (m-1) b.
+    """
+
+    def entry(i, j):
+        return np.polynomial.Polynomial([int(c) for c in parts[:, i, j]])
+
+    def holds(polynomial):
+        return not_negative_between(*(int(c) for c in polynomial.coef))
+
+    size = parts.shape[1]
+    pairs = [(i, j) for i in range(size) for j in range(i, size) if not holds(entry(i, j))]
+    centres = set(pairs[0]).intersection(*map(set, pairs))
+    if centres:
+        c = min(centres, key=lambda i: -sum(i in pair for pair in pairs))
+        leaves = sorted({i for pair in pairs for i in pair} - {c})
+        minors = [entry(c, c) * entry(i, j) - entry(c, i) * entry(c, j) for i in leaves for j in leaves if i <= j]
+        return holds(entry(c, c)) and all(map(holds, minors))
+    clique = sorted({i for pair in pairs for i in pair})
+    a, b = entry(clique[0], clique[0]), entry(clique[0], clique[1])
+    equal = all(entry(i, i) == a and (i == j or entry(i, j) == b) for i in clique for j in clique)
+    return equal and holds(a - b) and holds(a + (len(clique) - 1) * b)
 
 
 def certificate(law, e, v):
@@ -93,6 +137,20 @@ def test_the_bounds_on_the_budget_cannot_be_pushed_further_with_this_certificate
     assert not slack_is_never_negative(d, LARGEST[d] + Fraction(1, 1000))
 
 
+@functools.cache
+def four_attributes():
+    """Return the coefficients of the sets that four binary attributes leave between e = 7/4 and 2."""
+    return tuple(sets_with_a_negative_coefficient(4, Fraction(1, 3)))
+
+
+def test_four_binary_attributes_to_e_2():
+    """80 of 65,536 sets have a negative coefficient between e = 7/4 and 2; a square settles 64, four eigenvalues 16."""
+    left = four_attributes()
+    assert len(left) == 80
+    assert all(map(is_copositive_between, left))
+    assert not all(map(is_copositive_between, [part * [[[1]], [[1]], [[2]]] for part in left]))  # the check can fail
+
+
 def test_correlation_does_not_enter_the_limit_of_binary_attributes():
     together = [Fraction(a, 200) for a in (99, 1, 1, 99)]
     skew = [Fraction(73, 74), Fraction(0), Fraction(0), Fraction(1, 74)]
@@ -101,6 +159,7 @@ def test_correlation_does_not_enter_the_limit_of_binary_attributes():
     share = v1 / (v1 + v2)  # of the question about attribute 1: proportional to v_1
     claim("own/correlation-binary").holds(
         all(slack_is_never_negative(d, top) for d, top in LARGEST.items()),
+        all(map(is_copositive_between, four_attributes())),
         min(fair_coins_slack()) == 0,
         certificate(together, Fraction(2), (3, 3)).check() and certificate(together, Fraction(3), (2, 2)).check(),
         not certificate(skew, Fraction(3), (2, 2)).check() and certificate(skew, Fraction(2), (v, v)).check(),
