@@ -7,15 +7,15 @@ from fractions import Fraction
 import numpy as np
 
 from ldp_lib import subset
-from ldp_lib.limit.rational import ABOVE, gained, never_negative, rounded
+from ldp_lib.limit.rational import ABOVE, gained, never_negative, rounded, well_formed
 
 
 @dataclass(frozen=True, kw_only=True)
 class LawCertificate:
     """Why no mechanism has an error below `error`, whatever the population.
 
-    With mu the share of all records in a set and f the share of the users, t = exp(epsilon) - 1, the prices
-    Lambda ((1 + s/t) U - (s/t) F), U uniform, must cover t^2 mu (1-mu) for f = 0 and for f = 1.
+    With mu the share of all records in a set and f the share of the users, t = exp(epsilon) - 1, the dual
+    variables Lambda ((1 + s/t) U - (s/t) F), U uniform, must cover t^2 mu (1-mu) for f = 0 and for f = 1.
 
     Parameters
     ----------
@@ -38,6 +38,9 @@ class LawCertificate:
 
     def check(self):
         """Return whether the bound holds, in rational arithmetic."""
+        numbers = (*self.roots, self.tilt, self.ceiling, self.error)
+        if not well_formed(self.k, self.e, *numbers) or len(self.roots) != len(self.k) or min(self.roots) <= 0:
+            return False
         t, s, top = self.e[1] - 1, self.tilt, self.ceiling
         scale = max(root * root / size for root, size in zip(self.roots, self.k, strict=True))
         fits = s >= 0 and all(  # above 1 the second is negative at its beginning
@@ -65,11 +68,14 @@ def solve(k, e, population):
     scale = max(root * root / size for root, size in zip(roots, k, strict=True))
     error = gained(roots, k) ** 2 / (ceiling * scale)
     certificate = LawCertificate(k=k, e=e, roots=roots, tilt=tilt, ceiling=ceiling, error=error)
-    ratio, sets, singles = float(e[1]), [], []
-    for j, size in enumerate(k):
-        named = subset.optimal_size(ratio, size)
-        shares = np.bincount(population.records[:, j], weights=population.counts, minlength=size) / population.n
-        singles.append(subset.error(ratio, size, named) + 1 / size - (shares**2).sum())
-        sets.append((*k[:j], named, *k[j + 1 :]))
-    each = np.sqrt(singles)
-    return certificate, float(each.sum() ** 2), tuple(sets), tuple((each / each.sum()).tolist())
+    ratio = float(e[1])
+    named = [subset.optimal_size(ratio, size) for size in k]
+    each = np.sqrt([one_error(ratio, k, j, size, population) for j, size in enumerate(named)])
+    sets = tuple((*k[:j], size, *k[j + 1 :]) for j, size in enumerate(named))
+    return certificate, float(each.sum() ** 2), sets, tuple((each / each.sum()).tolist())
+
+
+def one_error(ratio, k, j, size, population):
+    """Return the error of one attribute if every report is one of its sets of `size` values, at a population."""
+    shares = np.bincount(population.records[:, j], weights=population.counts, minlength=k[j]) / population.n
+    return subset.error(ratio, k[j], size) + 1 / k[j] - (shares**2).sum()

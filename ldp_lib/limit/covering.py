@@ -5,7 +5,9 @@ is linear in the weights W_T of S on the sets T of attributes, and is at least (
 With the sum of all weights, mu (1-mu), this bounds the weights on single attributes (chapter `optimal_sets`).
 """
 
+import functools
 import math
+from collections import Counter
 from fractions import Fraction
 from itertools import pairwise
 
@@ -14,25 +16,33 @@ from scipy.optimize import linprog, minimize
 
 from ldp_lib.limit.rational import GRID, never_negative, rounded
 
+SEARCHED = 24  # different domains whose weights are searched for, at most
+DRAWN = 40  # different numbers of attributes in which drawn records differ, at most
+MANY = 1_000  # of more values than these some share a piece
 
+
+@functools.cache
 def overlap(size, part, differ, k):
     """Return the mean of (-1/(k-1))^|T and D| over all D of `differ` of `size` attributes, for T of `part` of them."""
-    terms = (
-        math.comb(part, s) * math.comb(size - part, differ - s) * Fraction(-1, k - 1) ** s
-        for s in range(min(part, differ) + 1)
-    )
-    return sum(terms) / math.comb(size, differ)
+    total, power = 0, min(part, differ)
+    for s in range(max(0, part + differ - size), power + 1):
+        total += math.comb(part, s) * math.comb(size - part, differ - s) * (-1) ** s * (k - 1) ** (power - s)
+    return Fraction(total, math.comb(size, differ) * (k - 1) ** power)
 
 
 def equal_row(d, k, share):
-    """Return the draws of equal domains that give the least price of drawing when Parseval's sum has weight `share`.
+    """Return the draws of equal domains with the least dual variable if Parseval's sum has weight `share`, or None.
 
-    Entry i of the result is how often i attributes differ; Fractions, so that `price` can check them.
+    Entry i of the result is how often i attributes differ; Fractions, so that `row` can check them.
     """
-    table = np.array([[float(overlap(d, part, i, k)) for i in range(1, d + 1)] for part in range(1, d + 1)])
-    need = np.array([share - 1] + [share] * (d - 1))
-    found = linprog(np.ones(d), A_ub=table, b_ub=need, bounds=(0, None), method="highs")
-    return tuple(Fraction(math.ceil(v * GRID), GRID) for v in found.x)
+    number = np.unique(np.linspace(1, d, min(d, DRAWN)).round().astype(int)).tolist()
+    table = np.array([[float(overlap(d, part, i, k)) for i in number] for part in number])
+    need = np.array([share - 1] + [share] * (len(number) - 1), dtype=float)
+    found = linprog(np.ones(len(number)), A_ub=table, b_ub=need, bounds=(0, None), method="highs").x
+    if found is None:
+        return None
+    often = dict(zip(number, found, strict=True))
+    return tuple(Fraction(math.ceil(often.get(i, 0) * GRID), GRID) for i in range(1, d + 1))
 
 
 def row(k, weights, share, often=None):
@@ -42,12 +52,14 @@ def row(k, weights, share, often=None):
     what rounding makes of it. Else every attribute differs by a chance of its own, and B is `share`.
     """
     if often is None:
-        excess = [max(w - share, Fraction(0)) for w in weights]
-        first, second = [*sorted(excess, reverse=True), Fraction(0)][:2]
-        return share, max(*(x * (size - 1) for x, size in zip(excess, k, strict=True)), first * second / share)
+        kinds = Counter(zip(weights, k, strict=True))  # what is equal is compared once
+        excess = [(max(w - share, 0), size) for (w, size), often in kinds.items() for _ in range(min(often, 2))]
+        first, second = [*sorted((x for x, _ in excess), reverse=True), 0][:2]
+        return share, max(*(x * (size - 1) for x, size in excess), first * second / share)
     d = len(k)
     lack = (
-        sum(v * overlap(d, part, i, k[0]) for i, v in enumerate(often, 1)) + (part == 1) for part in range(1, d + 1)
+        sum(v * overlap(d, part, i, k[0]) for i, v in enumerate(often, 1) if v) + (part == 1)
+        for part in range(1, d + 1)
     )
     return max(share, *lack), sum(often)
 
@@ -60,14 +72,14 @@ def remainder(m, s):
 def pieces(k, rows):
     """Yield, for consecutive intervals of mu from 0 to 1, (low, high, row number, m, s): what bounds best there."""
     m = k[0] if len(set(k)) == 1 else 2
-    knots = {Fraction(s, m) for s in range(m + 1)} | {rounded(x) for x in np.geomspace(1e-4 / m, 1, 400)}
+    knots = {Fraction(s, m) for s in range(min(m, MANY) + 1)} | {rounded(x) for x in np.geomspace(1e-4 / m, 1, 400)}
+    b, v = np.array([[float(x) for x in row] for row in rows]).T
     for low, high in pairwise(sorted(knots | {Fraction(0), Fraction(1)})):
         s = min(int(low * m), m - 1)
         middle = float(low + high) / 2
         r0, r1, r2 = (float(c) for c in remainder(m, s))
         rest = r0 + middle * (r1 + middle * r2)
-        values = [float(b) * middle * (1 - middle) + float(v) * rest for b, v in rows]
-        yield low, high, int(np.argmin(values)), m, s
+        yield low, high, int(np.argmin(b * middle * (1 - middle) + v * rest)), m, s
 
 
 def quadratic(row, m, s):
@@ -96,25 +108,33 @@ def holds(k, t, rows, limit):
     return True
 
 
-def rows_for(k, t, rho, weights):
+def equal_rows(d, k, t):
+    """Return rows for equal domains: all attributes differ; beyond t = k (2k-3), where these are not enough, more."""
+    rows = [(share, (0,) * (d - 1) + ((1 - share) * (k - 1),)) for share in (Fraction(1), Fraction(1, k))]
+    if d > 1 and t > k * (2 * k - 3):
+        grid = np.geomspace(max(float(k) ** -min(d, 5), 1e-9), 1, 40 if d <= DRAWN else 12)
+        found = [(share, equal_row(d, k, share)) for share in map(rounded, grid) if share > 0]
+        rows += [(share, often) for share, often in found if often]
+    return tuple(rows)
+
+
+def mixed_rows(k, t, rho, weights):
     """Return the attributes' weights and the rows that bound best; `weights` is where the search begins."""
-    if len(set(k)) == 1:
-        grid = [Fraction(1, k[0])] + [rounded(b) for b in np.geomspace(float(k[0]) ** -min(len(k), 5), 1, 40)]
-        return np.ones(len(k)), tuple((share, equal_row(len(k), k[0], share)) for share in grid)
     sizes, kind = np.unique(k, return_inverse=True)
     start = np.array([weights[list(kind).index(i)] for i in range(len(sizes))])
-    mu, grid = np.geomspace(1e-3 / max(k), 1, 300), np.geomspace(1e-3, 1, 60)
+    mu, grid = np.geomspace(1e-3 / max(k), 1, 150), np.geomspace(1e-3, 1, 40)
     gain = (t / (1 + t * mu)) ** 2
+    gained, often = np.bincount(kind, weights=rho), np.bincount(kind)
 
     def bound(log):
-        w = np.exp(log - log.max())[kind]
+        w = np.exp(log - log.max())
         excess = np.clip(w[:, None] - grid, 0, None)
-        two = np.sort(excess, axis=0)[-2:].prod(axis=0) / grid
-        v = np.maximum((excess * (np.array(k)[:, None] - 1)).max(axis=0), two)
+        two = np.sort(np.repeat(excess, np.minimum(often, 2), axis=0), axis=0)[-2:].prod(axis=0) / grid
+        v = np.maximum((excess * (sizes[:, None] - 1)).max(axis=0), two)
         top = (gain * (np.outer(grid, mu * (1 - mu)) + np.outer(v, mu**2)).min(axis=0)).max()
-        return -((rho @ np.sqrt(w)) ** 2) / top
+        return -((gained @ np.sqrt(w)) ** 2) / top
 
     log = np.log(start)
-    for _ in range(4):  # Nelder and Mead's search gets stuck; begun again where it stopped, it goes on
+    for _ in range(4 if len(sizes) <= SEARCHED else 0):  # Nelder and Mead's search gets stuck; begun again, it goes on
         log = minimize(bound, log, method="Nelder-Mead", options={"maxiter": 600}).x
     return np.exp(log - log.max())[kind], tuple((rounded(b), None) for b in np.geomspace(1e-3, 1, 300))

@@ -1,5 +1,6 @@
 """The least error at a given population of few records: a convex program over all sets, with exact certificate."""
 
+import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -8,7 +9,10 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import linprog
 
+from ldp_lib.limit.rational import holds_for_all_sets, subset_sums, well_formed
+
 RECORDS = 10  # at most: the program runs over all sets of records
+ALL_SETS = 16  # records of domains whose certificates try all sets, at most
 GRID = 2**40  # denominators of what is rounded
 
 
@@ -16,11 +20,12 @@ GRID = 2**40  # denominators of what is rounded
 class TableCertificate:
     """Why no mechanism has an error below `error` at a population.
 
-    For every direction h_r and every set S, with w = exp(epsilon) on S and 1 elsewhere, the prices lambda must meet
+    For every direction h_r and every set S, with w = exp(epsilon) on S and 1 elsewhere, the dual variables lambda meet
 
         sum_r (w . h_r)^2 <= (lambda . w) (F . w).
 
-    Then n times the error is at least (sum_r a_r . h_r)^2 / sum(lambda), a_r the records that have value r.
+    Then n times the error is at least (sum_r a_r . h_r)^2 / sum(lambda), a_r the target's rows. What holds at the
+    upper bound of exp(epsilon) holds below: a mechanism that spends less is one that may spend so much.
 
     Parameters
     ----------
@@ -28,57 +33,62 @@ class TableCertificate:
         Domain sizes.
     e : tuple of two Fractions
         Bounds of exp(epsilon).
-    frequencies, prices : tuple of Fraction
+    frequencies, dual : tuple of Fraction
         F and lambda, one entry a record, in lexicographic order.
     directions : tuple of tuples of Fraction
-        One h a value, attribute by attribute; each sums to 0.
+        One h for each row of the target; each sums to 0.
     error : Fraction
         The bound.
+    target : {"shares", "pairs", "prefixes"}
+        What is estimated: `target_rows`.
     """
 
     k: tuple
     e: tuple
     frequencies: tuple
-    prices: tuple
+    dual: tuple
     directions: tuple
     error: Fraction
+    target: str = "shares"
 
     def check(self):
         """Return whether the bound holds, in rational arithmetic: every set of records is tried."""
-        size, rows = math.prod(self.k), marginal_rows(self.k)
-        shapes = len(self.frequencies) == len(self.prices) == size and len(self.directions) == len(rows)
+        vectors = (self.frequencies, self.dual, *self.directions)
+        if not well_formed(self.k, self.e, *sum(vectors, ()), self.error) or math.prod(self.k) > ALL_SETS:
+            return False
+        size, rows, t = math.prod(self.k), target_rows(self.k, self.target), self.e[1] - 1
         if (
-            not shapes
+            rows is None
+            or len(self.directions) != len(rows)
+            or any(len(vector) != size for vector in vectors)
+            or any(sum(h) for h in self.directions)
             or min(self.frequencies) < 0
             or sum(self.frequencies) != 1
-            or any(len(h) != size or sum(h) for h in self.directions)
         ):
             return False
-        scale = math.lcm(*(x.denominator for x in (*self.prices, *self.frequencies, *sum(self.directions, ()))))
-        units = np.array([[int(x * scale) for x in row] for row in (self.prices, self.frequencies, *self.directions)])
-        units = units.astype(object)
-        priced, held, *along = subset_sums(units)
-        # w = 1 + t s:  lambda.w F.w - sum (w.h)^2 is linear + t^2 square, and t lies between two Fractions.
-        total, t = sum(int(x) for x in units[0]), [x - 1 for x in self.e]
-        linear = total * held + scale * priced
-        square = priced * held - sum(h * h for h in along)
-        least = [total * scale + t[a < 0] * a + t[b < 0] ** 2 * b for a, b in zip(linear, square, strict=True)]
-        gained = sum(h[x] for row, h in zip(rows, self.directions, strict=True) for x in np.flatnonzero(row))
-        return min(least) >= 0 and 0 < self.error * sum(self.prices) <= gained**2
+        f, dual, h = (np.array(v, dtype=object) for v in (self.frequencies, self.dual, self.directions))
+        total = sum(self.dual)
+        both = np.outer(f, dual)
+        covered = holds_for_all_sets(total, t * (total * f + dual), t * t * ((both + both.T) / Fraction(2) - h.T @ h))
+        return covered and 0 < self.error * total <= (rows * h).sum() ** 2
 
 
-def marginal_rows(k):
-    """Return one row a value, attribute by attribute: which records, in lexicographic order, have it."""
+def target_rows(k, target):
+    """Return what is estimated as rows over the records, in lexicographic order; None for an unknown target.
+
+    "shares" has a row for each value of each attribute; "pairs" one for each cell of each table of two attributes;
+    "prefixes", for one attribute, one for each share of the values up to v, but the last.
+    """
     values = np.indices(k).reshape(len(k), -1)
-    return np.array([values[j] == v for j in range(len(k)) for v in range(k[j])], dtype=int)
-
-
-def subset_sums(rows):
-    """Return the sums of each row's entries over all sets of columns, set by set: bit x of the number is column x."""
-    sums = np.zeros((len(rows), 1), dtype=rows.dtype)
-    for column in rows.T:
-        sums = np.concatenate([sums, sums + column[:, None]], axis=1)
-    return sums
+    if target == "shares":
+        return np.array([values[j] == v for j in range(len(k)) for v in range(k[j])], dtype=int)
+    if target == "pairs" and len(k) > 1:
+        pairs = itertools.combinations(range(len(k)), 2)
+        cells = [(j, i, v, u) for j, i in pairs for v in range(k[j]) for u in range(k[i])]
+        return np.array([(values[j] == v) & (values[i] == u) for j, i, v, u in cells], dtype=int)
+    if target == "prefixes" and len(k) == 1:
+        return np.tri(k[0] - 1, k[0], dtype=int)
+    return None
 
 
 def check_frequencies(counts, k):
@@ -134,20 +144,20 @@ def newton(columns, a, f, q, rounds=150):
     return q, basis @ inverted(q) @ basis.T
 
 
-def prices(told, every, f):
-    """Return the prices with the least sum that cover sum_r told_r^2 / (F . w) for every column w."""
+def dual_variables(told, every, f):
+    """Return the dual variables with the least sum that cover sum_r told_r^2 / (F . w) for every column w."""
     mean = every.mean(axis=1)
     rows, cost = every / mean[:, None], (told**2).sum(axis=1) / (every @ f) / mean
     unit = cost.max()  # the solver's tolerances are absolute
     found = linprog(np.ones(len(f)), A_ub=-rows, b_ub=-cost / unit, bounds=(None, None), method="highs").x * unit
-    lack = max(0.0, (cost - rows @ found).max())  # what is added to every price is added n times to every row
+    lack = max(0.0, (cost - rows @ found).max())  # what is added to each is added n times to every row
     return found + (lack + 1e-10 * unit) / len(f)
 
 
 def solve(k, e, frequencies):
     """Return a certificate, the error attained, the sets and their weights, at a population."""
     size, t = math.prod(k), float(e[1] - 1)
-    f, a = np.array([float(x) for x in frequencies]), marginal_rows(k)
+    f, a = np.array([float(x) for x in frequencies]), target_rows(k, "shares")
     member = subset_sums(np.eye(size, dtype=np.int8)).T[1:-1]
     every = 1 + t * member
     q, inverse = newton(every, a, f, balanced(every))
@@ -155,22 +165,45 @@ def solve(k, e, frequencies):
     units = np.round(along * (GRID * size / np.abs(along).max()))
     units[-1] -= units.sum(axis=0)  # each direction sums to 0
     directions = tuple(tuple(Fraction(int(x), GRID) for x in h) for h in units.T)
-    price = tuple(Fraction(x * (1 + 1e-8)) for x in prices(t * (member @ units) / GRID, every, f).tolist())
-    attained = float(((a @ inverse) * a).sum())
+    dual = tuple(Fraction(x * (1 + 1e-8)) for x in dual_variables(t * (member @ units) / GRID, every, f).tolist())
     gained = sum(h[x] for row, h in zip(a, directions, strict=True) for x in np.flatnonzero(row))
     certificate = TableCertificate(
         k=k,
         e=e,
         frequencies=frequencies,
-        prices=price,
+        dual=dual,
         directions=directions,
-        error=gained**2 / sum(price),
+        error=gained**2 / sum(dual),
     )
     often = q * (every @ f)
-    order = [i for i in np.argsort(-often, kind="stable") if often[i] > 1e-5]
+    likely = q * every.max(axis=1)  # for some record
+    order = [i for i in np.argsort(-often, kind="stable") if likely[i] > 1e-5]
+    few = q[order] + np.linalg.lstsq(every[order].T, 1 - every[order].T @ q[order])[0]
+    if min(few) <= 0 or max(abs(every[order].T @ few - 1)) > 1e-9:  # too few sets are left
+        order = np.argsort(-often, kind="stable")
+        few = q[order]
     records = list(np.ndindex(*k))
     sets = tuple(tuple(records[x] for x in np.flatnonzero(member[i])) for i in order)
-    return certificate, attained, sets, tuple(float(often[i] / often[order].sum()) for i in order)
+    often = few * (every[order] @ f)
+    weights = tuple((often / often.sum()).tolist())
+    return certificate, mixture_error(k, t, f, sets, weights, a), sets, weights
+
+
+def mixture_error(k, t, f, sets, weights, rows):
+    """Return the error of reporting these sets so often; infinite if that is no mechanism or tells too little."""
+    strides = np.array([math.prod(k[j + 1 :]) for j in range(len(k))])
+    told = np.zeros((len(sets), math.prod(k)))
+    for line, chosen in zip(told, sets, strict=True):
+        line[np.array(chosen) @ strides] = t
+    mean = 1 + told @ f
+    q = np.array(weights) / mean
+    if not abs(q @ (1 + told) - 1).max() < 1e-6:
+        return math.inf
+    basis = np.linalg.svd(np.ones((1, len(f))))[2][1:].T  # directions that sum to 0
+    columns, half = (told @ basis * np.sqrt(q / mean)[:, None]).T, basis.T @ rows.T
+    values = np.linalg.lstsq(columns, half)[0]
+    fits = np.allclose(columns @ values, half, atol=1e-6)
+    return float((values**2).sum()) if fits else math.inf
 
 
 def balanced(columns):

@@ -14,51 +14,16 @@ from fractions import Fraction
 import numpy as np
 
 from ldp_lib import inputs
-from ldp_lib.limit.bound import BUDGETS, enclose
-from ldp_lib.limit.rational import ABOVE, rounded
+from ldp_lib.limit.bound import check_budget
+from ldp_lib.limit.certificates import Limit, below
+from ldp_lib.limit.rational import ABOVE, holds_for_all_sets, rounded, well_formed
 from ldp_lib.limit.uniform import mixture
 from ldp_lib.subset import keep_probability
 
 RECORDS = 16  # of domains whose sets are all tried, at most
 STEPS = 4_000  # intervals of shares for other domains
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairLimit:
-    """The least error of all pair tables for one user: divide by the number of users.
-
-    The error is the total variance of all cells of all tables of two attributes, users drawn at random from the uniform
-    law, of estimates that are unbiased near it.
-
-    Parameters
-    ----------
-    k : tuple of int
-    epsilon : float
-    error, attained : float
-        No mechanism is better than `error`; a mixture of the sets has `attained`.
-    sets : tuple
-        Names of the sets in the mixture: ("values", j, size) asks whether attribute j has one of so many values,
-        ("boxes", j, l, size, size) whether both of two do, ("balanced", j, l, size) whether a pair's values fit, with
-        so many values of l for every value of j, as evenly as can be; ("record", j, l, ...) asks for one value of each
-        of these attributes; ("records", mask) is any set of records.
-    weights : tuple of float
-        How often a report is a copy of each.
-    certificate : PairCertificate or None
-        For at most 16 records, checked in rational arithmetic over all sets; else None, and the bound is a float.
-    """
-
-    k: tuple
-    epsilon: float
-    error: float
-    attained: float
-    sets: tuple
-    weights: tuple
-    certificate: object
-
-    @property
-    def gap(self):
-        """What the best mechanism may still gain: `attained` over `error`."""
-        return self.attained / self.error
+MOST = 20_000_000  # parts of candidates for other domains, about
+SPACES = 66  # whose weights are searched for, at most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,16 +49,21 @@ class PairCertificate:
 
     def check(self):
         """Return whether the bound holds, in rational arithmetic: every set of records is tried."""
-        if math.prod(self.k) > RECORDS:
+        numbers = (*self.roots, self.ceiling, self.error)
+        if not well_formed(self.k, self.e, *numbers) or len(self.k) < 2 or math.prod(self.k) > RECORDS:
             return False
-        size, parts, _ = every_set(self.k)
-        weights = [root**2 * square for root, (_, square) in zip(self.roots, spaces(self.k), strict=True)]
-        gained = sum(root * square for root, (_, square) in zip(self.roots, spaces(self.k), strict=True))
-        scale = math.lcm(*(w.denominator for w in weights))
-        total = np.array([int(w * scale) for w in weights], dtype=object) @ parts.astype(object)
-        t = self.e[1] - 1
-        below = self.ceiling * scale * (math.prod(self.k) + t * size.astype(object)) ** 2
-        return bool((total * t**2 <= below).all()) and 0 < self.error * self.ceiling <= gained**2
+        if len(self.roots) != len(spaces(self.k)) or min(self.roots) <= 0:
+            return False
+        squares = [square for _, square in spaces(self.k)]
+        weights = [root**2 * square for root, square in zip(self.roots, squares, strict=True)]
+        gained = sum(root * square for root, square in zip(self.roots, squares, strict=True))
+        n, t = math.prod(self.k), self.e[1] - 1
+        told = sum(w * kernel for w, kernel in zip(weights, kernels(self.k), strict=True))
+        ones = np.ones((n, n), dtype=object)
+        covered = holds_for_all_sets(
+            self.ceiling * n * n, 2 * t * n * self.ceiling * ones[0], t * t * (self.ceiling * ones - told)
+        )
+        return covered and 0 < self.error * self.ceiling <= gained**2
 
 
 def spaces(k):
@@ -112,24 +82,20 @@ def spaces(k):
     return found
 
 
+def kernels(k):
+    """Return a matrix for each space: N^2 times the squared length of a set's part is s . K s, s its indicator."""
+    values = np.indices(k).reshape(len(k), -1)
+    same = [size * (own[:, None] == own).astype(object) - 1 for size, own in zip(k, values, strict=True)]
+    return [math.prod(same[j] for j in space) for space, _ in spaces(k)]
+
+
 def every_set(k):
     """Return all sets of records but the empty one: sizes, N^2 times the squared lengths of the parts, and masks."""
     n = math.prod(k)
     masks = np.arange(1, 2**n)
     bits = (masks[:, None] >> np.arange(n)) & 1
-    size, values = bits.sum(axis=1), np.indices(k).reshape(len(k), -1)
-    parts = []
-    for attributes, _ in spaces(k):
-        sizes = [k[j] for j in attributes]
-        cell = np.ravel_multi_index(tuple(values[list(attributes)]), sizes)
-        counts = (bits @ (cell[:, None] == np.arange(math.prod(sizes)))).reshape(-1, *sizes)
-        square = math.prod(sizes) * (counts.reshape(len(masks), -1) ** 2).sum(axis=1)
-        if len(attributes) == 1:
-            parts.append(square - size**2)
-        else:
-            rows = (sizes[0] * (counts.sum(axis=2) ** 2).sum(axis=1), sizes[1] * (counts.sum(axis=1) ** 2).sum(axis=1))
-            parts.append(square - sum(rows) + size**2)
-    return size, np.array(parts), masks
+    parts = [((bits @ kernel.astype(np.int64)) * bits).sum(axis=1) for kernel in kernels(k)]
+    return bits.sum(axis=1), np.array(parts), masks
 
 
 def least_pair_error(k, epsilon):
@@ -144,9 +110,18 @@ def least_pair_error(k, epsilon):
 
     Returns
     -------
-    PairLimit
+    Limit
         For at most 16 records `error` and `attained` agree to rounding. For others the bound lets every space have
-        what the total and its own largest share allow: it may be loose for large budgets.
+        what the total and its own largest share allow: it may be loose for large budgets, and has no certificate. The
+        sets have names: ("values", j, size) asks whether attribute j has one of so many values, ("boxes", j, l, size,
+        size) whether both of two do, ("balanced", j, l, size) whether a pair's values fit, with so many values of l for
+        every value of j, as evenly as can be; ("record", j, l, ...) asks for one value of each of these attributes;
+        ("records", mask) is any set of records.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, or there are too many sets to try: the message names how many.
 
     Notes
     -----
@@ -155,10 +130,10 @@ def least_pair_error(k, epsilon):
     each attain if a share of 1 / (1 + e) of the values can be asked for. Chapter `pair_tables`.
     """
     k = inputs.check_attributes(k)
-    inputs.require(epsilon=epsilon)
-    if not BUDGETS[0] <= epsilon <= BUDGETS[1]:
-        raise ValueError(f"epsilon must be from {BUDGETS[0]} to {BUDGETS[1]} for a limit; got {epsilon!r}")
-    e = enclose(float(epsilon))
+    e = check_budget(epsilon)
+    tried = sum(k) ** 2 * len(k) ** 2 // 2  # about as many numbers as sets of one or two attributes take
+    if math.prod(k) > RECORDS and tried > MOST:
+        raise ValueError(f"k must have less than {MOST:,} parts of sets of pairs to try; got {tried:,} for {k}")
     t, squares = float(e[1] - 1), [square for _, square in spaces(k)]
     rho = np.sqrt([float(square) for square in squares])
     if math.prod(k) <= RECORDS:
@@ -174,22 +149,21 @@ def least_pair_error(k, epsilon):
         with np.errstate(divide="ignore"):
             _, weights, attained, names, often = mixture(best, rho)
         certificate = certify(k, e, weights, squares)
-        error = min(float(certificate.error), attained)
-        if Fraction(error) > certificate.error:
-            error = math.nextafter(error, 0)
+        error = min(below(certificate.error), float(attained))
     else:
         names, informs = candidates(k, t)
         often, attained = spread(informs, rho)
         error, certificate = min(relaxed(k, t, rho), attained), None
     order = [int(i) for i in np.argsort(-np.round(often, 9), kind="stable") if often[i] > 1e-6]
-    return PairLimit(
+    return Limit(
         k=k,
         epsilon=float(epsilon),
         error=error,
-        attained=attained,
+        attained=float(attained),
         sets=tuple(names[i] for i in order),
         weights=tuple(float(often[i] / often[order].sum()) for i in order),
         certificate=certificate,
+        target="pairs",
     )
 
 
@@ -205,38 +179,56 @@ def certify(k, e, weights, squares):
     return PairCertificate(k=k, e=e, roots=tuple(roots), ceiling=ceiling, error=gained**2 / ceiling)
 
 
+def set_parts(k, name):
+    """Return the share of all records in a set, by its name, and the squared lengths of its parts, space by space."""
+    kind, *of = name
+    if kind == "values":
+        j, size = of
+        return size / k[j], {(j,): size / k[j] * (1 - size / k[j])}
+    if kind == "boxes":
+        j, i, u, v = of[0], of[1], of[2] / k[of[0]], of[3] / k[of[1]]
+        return u * v, {(j,): u * (1 - u) * v**2, (i,): v * (1 - v) * u**2, (j, i): u * (1 - u) * v * (1 - v)}
+    if kind == "balanced":
+        row, column, size = of
+        share = size / k[column]
+        main = float(((balanced(k[row], k[column], size).mean(axis=0) - share) ** 2).mean())
+        return share, {(column,): main, (min(of[:2]), max(of[:2])): share * (1 - share) - main}
+    n = math.prod(k)
+    if kind == "records":
+        s = np.array([of[0] >> x & 1 for x in range(n)])
+        every = zip(spaces(k), kernels(k), strict=True)
+        return s.sum() / n, {space: float(s @ kernel @ s) / n**2 for (space, _), kernel in every}
+    share = 1 / math.prod(k[j] for j in of)
+    held = [space for size in (1, 2) for space in itertools.combinations(of, size)]
+    return share, {space: share**2 * math.prod(k[j] - 1 for j in space) for space in held}
+
+
+def informed(k, t, names):
+    """Return what sets tell, by their names, shape (spaces, sets)."""
+    where = {space: i for i, (space, _) in enumerate(spaces(k))}
+    found = np.zeros((len(where), len(names)))
+    for column, name in enumerate(names):
+        share, parts = set_parts(k, name)
+        for space, part in parts.items():
+            found[where[space], column] = part * (t / (1 + t * share)) ** 2
+    return found
+
+
+def mixture_error(k, t, names, weights):
+    """Return the error of reporting copies of these sets so often."""
+    with np.errstate(divide="ignore"):
+        return float((np.array([float(square) for _, square in spaces(k)]) / (informed(k, t, names) @ weights)).sum())
+
+
 def candidates(k, t):
     """Return names and information, shape (spaces, sets), of sets of one attribute, of two, or of one value of more."""
-    names, columns, where = [], [], {space: i for i, (space, _) in enumerate(spaces(k))}
-
-    def add(name, share, parts):
-        column = np.zeros(len(where))
-        for space, part in parts.items():
-            column[where[space]] = part * (t / (1 + t * share)) ** 2
-        names.append(name)
-        columns.append(column)
-
-    for j, of in enumerate(k):
-        for size in range(1, of):
-            add(("values", j, size), size / of, {(j,): size / of * (1 - size / of)})
+    names = [("values", j, size) for j, of in enumerate(k) for size in range(1, of)]
     for j, i in itertools.combinations(range(len(k)), 2):
-        for a, b in itertools.product(range(1, k[j]), range(1, k[i])):
-            u, v = a / k[j], b / k[i]
-            lengths = {(j,): u * (1 - u) * v**2, (i,): v * (1 - v) * u**2, (j, i): u * (1 - u) * v * (1 - v)}
-            add(("boxes", j, i, a, b), u * v, lengths)
-        for row, column in ((j, i), (i, j)):
-            for size in range(1, k[column]):
-                member = balanced(k[row], k[column], size)
-                share, of = size / k[column], member.mean(axis=0)
-                main, total = float(((of - share) ** 2).mean()), share * (1 - share)
-                add(("balanced", row, column, size), share, {(column,): main, (j, i): total - main})
+        names += [("boxes", j, i, a, b) for a, b in itertools.product(range(1, k[j]), range(1, k[i]))]
+        names += [("balanced", *pair, size) for pair in ((j, i), (i, j)) for size in range(1, k[pair[1]])]
     for m in range(3, len(k) + 1 if len(k) <= 10 else 3):
-        for chosen in itertools.combinations(range(len(k)), m):
-            share = 1 / math.prod(k[j] for j in chosen)
-            held = [space for size in (1, 2) for space in itertools.combinations(chosen, size)]
-            parts = {space: share**2 * math.prod(k[j] - 1 for j in space) for space in held}
-            add(("record", *chosen), share, parts)
-    return names, np.array(columns).T
+        names += [("record", *chosen) for chosen in itertools.combinations(range(len(k)), m)]
+    return names, informed(k, t, names)
 
 
 def balanced(rows, columns, size):
@@ -260,6 +252,10 @@ def spread(informs, rho, rounds=3_000):
 
 def relaxed(k, t, rho):
     """Return a lower bound of the error: the spaces share mu (1 - mu), and none has more than sets of its own could."""
+    flat = (rho.sum()) ** 2 / math.sinh(math.log1p(t) / 2) ** 2
+    drawing = sum(1 - 1 / (k[j] * k[i]) for j, i in itertools.combinations(range(len(k)), 2))  # without any noise
+    if len(rho) > SPACES:
+        return float(max(flat, drawing))
     least = 1 / math.prod(k)  # a set has at least one record
     shares = np.unique([least, *np.geomspace(max(least, 1e-9), 1, STEPS)])
     low, high = shares[:-1], shares[1:]
@@ -281,8 +277,6 @@ def relaxed(k, t, rho):
 
     with np.errstate(divide="ignore"):
         bound = mixture(best, rho)[0]
-    flat = (rho.sum()) ** 2 / math.sinh(math.log1p(t) / 2) ** 2
-    drawing = sum(1 - 1 / (k[j] * k[i]) for j, i in itertools.combinations(range(len(k)), 2))  # without any coins
     return float(max(bound, flat, drawing))
 
 

@@ -1,6 +1,10 @@
-"""What the certificates share: rational numbers near floats, and whether a parabola is ever negative."""
+"""What the certificates share: rational numbers near floats, and exact tests of quadratic inequalities."""
 
+import math
 from fractions import Fraction
+from numbers import Rational
+
+import numpy as np
 
 GRID = 2**30  # denominators of what is rounded
 ABOVE = 1 + Fraction(1, 10**9)  # what rounding may cost
@@ -12,8 +16,15 @@ def rounded(x):
 
 
 def gained(roots, k):
-    """Return the root of what an error times the largest information is at least: sum of roots_j (k_j - 1) / k_j."""
+    """Return the square root of the bound times the largest information: sum of roots_j (k_j - 1) / k_j."""
     return sum(root * (size - 1) / size for root, size in zip(roots, k, strict=True))
+
+
+def well_formed(k, e, *numbers):
+    """Return whether `k` holds integers above 1, `e` is an interval above 1, and all numbers are ints or Fractions."""
+    whole = isinstance(k, tuple) and k and all(type(size) is int and size > 1 for size in k)
+    exact = isinstance(e, tuple) and all(isinstance(x, Rational) and type(x) is not bool for x in (*e, *numbers))
+    return bool(whole and exact and len(e) == 2 and 1 <= e[0] <= e[1] > 1)
 
 
 def never_negative(c0, c1, c2, low=0, high=1):
@@ -21,3 +32,24 @@ def never_negative(c0, c1, c2, low=0, high=1):
     ends = (c0 + low * (c1 + low * c2) >= 0) & (c0 + high * (c1 + high * c2) >= 0)
     no_valley = (c1 + 2 * c2 * low >= 0) | (c1 + 2 * c2 * high <= 0)  # between the ends; true if c2 is not above 0
     return ends & (no_valley | (4 * c0 * c2 >= c1 * c1))
+
+
+def subset_sums(rows):
+    """Return the sums of each row's entries over all sets of columns, set by set: bit x of the number is column x."""
+    sums = np.zeros((len(rows), 1), dtype=rows.dtype)
+    for column in rows.T:
+        sums = np.concatenate([sums, sums + column[:, None]], axis=1)
+    return sums
+
+
+def holds_for_all_sets(constant, linear, square):
+    """Return whether c + l . s + s . Q s is at least 0 for every vector s of zeros and ones; Q is symmetric."""
+    numbers = [Fraction(x) for x in (constant, *linear, *np.ravel(square))]
+    scale = math.lcm(*(x.denominator for x in numbers))
+    c, *rest = (int(x * scale) for x in numbers)
+    size = len(linear)
+    q = np.array(rest[size:], dtype=object).reshape(size, size)
+    values = np.array([c], dtype=object)
+    for x in range(size):  # with record x, or without it
+        values = np.concatenate([values, values + rest[x] + q[x, x] + 2 * subset_sums(q[x : x + 1, :x])[0]])
+    return min(values) >= 0

@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations_with_replacement
 
 import numpy as np
 from scipy.optimize import minimize
@@ -12,6 +12,10 @@ from ldp_lib.limit.rational import never_negative
 PAIRS = 20_000  # nested pairs of sets that are tried, at most
 SETS = 50_000  # sets of records that are tried, at most
 RECORDS = 256  # of domains whose sets are listed, at most
+MANY = 40  # attributes whose product sets are searched for at every step, at most
+KINDS = 12  # different attributes that product sets of several begin with, at most
+SEARCHED = 24  # different domains whose product sets are mixed, at most
+TURNS = 1_000  # of a product set among equal domains, at most
 
 
 def up_sets(k, most):
@@ -162,20 +166,76 @@ def mixture(best, rho, tolerance=1e-9, rounds=40):
 
 
 def product_set(weights, t, k):
-    """Return the best product set found: its information, its attributes' parts, and its sizes; a local search."""
-    k, d = np.array(k), len(k)
-    asked = [c for m in range(1, 4) for c in combinations(range(d), m)] + [range(m) for m in range(4, d + 1)]
-    sizes = np.array([[1 if j in c else k[j] for j in range(d)] for c in asked], dtype=float)
+    """Return the best product set found: its information, its attributes' parts, and its sizes; a local search.
 
-    def value(sizes):
-        mu = (sizes / k).prod(axis=-1)
-        return (t * mu / (1 + t * mu)) ** 2 * ((k / sizes - 1) @ weights)
+    It begins with single values of a few attributes, equal ones in turn. With the share mu = c s and the others' part
+    R, s of attribute j's values inform (t c s)^2 (R + w (k/s - 1)) / (1 + t c s)^2, which rises and then falls.
+    """
+    k, weights = np.array(k), np.asarray(weights, dtype=float)
+    d, alone = len(k), weights * (k - 1.0)
+    order = np.argsort(-alone, kind="stable").tolist()
+    kinds = list(dict.fromkeys((k[j], weights[j]) for j in order))
+    members = [[j for j in order if (k[j], weights[j]) == kind] for kind in kinds]
+    few = d <= MANY  # with more attributes not every number of them is tried, and of equal ones three are moved
+    numbers = range(1, d + 1) if few else np.unique(np.geomspace(1, d, MANY).round().astype(int)).tolist()
+    moved = range(d) if few else [j for each in members for j in each[:3]]
+    asked = {tuple(order[:m]) for m in numbers} | {(each[0],) for each in members}
+    for m in (2, 3):
+        for chosen in combinations_with_replacement(range(min(len(kinds), KINDS)), m):
+            if all(chosen.count(i) <= len(members[i]) for i in chosen):
+                asked.add(tuple(members[i][chosen[:n].count(i)] for n, i in enumerate(chosen)))
+    sizes = np.repeat(k[None].astype(float), len(asked), axis=0)
+    for row, chosen in zip(sizes, sorted(asked, key=lambda c: (len(c), c)), strict=True):
+        row[list(chosen)] = 1
+    share, told = (sizes / k).prod(axis=1), (k / sizes - 1) @ weights
+
+    def value(share, told):
+        return (t * share / (1 + t * share)) ** 2 * told
 
     for _ in range(3):
-        for j in range(d):
-            tries = np.repeat(sizes[None], k[j], axis=0)
-            tries[:, :, j] = np.arange(1, k[j] + 1)[:, None]
-            sizes = tries[value(tries).argmax(axis=0), np.arange(len(sizes))]
-    best = sizes[value(sizes).argmax()]
+        for j in moved:
+            a, unit = weights[j] * k[j], share / sizes[:, j]
+            rest = told - weights[j] * (k[j] / sizes[:, j] - 1)
+            steep = a * t * unit - 2 * (rest - weights[j])
+            turn = np.clip(np.divide(a, steep, out=np.full(len(steep), float(k[j])), where=steep > 0), 1, k[j])
+            tries = np.array([np.floor(turn), np.ceil(turn)])
+            values = value(unit * tries, rest + weights[j] * (k[j] / tries - 1))
+            sizes[:, j] = np.where(values[1] > values[0], tries[1], tries[0])
+            share, told = unit * sizes[:, j], rest + weights[j] * (k[j] / sizes[:, j] - 1)
+    best = sizes[value((sizes / k).prod(axis=1), (k / sizes - 1) @ weights).argmax()]
     mu = (best / k).prod()
-    return value(best), (t * mu / (1 + t * mu)) ** 2 * (k / best - 1), tuple(map(int, best))
+    return value(mu, (k / best - 1) @ weights), (t * mu / (1 + t * mu)) ** 2 * (k / best - 1), tuple(map(int, best))
+
+
+def product_mixture(k, t):
+    """Return weights of the attributes, the error of a mixture of product sets, these and how often each is reported.
+
+    Attributes with equal domains take turns. If the kinds of domains are many, each set is one attribute's.
+    """
+    sizes, kind = np.unique(k, return_inverse=True)
+    often, rho = np.bincount(kind), (sizes - 1) / np.sqrt(sizes)
+    members = [np.flatnonzero(kind == i) for i in range(len(sizes))]
+
+    def best(weights):
+        value, parts, found = product_set((np.asarray(weights) / often)[kind], t, k)
+        return value, np.bincount(kind, weights=parts) / often, found
+
+    def turns(found):
+        length = math.lcm(*(len(own) for own in members if len({found[j] for j in own}) > 1))
+        for i in range(length if length <= TURNS else 0):
+            turned = np.array(found)
+            for own in members:
+                turned[own] = np.roll(turned[own], i)
+            yield tuple(turned.tolist())
+
+    if len(sizes) <= SEARCHED:
+        _, weights, error, names, p = mixture(best, np.sqrt(often) * rho, 1e-9 if len(k) <= MANY else 1e-4)
+        every = [list(turns(name)) for name in names]
+        if all(every):
+            share = np.repeat(p / [len(copies) for copies in every], [len(copies) for copies in every])
+            return (np.array(weights) / often)[kind], error, [copy for copies in every for copy in copies], share
+    value = [product_set([1.0], t, (size,))[::2] for size in sizes.tolist()]
+    roots = rho / np.sqrt([v for v, _ in value])  # of the error of each attribute alone
+    names = [(*k[:j], value[i][1][0], *k[j + 1 :]) for j, i in enumerate(kind)]
+    weights = 1 / np.array([v for v, _ in value])
+    return (weights / weights.max())[kind], roots[kind].sum() ** 2, names, roots[kind] / roots[kind].sum()

@@ -103,7 +103,7 @@ def certificate(law, e, v):
         k=(2, 2),
         e=(e, e),
         frequencies=tuple(law),
-        prices=prices,
+        dual=prices,
         directions=directions,
         error=Fraction(total) ** 2 / 2,
     )
@@ -178,7 +178,7 @@ def composed(law, epsilon):
     for j, k in enumerate(law.shape):
         marginal = law.sum(axis=tuple(set(range(d)) - {j}))
         alone = least_error((k,), epsilon, marginal).certificate
-        price, h = np.array(alone.prices, dtype=float), np.array(alone.directions, dtype=float)
+        price, h = np.array(alone.dual, dtype=float), np.array(alone.directions, dtype=float)
         error = np.trace(h) ** 2 / price.sum()
         roots.append(math.sqrt(error))
         directions.append((h * roots[-1] / np.trace(h))[:, values[j]] * k / size)

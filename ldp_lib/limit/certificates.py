@@ -1,0 +1,165 @@
+"""A limit, the certificate for equally likely records, and the files that hold them."""
+
+import json
+import math
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+from ldp_lib.limit import covering
+from ldp_lib.limit.rational import gained, well_formed
+from ldp_lib.limit.uniform import Cells
+
+DIGITS = 10**20  # the denominator of the bounds of exp(epsilon)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limit:
+    """The least error of any mechanism, for one user: divide by the number of users.
+
+    The error is the total variance of what is estimated, users drawn at random, of estimates that are unbiased near
+    the population. `error` bounds it from below for every mechanism; `attained` is the error of a mixture of sets, and
+    the two agree to rounding where the search is complete.
+
+    Parameters
+    ----------
+    k : tuple of int
+        Domain sizes.
+    epsilon : float
+        The budget of one user's whole report.
+    error, attained : float
+        Proven lower bound, and the error of the mixture: no mechanism is better than `error`, and one has `attained`.
+    sets : tuple
+        Sets of records, each as a tuple of records. A user reports one of them at random: one that holds the own record
+        is exp(epsilon) times as likely as one that does not. At the uniform population each stands for all its copies
+        with values renamed, and a tuple of d sizes stands for a product set with so many values of each attribute.
+        For pair tables: names, see `pair_tables.least_pair_error`.
+    weights : tuple of float
+        How often a report is (a copy of) each set.
+    certificate : SetCertificate, TableCertificate, LawCertificate, PairCertificate or None
+        What `check_certificate` checks; None if the bound is one of floats.
+    population : None, tuple of Fractions, or Population
+        None if every record is equally likely; the frequencies of at most 10 records; or a larger population.
+    target : {"shares", "pairs", "prefixes"}
+        What is estimated: `given_population.target_rows`.
+    """
+
+    k: tuple
+    epsilon: float
+    error: float
+    attained: float
+    sets: tuple
+    weights: tuple
+    certificate: Any
+    population: Any = None
+    target: str = "shares"
+
+    @property
+    def gap(self):
+        """What the best mechanism may still gain: `attained` over `error`, at least 1."""
+        return self.attained / self.error
+
+    @property
+    def bound(self):
+        """Which bound `error` is, in words."""
+        words = {"TableCertificate": "all sets of records", "LawCertificate": "the closed form for every population"}
+        words |= {"PairCertificate": "all sets of records", "NoneType": "shares of sets, relaxed"}
+        certificate = self.certificate
+        if not isinstance(certificate, SetCertificate):
+            return words[type(certificate).__name__]
+        if certificate.keep:
+            every = certificate.keep == len(self.k)
+            return "all sets of records" if every else f"{certificate.keep} attributes exactly, the others as one"
+        return "drawn records" if len(certificate.rows) > 1 else "the closed form for the uniform population"
+
+    def to_json(self):
+        """Return the certificate as text that `verify_limit.py`, a file that imports nothing of this library, reads."""
+        if self.certificate is None:
+            raise ValueError(f"there is no certificate for pair tables of the domain {self.k}: it has too many records")
+        parts = {field.name: _plain(getattr(self.certificate, field.name)) for field in fields(self.certificate)}
+        kind = type(self.certificate).__name__
+        return json.dumps({"kind": kind, "target": self.target, "epsilon": str(Fraction(self.epsilon)), **parts})
+
+
+def _plain(value):
+    if isinstance(value, tuple):
+        return [_plain(x) for x in value]
+    return str(value) if isinstance(value, Fraction) else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetCertificate:
+    """Why no set of records informs more than `ceiling`, and so no mechanism has an error below `error`.
+
+    Parameters
+    ----------
+    k : tuple of int
+        Domain sizes; the population is uniform.
+    e : tuple of two Fractions
+        Bounds of exp(epsilon).
+    roots : tuple of Fraction
+        The attributes' weights are their squares over k_j.
+    keep : int
+        How many of the smallest attributes are taken exactly, all others as one; 0 if `rows` are used instead.
+    rows : tuple
+        Numbers for `covering.row`.
+    ceiling, error : Fraction
+        The largest information of a set, and the error that follows.
+    """
+
+    k: tuple
+    e: tuple
+    roots: tuple
+    keep: int
+    rows: tuple
+    ceiling: Fraction
+    error: Fraction
+
+    def check(self):
+        """Return whether the bound holds, in rational arithmetic: all sets of records are covered."""
+        numbers = (*self.roots, self.ceiling, self.error, *(x for share, often in self.rows for x in often or [share]))
+        if not well_formed(self.k, self.e, *numbers, *(share for share, _ in self.rows)):
+            return False
+        if len(self.roots) != len(self.k) or min(self.roots) <= 0 or bool(self.keep) == bool(self.rows):
+            return False
+        weights = [Fraction(root * root) / size for root, size in zip(self.roots, self.k, strict=True)]
+        t = self.e[1] - 1  # a set's information grows with t
+        if self.keep:
+            order, rest = kept(self.k, self.keep)
+            cells = Cells.of(tuple(self.k[j] for j in order), bool(rest))
+            weights = [weights[j] for j in order] + ([max(weights[j] for j in rest)] if rest else [])
+            covered = cells is not None and cells.holds(weights, t, self.ceiling)
+        else:
+            covered = self._drawn(weights, t)
+        return covered and 0 < self.error * self.ceiling <= gained(self.roots, self.k) ** 2
+
+    def _drawn(self, weights, t):
+        equal = len(set(self.k)) == len(set(weights)) == 1  # draws of equal domains are for equal weights
+        scale = weights[0] if equal else Fraction(1)
+        for share, often in self.rows:
+            if share <= 0 or (often is not None and not (equal and len(often) == len(self.k) and min(often) >= 0)):
+                return False
+        rows = [covering.row(self.k, [w / scale for w in weights], share, often) for share, often in self.rows]
+        return covering.holds(self.k, t, rows, self.ceiling / scale)
+
+
+def enclose(epsilon):
+    """Return two Fractions with exp(epsilon) between them, apart by less than one part in 10^12 of exp(epsilon) - 1."""
+    x, term, total, i = Fraction(epsilon), Fraction(1), Fraction(1), 1
+    while term * DIGITS > 1:  # below 1 only beyond i = 2x, where all that follow are together less than the last
+        term *= x / i
+        total += term
+        i += 1
+    return Fraction(math.floor(total * DIGITS), DIGITS), Fraction(math.ceil((total + term) * DIGITS), DIGITS)
+
+
+def kept(k, keep):
+    """Return the attributes that are taken exactly, the `keep` smallest, and the others."""
+    order = sorted(range(len(k)), key=lambda j: (k[j], j))
+    return order[:keep], order[keep:]
+
+
+def below(error):
+    """Return the largest float that is not above a Fraction."""
+    found = float(error)
+    return math.nextafter(found, 0) if Fraction(found) > error else found

@@ -1,0 +1,95 @@
+"""Whether a limit is what it says: its bound in rational arithmetic, its mixture of sets by its own error."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+
+from ldp_lib.limit import any_population, given_population, pair_tables
+from ldp_lib.limit.any_population import LawCertificate
+from ldp_lib.limit.certificates import Limit, SetCertificate, enclose
+from ldp_lib.limit.given_population import TableCertificate
+from ldp_lib.limit.pair_tables import PairCertificate
+from ldp_lib.population import Population
+
+NEAR = 1e-6  # what rounding may cost the error of a mixture
+
+
+def check_certificate(found):
+    """Return whether a limit, or a certificate alone, proves what it states.
+
+    A certificate's bound is proved in rational arithmetic. A `Limit` must further have this certificate for its own
+    domain, budget, population and target, an `error` not above it, and sets and weights that are a mechanism with the
+    error `attained`, to one part in a million. What lacks a certificate, or cannot be read, proves nothing.
+    """
+    try:
+        if not isinstance(found, Limit):
+            return bool(found.check())
+        inner, (least, most) = found.certificate, enclose(found.epsilon)
+        return (
+            inner.k == found.k
+            and inner.e[0] <= least
+            and most <= inner.e[1]
+            and _same_question(found)
+            and 0 < Fraction(found.error) <= min(inner.error, Fraction(found.attained))
+            and bool(inner.check())
+            and abs(_attained(found) / found.attained - 1) < NEAR
+        )
+    except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError):
+        return False
+
+
+def _same_question(found):
+    inner, population = found.certificate, found.population
+    if isinstance(inner, TableCertificate):
+        return inner.frequencies == population and inner.target == found.target
+    if isinstance(inner, LawCertificate):
+        return found.target == "shares" and isinstance(population, Population) and population.k == found.k
+    targets = {SetCertificate: "shares", PairCertificate: "pairs"}
+    return population is None and targets.get(type(inner)) == found.target
+
+
+def _attained(found):
+    """Return the error of reporting a limit's sets as often as it says."""
+    weights, sets, t = np.array(found.weights, dtype=float), found.sets, math.expm1(found.epsilon)
+    if weights.shape != (len(sets),) or not weights.min() > 0 or not abs(weights.sum() - 1) < NEAR:
+        return math.inf
+    if found.population is None and found.target == "pairs":
+        return pair_tables.mixture_error(found.k, t, sets, weights)
+    if found.population is None:
+        return _uniform_error(found.k, t, sets, weights)
+    if isinstance(found.population, Population):
+        return _asked_error(found, weights)
+    f, rows = [float(x) for x in found.population], given_population.target_rows(found.k, found.target)
+    return given_population.mixture_error(found.k, t, np.array(f), sets, weights, rows)
+
+
+def _uniform_error(k, t, sets, weights):
+    sizes, informs = np.array(k), np.zeros(len(k))
+    for chosen, weight in zip(sets, weights, strict=True):
+        values = np.array(chosen)
+        if values.dtype.kind != "i" or (values < (values.ndim < 2)).any() or (values > sizes - (values.ndim > 1)).any():
+            return math.inf
+        if values.ndim == 1:  # so many values of each attribute
+            mu = (values / sizes).prod()
+            parts = mu**2 * (sizes / values - 1)
+        else:
+            mu = len(set(chosen)) / math.prod(k)
+            counts = [np.bincount(own, minlength=size) for own, size in zip(values.T, k, strict=True)]
+            parts = np.array([len(c) * (c**2).sum() for c in counts]) / math.prod(k) ** 2 - mu**2
+            if len(set(chosen)) != len(chosen):
+                return math.inf
+        informs += weight * (t / (1 + t * mu)) ** 2 * parts
+    with np.errstate(divide="ignore"):
+        return float(((sizes - 1) ** 2 / sizes / informs).sum())
+
+
+def _asked_error(found, weights):
+    """Return the error if each set is one attribute's, and each attribute has one."""
+    total, ratio = 0.0, math.exp(found.epsilon)
+    for j, (chosen, weight) in enumerate(zip(found.sets, weights, strict=True)):
+        size = chosen[j]
+        if chosen != (*found.k[:j], size, *found.k[j + 1 :]) or not 1 <= size < found.k[j]:
+            return math.inf
+        total += any_population.one_error(ratio, found.k, j, size, found.population) / weight
+    return total if len(found.sets) == len(found.k) else math.inf

@@ -1,0 +1,261 @@
+"""Forged certificates are refused, by the library and by the verifier that imports nothing of it."""
+
+import ast
+import dataclasses
+import importlib.util
+import json
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldp_lib import limit
+from ldp_lib.datasets import load_adult
+from ldp_lib.limit.certificates import enclose
+from ldp_lib.limit.pair_tables import least_pair_error
+from ldp_lib.limit.rational import rounded
+from ldp_lib.population import Population
+
+FILE = Path(__file__).parents[2] / "book/_static/verify_limit.py"
+spec = importlib.util.spec_from_file_location("verify_limit", FILE)
+verifier = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(verifier)
+
+ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
+TABLE = np.array([[0.3, 0.1, 0.05], [0.05, 0.1, 0.4]])
+GENUINE = {
+    "all sets": limit.least_error((2, 3), 1.0),
+    "monotone": limit.least_error((2, 17), 1.0),
+    "drawn": limit.least_error((4, 4, 4), 1.0),
+    "mixed": limit.least_error(ADULT, 4.0),
+    "table": limit.least_error((2, 3), 1.0, TABLE),
+    "any": limit.least_error((3, 5), 1.0, Population.from_counts(np.arange(1, 16).reshape(3, 5))),
+    "pairs": least_pair_error((2, 3), 1.0),
+}
+
+
+def verified(found):
+    """Whether the stand-alone file accepts what a limit, or a certificate, writes, and for its budget."""
+    try:
+        text = found.to_json()
+        written, (low, high) = json.loads(text), enclose(found.epsilon)
+        stated = [Fraction(x) for x in written["e"]]
+        verifier.verify(text)
+        return stated[0] <= low and high <= stated[1] and Fraction(found.error) <= Fraction(written["error"])
+    except Exception:
+        return False
+
+
+def times(value, factor):
+    """Multiply all numbers in nested tuples."""
+    return tuple(times(x, factor) for x in value) if isinstance(value, tuple) else value * factor
+
+
+def change(found, **fields):
+    """Forge fields of the certificate, the limit's own where they have the same name."""
+    inner = dataclasses.replace(found.certificate, **fields)
+    error = min(float(inner.error), 1e300) if isinstance(inner.error, Fraction) else inner.error
+    outer = {name: fields[name] for name in ("k",) if name in fields}
+    return dataclasses.replace(found, certificate=inner, error=error, attained=max(found.attained, error), **outer)
+
+
+def more(found, factor=2):
+    """Claim more than is proved, consistently in both."""
+    return change(found, error=found.certificate.error * factor)
+
+
+def forgeries():
+    """Yield a name and a limit whose bound is false or does not follow."""
+    bit = Fraction(10**6 + 1, 10**6)
+    for name, found in GENUINE.items():
+        c, up = found.certificate, found.certificate.error
+        yield f"{name}: error", more(found, bit)
+        yield f"{name}: negative error", more(found, -1)
+        yield f"{name}: no error", more(found, 0)
+        yield (
+            f"{name}: interval of a smaller budget",
+            change(found, e=(Fraction(1), 1 + (c.e[1] - 1) / 10), error=up * 9),
+        )
+        yield f"{name}: interval turned round", change(found, e=c.e[::-1], error=up * bit)
+        yield f"{name}: a budget below zero", change(found, e=(Fraction(-3), Fraction(-2)), error=up * 2)
+        yield f"{name}: another budget", change(dataclasses.replace(found, epsilon=0.5 * found.epsilon), error=up)
+        yield f"{name}: a float", change(found, error=math.inf)
+        if hasattr(c, "ceiling"):
+            yield f"{name}: ceiling", change(found, ceiling=c.ceiling / 2, error=up * 2)
+            yield f"{name}: negative ceiling", change(found, ceiling=-c.ceiling, error=-up)
+            yield f"{name}: no ceiling", change(found, ceiling=Fraction(0), error=up * 100)
+            yield f"{name}: roots", change(found, roots=times(c.roots, 2), error=up * 4)
+            yield f"{name}: one root", change(found, roots=(c.roots[0] * 9, *c.roots[1:]), error=up * bit)
+            yield f"{name}: roots missing", change(found, roots=c.roots[:-1], error=up / 2)
+            yield f"{name}: too many roots", change(found, roots=(*c.roots, Fraction(9)), error=up * 2)
+    found = GENUINE["table"]
+    c, up = found.certificate, found.certificate.error
+    halved = times(c.dual, Fraction(1, 2))
+    yield (
+        "interval turned round, dual variables halved",
+        change(found, e=(c.e[1], Fraction(2)), dual=halved, error=up * 2),
+    )
+    yield "dual variables halved", change(found, dual=halved, error=up * 2)
+    yield "dual variables negative", change(found, dual=times(c.dual, -1), error=-up)
+    yield "one dual variable less", change(found, dual=(c.dual[0] - sum(c.dual) / 2, *c.dual[1:]), error=up * 2)
+    yield "dual variables missing", change(found, dual=c.dual[:-1], error=up)
+    yield "directions doubled", change(found, directions=times(c.directions, 2), error=up * 4)
+    yield "directions missing", change(found, directions=c.directions[:-1], error=up / 2)
+    shifted = tuple(tuple(x + 10**6 for x in h) for h in c.directions)
+    yield "directions that do not add up to 0", change(found, directions=shifted, error=up * 100)
+    other = limit.least_error((2, 3), 1.0, np.ones((2, 3))).certificate
+    yield (
+        "another population",
+        dataclasses.replace(
+            found, certificate=other, error=float(other.error), attained=float(other.error) * (1 + 1e-8)
+        ),
+    )
+    yield "frequencies that do not add up", change(found, frequencies=times(c.frequencies, 9), error=up * 9)
+    swapped = (*c.frequencies[1:], c.frequencies[0])
+    yield "frequencies of other records", change(found, frequencies=swapped, error=up * 2)
+    below = (c.frequencies[0] - 1, c.frequencies[1] + 1, *c.frequencies[2:])
+    yield "a negative frequency", change(found, frequencies=below, error=up * 2)
+    for target in ("pairs", "prefixes", "anything"):
+        yield f"the target {target}", dataclasses.replace(change(found, target=target, error=up * 2), target=target)
+    yield "a domain with the same records", change(found, k=(3, 2), error=up * bit)
+    unequal = limit.SetCertificate(
+        k=(4, 9),
+        e=(Fraction(8), Fraction(8)),
+        roots=(Fraction(2), Fraction(3)),
+        keep=0,
+        rows=((Fraction(1, 4), (0, Fraction(9, 4))), (Fraction(1), (0, 0))),
+        ceiling=Fraction(5, 4),
+        error=Fraction(25, 6) ** 2 / Fraction(5, 4),
+    )
+    base = dataclasses.replace(limit.least_error((4, 9), math.log(8)), certificate=unequal)
+    assert base.attained < unequal.error  # one question is better than this bound
+    yield "equal weights of unequal domains", change(base, error=unequal.error)
+    for k in ((9, 4), (2, 25), (16, 4)):
+        roots = tuple(Fraction(math.isqrt(size)) if math.isqrt(size) ** 2 == size else rounded(size**0.5) for size in k)
+        rows = ((Fraction(1, k[0]), (0, Fraction((k[0] - 1) ** 2, k[0]))), (Fraction(1), (0, 0)))
+        yield f"rows of equal domains for {k}", change(base, k=k, roots=roots, rows=rows, error=Fraction(10**3))
+    found = GENUINE["drawn"]
+    c, up = found.certificate, found.certificate.error
+    for what, row in {
+        "a negative share": (Fraction(-1), (0, 0, 0)),
+        "a share of zero": (Fraction(0), (0, 0, 0)),
+        "negative draws": (Fraction(1, 9), (0, Fraction(9, 4), -Fraction(9, 4))),
+        "draws of too few": (Fraction(1, 9), (Fraction(9, 4),)),
+        "another kind of row": (Fraction(1, 9), None),
+    }.items():
+        low = change(found, rows=(row,), ceiling=c.ceiling / 3, error=up * 3)
+        yield f"drawn: {what}", low
+    yield "drawn: no rows", change(found, rows=(), ceiling=c.ceiling / 3, error=up * 3)
+    found = GENUINE["monotone"]
+    c, up = found.certificate, found.certificate.error
+    for keep in (-1, 3, 1.0, True, 10**6):
+        yield f"keep {keep}", change(found, keep=keep, ceiling=c.ceiling / 2, error=up * 2)
+    found = GENUINE["any"]
+    c, up = found.certificate, found.certificate.error
+    for tilt in (Fraction(-1), Fraction(2), Fraction(0)):
+        yield f"tilt {tilt}", change(found, tilt=tilt, ceiling=c.ceiling / 2, error=up * 2)
+
+
+FORGED = dict(forgeries())
+
+
+def test_genuine_limits_are_accepted_by_both():
+    for found in (*GENUINE.values(), limit.least_error(load_adult().k, 1.0, load_adult())):
+        assert limit.check_certificate(found), found.k
+        assert verified(found), found.k
+
+
+def test_there_are_many_forgeries():
+    assert len(FORGED) > 100
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_forgeries_are_refused_by_the_library(name):
+    assert not limit.check_certificate(FORGED[name])
+
+
+OUTSIDE = ("another population", "frequencies of other records")  # another true bound, of another question
+
+
+@pytest.mark.parametrize("name", [name for name in FORGED if name != OUTSIDE[0]])
+def test_forgeries_are_refused_by_the_file(name):
+    assert not verified(FORGED[name])
+
+
+@pytest.mark.parametrize("name", [name for name in FORGED if "budget" not in name and name not in OUTSIDE])
+def test_forged_certificates_alone_are_refused(name):
+    """What a certificate proves of itself, without the limit around it."""
+    assert not limit.check_certificate(FORGED[name].certificate)
+
+
+@pytest.mark.parametrize("name", GENUINE)
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"attained": 0.9},
+        {"attained": 1.1},
+        {"attained": math.nan},
+        {"error": 1.0001},
+        {"error": math.nan},
+        {"error": 0.0},
+        {"error": -1.0},
+        {"k": (3, 2)},
+        {"k": None},
+        {"epsilon": 1.001},
+        {"epsilon": "1"},
+        {"weights": ()},
+        {"weights": "turned"},
+        {"weights": "doubled"},
+        {"sets": ()},
+        {"sets": "first"},
+        {"population": (Fraction(1),)},
+        {"population": "uniform"},
+        {"target": "prefixes"},
+        {"certificate": None},
+        {"certificate": 3},
+    ],
+    ids=str,
+)
+def test_a_limit_is_tied_to_what_it_says(name, forged):
+    found, (field, value) = GENUINE[name], next(iter(forged.items()))
+    if field in ("attained", "error"):
+        value *= getattr(found, field)
+    if value == "turned":
+        value = (found.weights[0] / 2 + 0.5, *(w / 2 for w in found.weights[1:]))
+        if len(found.weights) == 1 or (len({*found.weights}) == 1 and name == "drawn"):
+            value = (2.0,)
+    if value == "doubled":
+        value = tuple(2 * w for w in found.weights)
+    if value == "first":
+        value = (found.sets[0],) * len(found.sets) if len(found.sets) > 1 else ((1, 1),)
+    assert not limit.check_certificate(dataclasses.replace(found, **{field: value}))
+
+
+def test_the_file_shares_nothing_with_the_library_and_is_short():
+    text = FILE.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 150
+    nodes = list(ast.walk(ast.parse(text)))
+    modules = {name.name for node in nodes if isinstance(node, ast.Import) for name in node.names}
+    modules |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert modules == {"json", "sys", "fractions", "itertools", "math"}
+    assert not any(isinstance(node, ast.Constant) and isinstance(node.value, float) for node in nodes)
+
+
+def test_the_file_runs_alone():
+    def run(text):
+        return subprocess.run([sys.executable, "-I", FILE], input=text, capture_output=True, text=True, check=False)
+
+    good = GENUINE["table"].to_json()
+    assert "theorem: none" in run(good).stdout
+    assert run(good.replace('"error": "', '"error": "9')).returncode
+    assert run(good.replace('"error": "', '"error": 1.5, "was": "')).returncode
+
+
+def test_a_limit_without_a_certificate_writes_none():
+    with pytest.raises(ValueError, match="too many records"):
+        least_pair_error((4, 5), 1.0).to_json()
+    assert not limit.check_certificate(least_pair_error((4, 5), 1.0))
