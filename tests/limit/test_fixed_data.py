@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ldp_lib import limit
-from ldp_lib.limit.given_population import marginal_rows
+from ldp_lib.limit.given_population import target_rows
 from ldp_lib.population import Population
 
 
@@ -40,7 +40,7 @@ def variance_of_a_design(channels, x, target):
 def test_a_design_that_knows_the_data_attains_it_and_no_design_at_random_has_less():
     k, t = (4,), 2.0
     found = limit.fixed_data_error(k, math.log(3), of([[0], [1], [2], [3]], k))
-    target, rng = marginal_rows(k).astype(float), np.random.default_rng(1)
+    target, rng = target_rows(k, "shares").astype(float), np.random.default_rng(1)
     best = np.array([[1 + t * ((r,) in s) for s in found.sets] for r in range(4)])
     at_zero = best * (np.array(found.weights) / best[0])
     at_zero /= at_zero.sum(axis=1, keepdims=True)

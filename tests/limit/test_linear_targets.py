@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from ldp_lib import limit
-from ldp_lib.limit.given_population import balanced, marginal_rows, newton, subset_sums
+from ldp_lib.limit.given_population import balanced, newton, target_rows
 from ldp_lib.limit.pair_tables import spaces
+from ldp_lib.limit.rational import subset_sums
 
 
 def attained(target, epsilon):
@@ -23,7 +24,7 @@ def attained(target, epsilon):
 @pytest.mark.parametrize("k", [(2,), (2, 3), (3, 3, 2)])
 def test_for_frequencies_it_is_the_closed_form(k):
     roots = sum((size - 1) / math.sqrt(size) for size in k)
-    found = limit.linear_error(marginal_rows(k), 1.0)
+    found = limit.linear_error(target_rows(k, "shares"), 1.0)
     assert math.isclose(found, (roots / math.sinh(0.5)) ** 2, rel_tol=1e-12)
 
 
