@@ -374,3 +374,26 @@ def test_channels_that_fit_are_kept_as_they_are():
     with pytest.raises(ValueError, match="channels must be one for each axis of counts, 1; got 2"):
         check_channels([1, 1], (9,))
     assert joint.fit([[1, 3]], [np.eye(1), 1]).table == pytest.approx(np.array([[0.25, 0.75]]), abs=0.05)
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_axes_come_in_the_order_asked_for(order):
+    """Three attributes of two values each: a cyclic shift of the axes has the same shape, and is another table."""
+    law = np.array([[[0.3, 0.1], [0.05, 0.05]], [[0.02, 0.08], [0.25, 0.15]]])
+    people = Population.from_counts(np.round(law * 200_000).astype(int))
+    mechanism = RRClusters(k=(2, 2, 2), clusters=((2, 0), (1,)), epsilons=(3.0, 3.0, 3.0))
+    y = mechanism.perturb(people.users(), rng=np.random.default_rng(11))
+    found = joint.estimate(mechanism, y, *order).table
+    assert np.abs(found - law.transpose(order)).max() < 0.02
+    for other in set(itertools.permutations(range(3))) - {order}:
+        assert np.abs(found - law.transpose(other)).max() > 0.02
+
+
+def test_the_gap_counts_cells_that_are_nearly_empty():
+    """A start that puts next to nothing where most people are is far from the maximum, and says so."""
+    counts, start = np.array([900.0, 50.0, 50.0]), [1e-12, 0.5, 0.5]
+    best = joint.fit(counts, [0.9])
+    first = joint.fit(counts, [0.9], start=start, max_steps=1)
+    assert not first.converged
+    assert best.log_likelihood - first.log_likelihood <= first.gap
+    assert first.gap > 100
