@@ -451,6 +451,7 @@ const scenes = (() => {
     draw(v, { product, record }) {
       const curve = along(0.01, 2, 81).map((times) => [times, this.numbers({ ...v, times }).record ?? 1e9]);
       return [`innocuous yes ${percent(v.alpha)} each`, plot({
+        left: 84,
         x: { label: "both yes, relative to independence", log: true, range: [0.01, 2], ticks: [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2] },
         y: logarithmic("likelihood ratio of the record", 1, 1e5), here: v.times || 0.01,
         lines: [
