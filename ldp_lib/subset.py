@@ -88,7 +88,29 @@ def draw_sets(x, told, k, size, rng):
         drawn, who, most = sampling.uniform(len(sets), x.size, rng), np.flatnonzero(told), holding.shape[1]
         drawn[who] = holding.take(x[who].astype(np.intp) * most + sampling.uniform(most, who.size, rng))
         return sets.take(drawn, axis=0)
-    return _floyd(x, told, k, size, rng)
+    few = size * (k + 2_500) < 500 * k  # where a look at every value would take longer
+    return (_floyd if few else _least_keys)(x, told, k, size, rng)
+
+
+def _least_keys(x, told, k, size, rng):
+    """Draw the sets as the values with the `size` least random keys; the user's value has the least where told.
+
+    Where the last key taken and the first one left are equal, the user draws anew: so all sets are equally likely.
+    """
+    y, left = np.empty((x.size, size), inputs.small_dtype(k)), np.arange(x.size)
+    block = max(2**18 // k, 1)
+    while left.size:
+        again = []
+        for start in range(0, left.size, block):
+            who = left[start : start + block]
+            keys = sampling.random_bits(np.uint32, who.size * k, rng).reshape(who.size, k)
+            keys[told[who], x[who][told[who]]] = 0
+            named = keys <= np.partition(keys, size - 1, axis=1)[:, size - 1 : size]
+            right = np.count_nonzero(named, axis=1) == size
+            y[who[right]] = (np.flatnonzero(named[right]) % k).reshape(-1, size)
+            again.append(who[~right])
+        left = np.concatenate(again)
+    return y
 
 
 @lru_cache(maxsize=64)

@@ -158,7 +158,7 @@ def errors(*, k, epsilon, n, wants="frequencies", sampled=False):
     drawn = sum(1 - 1 / size for size in sizes) / n * sampled
     even, rows = plug_in_population([np.full(size, 1 / size) for size in sizes], n), []
     for family in MECHANISMS:
-        if family.serves(k):
+        if family.serves(k) and not family.needs_dealer:
             mechanism = family(k=k, epsilon=epsilon)
             if _fits(mechanism, wants) and n >= mechanism.least_users:
                 rows.append((total_error(mechanism, even) + drawn, mechanism))

@@ -252,7 +252,8 @@ def test_too_many_users_to_simulate_are_named():
 
 def test_budget_and_truth_probability_are_two_ways_to_one_mechanism():
     one = jrr.JRR(epsilon=1.0)
-    assert one == jrr.JRR(k=2, epsilon=1.0, p=one.p_, rho=one.rho_)
+    again = jrr.JRR(k=2, epsilon=1.0, p=one.p_, rho=one.rho_)
+    assert (again.p_, again.rho_) == (one.p_, one.rho_)
     assert (one.p_, one.rho_) == pytest.approx(jrr.optimal_parameters(epsilon=1.0, n=10, colluders=0), rel=1e-12)
     assert jrr.JRR(p=np.float64(0.75), rho=-1 / 3) == jrr.JRR(p=0.75)
     with pytest.raises(ValueError, match=r"epsilon must be ln\(p \(k-1\) / \(1-p\)\) = 1.09"):
