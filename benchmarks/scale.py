@@ -1,5 +1,6 @@
 """Times at scale: coins against the generator's rate, from a thousand users to a billion, and counting files."""
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -21,9 +22,8 @@ from ldp_lib.survey.aggregate import aggregate, perturb_in_chunks
 EPSILON, N, FEWER, REPETITIONS = 1.0, 1_000_000, 100_000, 5
 COUNT_FILE = """
 import resource
-from ldp_lib import *
-from ldp_lib.survey.aggregate import aggregate
-aggregate({path!r}, {mechanism!r})
+from ldp_lib import Survey
+Survey.load({survey!r}).estimate({path!r})
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
@@ -138,13 +138,15 @@ def decision_rows(seconds):
 def file_rows(seconds, n=100_000_000, group=1_000_000):
     """Yield name, values, target, unit, whether more is better: counting a Parquet file of reports."""
     adult, rng = load_adult(), np.random.default_rng(1)
-    mechanism = ldp.OneQuestion(k=adult.k, epsilon=EPSILON)
+    survey = ldp.Survey({f"question {j}": range(size) for j, size in enumerate(adult.k)}, EPSILON)
+    mechanism = survey.mechanism
     columns = files.columns(mechanism)
     with tempfile.TemporaryDirectory() as folder:
         path, writer = Path(folder) / "reports.parquet", None
         for _ in range(n // group):
             x = adult.records[rng.choice(len(adult.records), group, p=adult.counts / adult.n)]
             table = pa.Table.from_pandas(files.to_frame(mechanism.perturb(x, rng=rng)), preserve_index=False)
+            table = table.replace_schema_metadata({"PANDAS_ATTRS": json.dumps({files.KEY: survey.description})})
             writer = writer or pq.ParquetWriter(path, table.schema)
             writer.write_table(table)
         writer.close()
@@ -158,8 +160,10 @@ def file_rows(seconds, n=100_000_000, group=1_000_000):
 
         rates = [100 * seconds(alone, 1) / seconds(lambda: aggregate(path, mechanism), 1) for _ in range(3)]
         file.close()
-        alone_in_a_process = [sys.executable, "-c", COUNT_FILE.format(mechanism=mechanism, path=str(path))]
+        survey.save(Path(folder) / "survey.json")
+        program = COUNT_FILE.format(survey=str(Path(folder) / "survey.json"), path=str(path))
+        alone_in_a_process = [sys.executable, "-c", program]
         peak = int(subprocess.run(alone_in_a_process, check=True, capture_output=True, text=True).stdout) / 2**20
     name = f"count {n:,} reports of OneQuestion on Adult's attributes from a Parquet file"
     yield f"{name}: share of the rate of reading and `bincount` alone", rates, 50, " %", True
-    yield f"{name}: most memory of a process that does this", [peak], 1, " GB", False
+    yield f"{name}: most memory of a process that gives labelled shares", [peak], 1, " GB", False

@@ -55,6 +55,20 @@ def test_every_generator_has_a_key_of_its_own():
     assert check.mean_z(bits, 0.5) < 5
 
 
+def test_every_bit_that_the_operating_system_gives_reaches_the_stream(monkeypatch):
+    """A generator seeded with fewer, 32 say, would repeat itself where only the other bits differ."""
+    asked, key = [], int.from_bytes(bytes(range(7, 39)), "little")
+    streams = set()
+    for changed in (None, 0, 31, 32, 127, 128, 255):
+        told = key if changed is None else key ^ (1 << changed)
+        monkeypatch.setattr(secure.secrets, "randbits", lambda bits, told=told: asked.append(bits) or told)
+        raw = secure.generator().bit_generator.random_raw(8).astype("<u8").tobytes()
+        assert raw == chacha20(told.to_bytes(32, "little"), 0, 0)
+        streams.add(raw)
+    assert len(streams) == 7
+    assert set(asked) == {256}
+
+
 MECHANISMS = [GRR(k=5, epsilon=1.0), OUE(k=4, epsilon=1.0), OLH(k=6, epsilon=1.0), JRR(epsilon=1.0)]
 MORE = [SubsetSelection(k=5, epsilon=0.5), AskSome(k=(2, 3), epsilon=1.0)]
 

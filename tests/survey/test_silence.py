@@ -309,3 +309,14 @@ def test_a_single_question_and_counts_have_no_tables():
     for where in ({"smoker": "maybe"}, {"smoker": []}, {"smoker": ["no", "never"]}):
         with pytest.raises(ValueError, match="where must name labels out of"):
             pairs.query(where, given)
+
+
+def test_a_file_is_read_in_blocks_however_large_its_row_groups_are(tmp_path, monkeypatch):
+    given, lengths = reports(), []
+    given.to_parquet(tmp_path / "a.parquet", row_group_size=len(given))
+    whole, kind = SURVEY.estimate(given), type(SURVEY.mechanism)
+    count = kind.count
+    monkeypatch.setattr("ldp_lib.survey.aggregate.CHUNK", 90)
+    monkeypatch.setattr(kind, "count", lambda self, y: lengths.append(len(y)) or count(self, y))
+    assert SURVEY.estimate(tmp_path).equals(whole)
+    assert (max(lengths), sum(lengths)) == (90, 400)
