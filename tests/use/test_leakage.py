@@ -64,9 +64,9 @@ def test_closed_forms_of_the_best_guess_are_enumerated(e):
         found = leakage.unary_success(*mechanism.probabilities, k)
         assert channel.success_rate(mechanism.channel(), even) == pytest.approx(found, rel=1e-9)
     hashed = ldp.OLH(k=k, epsilon=epsilon)
-    assert channel.success_rate(hashed.channel(), even) == pytest.approx(leakage.hashing_success(e, k, hashed.g))
+    assert channel.success_rate(hashed.channel(), even) == pytest.approx(leakage.hashing_success(e, k, hashed.g_))
     sets = ldp.SubsetSelection(k=k, epsilon=epsilon)
-    assert channel.success_rate(sets.channel(), even) == pytest.approx(e / (e * sets.size + k - sets.size))
+    assert channel.success_rate(sets.channel(), even) == pytest.approx(e / (e * sets.size_ + k - sets.size_))
 
 
 def test_a_flip_contracts_a_ratio_as_artanh_says():
