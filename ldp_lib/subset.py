@@ -76,10 +76,7 @@ def all_sets(k, size):
 
 
 def draw_sets(x, told, k, size, rng):
-    """Draw one set a user: uniform among those that hold x where `told` is true, else uniform among all.
-
-    Returns an array of shape (n, size), values in ascending order, so that a place in the row tells nothing.
-    """
+    """Return one ascending set a user: uniform among those that hold x where `told` is true, else among all."""
     dtype = inputs.small_dtype(k)
     if size == 1:
         return np.where(told, x.astype(dtype), sampling.uniform(k, x.size, rng))[:, None]

@@ -41,6 +41,11 @@ class Tree:
         inputs.require(rng=rng)
         if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
             raise ValueError(f"n must be an integer of at least 1; got {n!r}")
+        if n * max(self.k) > 2**30:
+            most, entries = 2**30 // max(self.k), int(n) * max(self.k)
+            raise ValueError(
+                f"n must be at most {most}, or the table of users and values has {entries} entries; got {n}"
+            )
         x = np.zeros((n, len(self.k)), inputs.small_dtype(max(self.k)))
         first = self.edges[0][0]
         x[:, first] = _draw(self.root[None], np.zeros(n, int), rng)
