@@ -28,7 +28,7 @@ else
 $(shell rmdir '$(PROBE)')
 endif
 
-.PHONY: help book pdf site executed test check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean proofs audit fuzz mutants faults installs dist
+.PHONY: help book pdf site executed test check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean proofs audit fuzz mutants faults installs dist coverage
 .DELETE_ON_ERROR:
 
 help:
@@ -43,6 +43,7 @@ help:
 	@echo 'make lab-check      what a reader does in JupyterLab, in a browser; the site as built for several hosts'
 	@echo 'make access         axe-core on every built page: barriers for keyboards and screen readers; minutes'
 	@echo 'make bench          measure speed against other libraries'
+	@echo 'make coverage       count how often intervals hold the truth, for the page of that name; many minutes'
 	@echo 'make proofs         prove budgets at random parameters; audit, fuzz, mutants, faults, installs: other ways to try it;'
 	@echo '                    the page hardening of the book shows their counts'
 	@echo 'make dist           the sdist and the wheel in _build/dist, the same bytes each time'
@@ -133,6 +134,10 @@ assignments-check: .venv/ready
 
 bench: .venv/ready
 	@$(BIN)/python benchmarks/run.py
+
+# How often each interval of the library holds the truth, by simulation; many minutes.
+coverage: .venv/ready
+	@$(BIN)/python tools/interval_coverage.py
 
 # What the page hardening counts. `make mutants SAMPLE=` tries all mutants, in many hours.
 proofs audit fuzz faults installs: .venv/ready

@@ -107,7 +107,8 @@ def bootstrap_interval(value, draws, confidence=0.95):
     -----
     Only the spread of the draws is used. Where the estimate lies at the boundary, as after maximum likelihood with
     cells of 0, the draws' bias is not the estimate's: cells of 0 stay 0 in every draw, and others move towards the
-    boundary once more. Intervals from the draws' quantiles take that bias for known. Coverage: page `coverage`.
+    boundary once more. Intervals from the draws' quantiles take that bias for known. A measure that cannot be below 0
+    may be covered less, Cramer's V of a most likely table .90 where .95 is meant: use `cramers_v`. Page `coverage`.
     """
     inputs.require_share("confidence", confidence)
     draws = np.asarray(draws, dtype=float)

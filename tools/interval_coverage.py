@@ -1,0 +1,199 @@
+"""How often the library's 95 % intervals hold the truth, by simulation; `make coverage` calls it, in many minutes.
+
+Writes book/coverage.json and the table in book/coverage.md. With names of settings it computes only these anew:
+
+    python tools/interval_coverage.py "V = 0.1, 2 x 2"
+"""
+
+import json
+import math
+import sys
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from ldp_lib import GRR, OneQuestion
+from ldp_lib.population import Population
+from ldp_lib.postprocess import project_simplex
+from ldp_lib.survey import planner
+from ldp_lib.tables import clusters, dependence, queries
+from ldp_lib.tables.covariance import simulated_tables, table_covariance
+from ldp_lib.tables.product import RRIndependent, RRJoint
+
+ROOT = Path(__file__).resolve().parents[1]
+FOUND, PAGE = ROOT / "book" / "coverage.json", ROOT / "book" / "coverage.md"
+RUNS, DRAWS, LEAST = 2_000, 40, 0.93
+
+
+def two_by_two(a, b, v):
+    """Return the table of two binary attributes with these shares and this Cramer's V."""
+    apart = v * math.sqrt(a * (1 - a) * b * (1 - b))
+    return np.array([[a * b + apart, a * (1 - b) - apart], [(1 - a) * b - apart, (1 - a) * (1 - b) + apart]])
+
+
+TABLES = {
+    "V = 0, 2 x 2": two_by_two(0.5, 0.5, 0),
+    "V = 0.1, 2 x 2": two_by_two(0.5, 0.5, 0.1),
+    "V = 0.95, 2 x 2": two_by_two(0.5, 0.5, 0.95),
+    "V = 0.1, values of 10 %": two_by_two(0.1, 0.1, 0.1),
+    "V = 0.98, values of 2 %": two_by_two(0.02, 0.02, 0.98),
+    "V = 0.42, 3 x 2": np.array([[0.4, 0.1], [0.1, 0.2], [0.1, 0.1]]),
+    "V = 0.14, 3 x 4": np.full((3, 4), 1 / 12) + 0.02 * np.outer([1, -1, 0], [1, -1, 1, -1]),
+}
+
+
+def association(table, epsilon, n, runs, rng):
+    """Yield, for each measure of a table, how often its interval holds the truth, and how often it warns."""
+    mechanism, nothing = RRIndependent(k=table.shape, epsilon=epsilon), np.zeros((table.size, table.size))
+    measures = {"Cramér's V": dependence.cramers_v, "mutual information": dependence.mutual_information}
+    if table.shape == (2, 2):
+        measures["log odds ratio"] = dependence.log_odds_ratio
+    truths = {name: measure(table, nothing).value for name, measure in measures.items()}
+    truths["Cramér's V"] = clusters.cramers_v(table)
+    held = {name: [] for name in measures}
+    for draw in simulated_tables(mechanism, table, 0, 1, n=n, rng=rng, runs=runs):
+        likely = project_simplex(draw.ravel()).reshape(table.shape)
+        covariance = table_covariance(mechanism, likely, 0, 1, n=n)
+        for name, measure in measures.items():
+            found = measure(draw, covariance)
+            low, high = found.interval()
+            inside = low - 1e-9 <= truths[name] <= high + 1e-9
+            held[name].append((inside, bool(found.warning)))
+    for name, told in held.items():
+        yield name, np.array(told, float)
+
+
+def query(holders, n, epsilon, runs, rng):
+    """Yield coverage of the share of users in a cell, and of that share within a value, the users' data held fixed."""
+    mechanism, x = RRJoint(k=(4, 4), epsilon=epsilon), np.zeros((n, 2), int)
+    x[: n // 2, 0], x[:holders] = 1, [1, 2]
+    told = {"share in cells": [], "share within a box": []}
+    for _ in range(runs):
+        y = mechanism.perturb(x, rng=rng)
+        low, high = queries.ask(mechanism, y, {0: [1], 1: [2]}).interval()
+        told["share in cells"].append((low - 1e-9 <= holders / n <= high + 1e-9, False))
+        try:
+            low, high = queries.ask_given(mechanism, y, {1: [2]}, {0: [1]}).interval()
+        except ValueError:  # the given box is estimated to hold nobody
+            told["share within a box"].append((True, True))
+            continue
+        told["share within a box"].append((low - 1e-9 <= holders / max(n // 2, holders) <= high + 1e-9, False))
+    for name, values in told.items():
+        yield name, np.array(values, float)
+
+
+def shares(mechanism, counts, runs, rng):
+    """Yield coverage of a survey's intervals for shares, the data held fixed: the value covered least."""
+    population = Population.from_counts(np.array(counts))
+    truth, n = np.ravel(counts) / np.sum(counts), population.n
+    if isinstance(mechanism.k, tuple):
+        truth = population.joint.sum(axis=1)
+    estimates = mechanism.simulate(population, rng=rng, runs=runs)
+    held = []
+    for run in range(runs):
+        estimate = [part[run] for part in estimates] if isinstance(estimates, list) else estimates[run]
+        low, high = planner.estimate_interval(mechanism, estimate, n)
+        if isinstance(low, list):
+            low, high = low[0], high[0]
+        held.append((low <= truth) & (truth <= high))
+    least = np.argmin(np.mean(held, axis=0))
+    yield "share, `estimate_interval`", np.column_stack([np.array(held)[:, least], np.zeros(runs)])
+
+
+def most_likely(counts, channel, steps=3_000):
+    """Return the most likely table of each row of counts by plain EM on all rows at once."""
+    share = counts / counts.sum(axis=1, keepdims=True)
+    table = np.full((len(counts), len(channel)), 1 / len(channel))
+    for _ in range(steps):
+        table = table * (share / (table @ channel) @ channel.T)
+    return table
+
+
+def bootstrap(table, epsilon, n, runs, rng):
+    """Yield coverage of the least cell and of V after maximum likelihood: twice the spread, and for comparison."""
+    mechanism = RRIndependent(k=table.shape, epsilon=epsilon)
+    channel, cell = mechanism.channel(), int(np.argmin(table))
+    estimates = most_likely(rng.multinomial(n, table.ravel() @ channel, size=runs), channel)
+    again = rng.multinomial(n, np.repeat(estimates, DRAWS, axis=0) @ channel)
+    draws = most_likely(again, channel).reshape(runs, DRAWS, -1)
+    measures = {
+        "least cell": lambda t: float(t[cell]),
+        "Cramér's V": lambda t: clusters.cramers_v(t.reshape(table.shape)),
+    }
+    for name, measure in measures.items():
+        held, quantiles = [], []
+        for estimate, drawn in zip(estimates, draws, strict=True):
+            value, values = measure(estimate), np.array([measure(one) for one in drawn])
+            low, high = dependence.bootstrap_interval(value, values)
+            held.append((low <= measure(table.ravel()) <= high, 0))
+            low, high = 2 * value - np.quantile(values, [0.975, 0.025])
+            quantiles.append((low <= measure(table.ravel()) <= high, 1))
+        yield f"bootstrap of the most likely table: {name}", np.array(held, float)
+        yield f"the same by quantiles, which the library does not return: {name}", np.array(quantiles, float)
+
+
+def settings():
+    """Return each setting: its name, budget, number of users, and what computes it from runs and a generator."""
+    found = []
+    for name, table in TABLES.items():
+        for epsilon, n in ((1.0, 20_000), (4.0, 2_000)):
+            found.append((name, epsilon, n, partial(association, table, epsilon, n)))
+    for holders, n in ((1, 200), (5, 200), (100, 2_000)):
+        for epsilon in (1.0, 4.0, 8.0):
+            found.append((f"{holders} of {n} hold it, 4 x 4 cells", epsilon, n, partial(query, holders, n, epsilon)))
+    for counts in ([1_000, 600, 399, 1], [600, 600, 400, 400]):
+        for epsilon in (1.0, 4.0, 8.0):
+            mechanism = GRR(k=4, epsilon=epsilon)
+            found.append((f"GRR, {min(counts)} of 2000 hold it", epsilon, 2_000, partial(shares, mechanism, counts)))
+    for epsilon in (1.0, 4.0):
+        mechanism, counts = OneQuestion(k=(3, 2), epsilon=epsilon), [[500, 500], [300, 300], [200, 200]]
+        found.append(("OneQuestion, 3 and 2 values", epsilon, 2_000, partial(shares, mechanism, counts)))
+    for epsilon, n in ((1.0, 5_000), (3.0, 2_000)):
+        table = np.array([[0.01, 0.49], [0.25, 0.25]])
+        found.append(("a cell of 1 %, 2 x 2", epsilon, n, partial(bootstrap, table, epsilon, n)))
+    return found
+
+
+def measured(name, epsilon, n, compute, *, runs=RUNS, seed=1):
+    """Return one row for each interval of a setting: how often it held the truth in how many runs, and warned."""
+    rows = []
+    for interval, told in compute(runs, np.random.default_rng(seed)):
+        row = {"interval": interval, "setting": name, "epsilon": epsilon, "n": n, "runs": runs}
+        rows.append(row | {"covers": float(told[:, 0].mean()), "warns": float(told[:, 1].mean())})
+    return rows
+
+
+def page(rows):
+    """Return the table of the page: each interval by its settings, with a mark where it covers less than it should."""
+    lines = ["| interval of 95 % | setting | ε | users | covers | warns |", "| --- | --- | --- | --- | --- | --- |"]
+    for row in sorted(rows, key=lambda row: (row["interval"], row["setting"], row["epsilon"])):
+        low = " (below .93)" if row["covers"] < LEAST else ""
+        lines.append(
+            f"| {row['interval']} | {row['setting']} | {row['epsilon']:g} | {row['n']:,} | {row['covers']:.3f}{low} | "
+            f"{row['warns']:.2f} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def written(text, rows):
+    """Return the page's text with the table put in, between its two marks."""
+    start, end = "<!-- coverage -->\n", "<!-- end -->"
+    before, rest = text.split(start)
+    return before + start + "\n" + page(rows) + "\n" + end + rest.split(end)[1]
+
+
+def main(names):
+    """Compute the settings with these names, or all, and write both files after each."""
+    rows = json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.exists() and names else []
+    for name, epsilon, n, compute in settings():
+        if not names or name in names:
+            rows = [row for row in rows if (row["setting"], row["epsilon"], row["n"]) != (name, epsilon, n)]
+            rows += measured(name, epsilon, n, compute)
+            print(name, epsilon, n, [(row["interval"], row["covers"], row["warns"]) for row in rows[-3:]], flush=True)
+            FOUND.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+            PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), rows), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
