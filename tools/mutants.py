@@ -53,8 +53,19 @@ NOT_OF_THE_LIBRARY = {  # these check the site, the notebooks and the project, a
         "figures",
         "glossary",
     ),
-    *("hardening", "head_to_head", "installs", "intro", "lab", "learn", "mechanism_cards", "mutants", "notebooks"),
-    *("pages", "pdf", "project", "site", "supply", "sweeps", "teaching", "wheel", "where"),
+    *(
+        "best_settings",
+        "hardening",
+        "head_to_head",
+        "installs",
+        "intro",
+        "lab",
+        "learn",
+        "mechanism_cards",
+        "mutants",
+        "notebooks",
+    ),
+    *("pages", "pdf", "project", "results", "site", "supply", "sweeps", "teaching", "wheel", "where"),
 }
 OPTIONS = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=no")
 ALIVE = ("survived", "untested")
