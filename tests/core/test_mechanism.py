@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from ldp_lib import GRR, MRR, OUE, SPL, Mechanism, Population, check_mechanism
+from ldp_lib import GRR, MRR, OUE, SPL, Mechanism, Population, SubsetSelection, check_mechanism
 from ldp_lib.check import distances
 from ldp_lib.inputs import NoExactMoments
 
@@ -379,3 +379,33 @@ def test_reports_are_as_many_as_the_channel_has_columns(monkeypatch):
     right = OUE(k=3, epsilon=1.0)
     parts = {"reports": lambda self: right.reports()[:-1], "channel": lambda self: right.channel()}
     found_broken("reports() and channel() have 7, 8", monkeypatch, OUE, **parts)
+
+
+def copied(self, x, *, rng):
+    """The second user reports what the first one reports."""
+    y = GRR.perturb(self, x, rng=rng)
+    return np.concatenate([y[:1], y[:1], y[2:]])
+
+
+STATED = {
+    "they are not independent": {"perturb": copied},
+    "unbiased is False": {"unbiased": False},
+    "independent is not a bool": {"independent": 1},
+    "least_users is 0": {"least_users": 0},
+    "joint is 2, not an int from 1 to 1": {"joint": 2},
+    "dtype says uint16": {"dtype": np.dtype(np.uint16)},
+}
+
+
+@pytest.mark.parametrize("message", STATED)
+def test_what_is_stated_is_checked(message, monkeypatch):
+    found_broken(message, monkeypatch, **STATED[message])
+
+
+def test_a_default_that_is_kept_as_if_it_was_given_is_found(monkeypatch):
+    def settled(self):
+        if self.size is None:
+            object.__setattr__(self, "size", 1 + (self.epsilon < 0.9))
+
+    methods = {"__post_init__": settled, "parameters": {"k": 3, "epsilon": 1.0}}
+    found_broken("made anew", monkeypatch, SubsetSelection, **methods)
