@@ -11,6 +11,7 @@ from ldp_lib import check, grr
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.grr import GRR, RR
 from ldp_lib.population import Population
+from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import SPL, allocation
 from ldp_lib.subset import SubsetSelection
@@ -98,7 +99,7 @@ def test_the_plug_in_population_has_the_rounded_frequencies(mechanism, n):
     assert population.k == sizes
     for j, part in enumerate(raw):
         counts = np.bincount(population.records[:, j], weights=population.counts, minlength=sizes[j])
-        assert abs(counts / n - planner.project_simplex(part)).max() <= 1 / n
+        assert abs(counts / n - project_simplex(part)).max() <= 1 / n
 
 
 @each
