@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pandas as pd
 from scipy.optimize import minimize
+from scipy.special import softmax
 
 from ldp_lib import datasets, grr, pure, subset
 from ldp_lib.book import head_to_head
@@ -55,14 +56,9 @@ def constant_fakes(f):
 def best_shares(goal, k):
     """Return positive shares with sum 1 at which `goal(shares)` is least, by local searches from three starts."""
 
-    def cost(z):
-        shares = np.exp(z - z.max())
-        return math.log(goal(shares / shares.sum()))
-
     starts = [np.log(np.array(k, dtype=float)) * power for power in (0, 1 / 3, 1)]
-    found = min((minimize(cost, start, method="BFGS") for start in starts), key=lambda end: round(end.fun, 9))
-    shares = np.exp(found.x - found.x.max())
-    return shares / shares.sum()
+    ends = [minimize(lambda z: math.log(goal(softmax(z))), start, method="BFGS") for start in starts]
+    return softmax(min(ends, key=lambda end: round(end.fun, 9)).x)
 
 
 def fakes_error(people, epsilon, make, weights=None):
@@ -121,8 +117,9 @@ def main():
     wide = [{"name": name, "epsilon": b} for name in (*UNIFORM, "adult 8") for b in BUDGETS]
     more = [{"name": name, "epsilon": b} for name in several if name != "adult 8" for b in head_to_head.BUDGETS]
     tables = [{"name": name, "epsilon": b} for name in TABLES for b in BUDGETS]
-    rng = np.random.default_rng(1)
-    parts = [sweep(for_shares, wide + more, rng=rng), sweep(for_tables, tables, rng=rng)]
+    parts = [
+        sweep(f, rows, rng=np.random.default_rng(1)) for f, rows in ((for_shares, wide + more), (for_tables, tables))
+    ]
     pd.concat(parts).to_csv(str(FILE), index=False, float_format="%.6g")
 
 
