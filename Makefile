@@ -28,7 +28,7 @@ else
 $(shell rmdir '$(PROBE)')
 endif
 
-.PHONY: help book pdf site executed test check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean proofs audit fuzz mutants faults installs dist coverage
+.PHONY: help book pdf site executed test check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean atlas proofs audit fuzz mutants faults installs dist coverage
 .DELETE_ON_ERROR:
 
 help:
@@ -46,6 +46,7 @@ help:
 	@echo 'make coverage       count how often intervals hold the truth, for the page of that name; many minutes'
 	@echo 'make proofs         prove budgets at random parameters; audit, fuzz, mutants, faults, installs: other ways to try it;'
 	@echo '                    the page hardening of the book shows their counts'
+	@echo 'make atlas          verify all certificates of the atlas of small domains; a minute'
 	@echo 'make dist           the sdist and the wheel in _build/dist, the same bytes each time'
 	@echo 'make lint           check style and formatting'
 	@echo 'make rerun NB=slug  execute notebooks/slug.ipynb and store its outputs'
@@ -140,6 +141,10 @@ coverage: .venv/ready
 	@$(BIN)/python tools/interval_coverage.py
 
 # What the page hardening counts. `make mutants SAMPLE=` tries all mutants, in many hours.
+# Every certificate of the atlas, by the file that imports nothing of the library; `make test` tries a sample.
+atlas: .venv/ready
+	@$(BIN)/python tools/atlas.py verify
+
 proofs audit fuzz faults installs: .venv/ready
 	@$(BIN)/python tools/hardening.py $@
 
