@@ -146,13 +146,13 @@ def test_each_formula_on_the_page_is_checked():
 
 def added(mechanism):
     """Return what one report adds at most to a share, times the number of users: the estimate from it alone."""
-    if hasattr(mechanism, "reports"):
-        reports = [np.array([y]) for y in mechanism.reports()]
-    elif isinstance(mechanism, OLH):
+    if isinstance(mechanism, OLH):
         drawn = mechanism.perturb(np.zeros(400, dtype=int), rng=np.random.default_rng(1))
         reports = [drawn[i : i + 1] for i in range(len(drawn))]
-    else:  # tied in pairs: all users send the same
+    elif isinstance(mechanism, JRR | SignedRR):  # tied in pairs: all users send the same
         reports = [np.full(4, y) for y in range(2)]
+    else:
+        reports = [np.array([y]) for y in mechanism.reports()]
     return max(np.max(np.hstack(mechanism.estimate(y))) for y in reports)
 
 
