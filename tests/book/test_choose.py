@@ -11,6 +11,7 @@ import pytest
 from ldp_lib import check, recommend, subset
 from ldp_lib.book import choose
 from ldp_lib.jrr import calibration
+from ldp_lib.population import Population
 from ldp_lib.splitting import allocation
 from ldp_lib.survey import planner
 from ldp_lib.tables.product import RRIndependent, RRJoint, squared_length
@@ -114,7 +115,7 @@ def test_the_table_under_the_planner_is_computed():
 def test_pairs_error_is_the_exact_variance_at_an_even_table():
     for k in ((2, 3), (4, 4, 4)):
         cells = math.prod(k)
-        people = choose.planner.Population.from_counts(np.full(k, 50))
+        people = Population.from_counts(np.full(k, 50))
         mechanism = ask_pairs(k, 1.5)
         stated = planner.pairs_error(mechanism, 50 * cells)
         off = squared_errors(mechanism, people, runs=200)
