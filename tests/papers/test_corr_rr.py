@@ -770,7 +770,7 @@ def test_what_is_not_given_has_its_default():
 
 def test_each_way_serves_its_domains_and_says_whether_it_has_moments():
     people = Population.from_counts([[3, 1], [1, 2]])
-    for family, one, unequal in ((CondRR, False, True), (CorrRR, False, False), (SecondPhase, False, False),
+    for family, one, unequal in ((CondRR, True, True), (CorrRR, True, False), (SecondPhase, True, False),
                                  (TwoPhaseRSRFD, True, True)):  # fmt: skip
         assert [family.serves(k) for k in ((2, 2), (3,), (2, 3), (1, 2), 2)] == [True, one, unequal, False, False]
     for mechanism in (CondRR(k=(2, 2), epsilon=1.0), CorrRR(k=(2, 2), epsilon=1.0)):
