@@ -13,7 +13,8 @@ import pandas as pd
 import ldp_lib
 from ldp_lib import inputs
 from ldp_lib.sampled import OneQuestion
-from ldp_lib.survey import files, labels
+from ldp_lib.survey import _labels as labels
+from ldp_lib.survey import files
 from ldp_lib.survey.results import Results
 
 Labels = Sequence[Hashable]
