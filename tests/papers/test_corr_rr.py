@@ -447,7 +447,7 @@ def test_a_second_phase_without_users_is_refused(family):
         mechanism.estimate((np.zeros((2, 2), dtype=int), np.zeros((2, 2), dtype=int)))
 
 
-@pytest.mark.parametrize("k", [(2, 3), (4,), 3, (3, 3, 2), (1, 1), ()])
+@pytest.mark.parametrize("k", [(2, 3), (1,), 3, (3, 3, 2), (1, 1), ()])
 def test_domains_that_differ_or_are_too_few_are_refused(k):
     for family in (lambda k: CorrRR(k=k, epsilon=1.0, n1=2), lambda k: SecondPhase(k=k, epsilon=1.0, reuse=0.5)):
         with pytest.raises((TypeError, ValueError), match="k must"):
@@ -719,7 +719,7 @@ def test_both_phases_of_corr_rr_report_every_user_once():
 
 
 def test_the_second_phase_s_default_copies_tell_nothing():
-    assert np.array(SecondPhase(k=(4, 4), epsilon=1.0).reuse).tolist() == [[1, 0.25], [0.25, 1]]
+    assert np.array(SecondPhase(k=(4, 4), epsilon=1.0).reuse_).tolist() == [[1, 0.25], [0.25, 1]]
     channel = SecondPhase(k=(2, 2), epsilon=1.0).channel()
     assert channel[0] == pytest.approx([0.5 * math.e / (1 + math.e), 0.25, 0.25, 0.5 / (1 + math.e)])
 

@@ -268,7 +268,7 @@ def test_twelve_decimals_of_a_dependence_count():
 def test_neighbours_may_have_fifty_cells():
     assert clustering._neighbours((5, 10)) == ((0, 1),)
     assert clustering._neighbours((3, 17)) == ((0,), (1,))
-    assert RRClusters(k=(2, 5, 5, 3), epsilon=1.0).clusters == ((0, 1, 2), (3,))
+    assert RRClusters(k=(2, 5, 5, 3), epsilon=1.0).clusters_ == ((0, 1, 2), (3,))
 
 
 def test_what_is_given_to_clusters_is_kept():
