@@ -129,8 +129,9 @@ def test_the_best_number_of_buckets_changes_at_the_roots_of_products(e, g):
 
 
 def test_a_large_budget_has_a_million_buckets():
-    assert OLH(k=3, epsilon=13.8).g == hashing.optimal_g(np.exp(13.8)) < 2**20
-    assert OLH(k=3, epsilon=13.9).g == OLH(k=3, epsilon=700.0).g == 2**20
+    assert OLH(k=3, epsilon=13.8).g_ == hashing.optimal_g(np.exp(13.8)) < 2**20
+    assert OLH(k=3, epsilon=13.9).g_ == OLH(k=3, epsilon=700.0).g_ == 2**20
+    assert OLH(k=3, epsilon=13.8).g is None
 
 
 def test_the_domain_is_below_the_prime():

@@ -304,7 +304,9 @@ def test_priors_are_normalized_once():
     assert mechanism.priors_[0] == priors[0]
     assert math.fsum(mechanism.priors_[1]) == pytest.approx(1, abs=2.0**-52)
     assert eval(repr(mechanism)) == mechanism
-    assert RSRFD(k=(3, 2), epsilon=1.0).priors == RSFD(k=(3, 2), epsilon=1.0).priors == ((1 / 3,) * 3, (0.5, 0.5))
+    uniform = ((1 / 3,) * 3, (0.5, 0.5))
+    assert RSRFD(k=(3, 2), epsilon=1.0).priors_ == RSFD(k=(3, 2), epsilon=1.0).priors_ == uniform
+    assert RSRFD(k=(3, 2), epsilon=1.0).priors is None
 
 
 @pytest.mark.parametrize("family", [RSFD, RSRFD])

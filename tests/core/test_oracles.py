@@ -25,8 +25,9 @@ def test_p_and_q_are_a_thousand_steps_of_a_float_apart():
 
 
 def test_q_is_that_of_the_optimized_encoding_unless_given():
-    assert UnaryEncoding(k=3, epsilon=1.0).q == OUE(k=3, epsilon=1.0).q == 1 / (math.exp(1.0) + 1)
-    assert SUE(k=3, epsilon=1.0).q == 1 / (math.exp(0.5) + 1)
+    assert UnaryEncoding(k=3, epsilon=1.0).q_ == OUE(k=3, epsilon=1.0).q_ == 1 / (math.exp(1.0) + 1)
+    assert UnaryEncoding(k=3, epsilon=1.0).q is None
+    assert SUE(k=3, epsilon=1.0).q_ == 1 / (math.exp(0.5) + 1)
     assert UnaryEncoding(k=3, epsilon=1.0, q=Fraction(1, 4)).q == 0.25
     for q in (0, 1, 0.0, -0.1, math.nan):
         with pytest.raises(ValueError, match="q must be a number above 0 and below 1; got"):

@@ -265,7 +265,7 @@ def test_several_answers_beat_one_at_large_budgets():
 def test_the_default_oracle_has_the_least_error():
     for epsilon in (0.5, 1.0, 2.0, 4.0):
         for k in (2, 3, 7, 40):
-            default = OneQuestion(k=(k,), epsilon=epsilon).oracle[0]
+            default = OneQuestion(k=(k,), epsilon=epsilon).oracle_[0]
             errors = [
                 formulas.attribute_error(k, *part.probabilities)
                 for part in (default, GRR(k=k, epsilon=epsilon), OUE(k=k, epsilon=epsilon), OLH(k=k, epsilon=epsilon))
@@ -317,7 +317,7 @@ BAD = [
     (OneQuestion, {"oracle": (GRR(k=3, epsilon=1.0),)}, ValueError, "oracle must have one entry for each of 2"),
     (OneQuestion, {"oracle": (GRR(k=3, epsilon=1.0),) * 2}, ValueError, "for attribute 1; got GRR"),
     (OneQuestion, {"oracle": (GRR(k=3, epsilon=2.0), GRR(k=4, epsilon=1.0))}, ValueError, "epsilon = 1.0 for attr"),
-    (OneQuestion, {"oracle": (3, 4)}, TypeError, "oracle must hold mechanisms out of GRR"),
+    (OneQuestion, {"oracle": (3, 4)}, TypeError, "oracle must hold pure frequency oracles; got 3 for attribute 0"),
     (OneQuestion, {"groups": 1}, TypeError, "groups must be True or False; got 1"),
     (OneQuestion, {"epsilon": -1.0}, ValueError, "epsilon must be"),
     (AskSome, {"k": 5}, (TypeError, ValueError), "k must "),
@@ -576,7 +576,7 @@ def test_oracles_are_checked_one_by_one():
     ):
         with pytest.raises(ValueError, match=told):
             OneQuestion(k=(3, 4), epsilon=1.0, oracle=oracle)
-    with pytest.raises(TypeError, match="out of GRR, SubsetSelection, UnaryEncoding, OLH; got 'x' for attribute 1"):
+    with pytest.raises(TypeError, match="oracle must hold pure frequency oracles; got 'x' for attribute 1"):
         OneQuestion(k=(3, 4), epsilon=1.0, oracle=(three, "x"))
 
 

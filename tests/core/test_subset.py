@@ -241,7 +241,8 @@ def test_the_best_sizes_of_small_domains():
     assert [subset.optimal_size(1.001, k) for k in (3, 4, 5, 6)] == [1, 2, 2, 3]
     assert subset.error(Fraction(6), 10, 1) == subset.error(Fraction(6), 10, 2)  # a tie goes to the smaller
     assert subset.optimal_size(Fraction(6), 10) == 1
-    assert SubsetSelection(k=9, epsilon=0.001).size == 4
+    assert SubsetSelection(k=9, epsilon=0.001).size_ == 4
+    assert SubsetSelection(k=9, epsilon=0.001).size is None
     assert SubsetSelection(k=9, epsilon=0.001, size=8).size == 8
     assert SubsetSelection(k=9, epsilon=0.001, size=np.int64(1)).size == 1
     with pytest.raises(TypeError, match="size must be an integer from 1 to k-1 = 8; got"):

@@ -37,7 +37,7 @@ def frequency_oracles(*, epsilon, k):
     kinds = grr.GRR, unary.OUE, hashing.OLH, subset.SubsetSelection
     made = {kind.__name__: kind(k=k, epsilon=epsilon) for kind in kinds}
     points = {name: 100 * math.sqrt(even_error(kind, 10_000) / k) for name, kind in made.items()}
-    return points | {"size": made["SubsetSelection"].size}
+    return points | {"size": made["SubsetSelection"].size_}
 
 
 def subset_selection(*, epsilon, k):
@@ -56,7 +56,7 @@ def budget_splitting(*, epsilon, k1, k2, k3):
 def attribute_sampling(*, epsilon, d, k):
     made = {kind.__name__: kind(k=(k,) * d, epsilon=epsilon) for kind in (SPL, OneQuestion, AskSome)}
     points = {name: 100 * math.sqrt(even_error(kind, 10_000) / (d * k)) for name, kind in made.items()}
-    return points | {"asked": made["AskSome"].m}
+    return points | {"asked": made["AskSome"].m_}
 
 
 def fake_data_figure(*, epsilon, d, k):

@@ -23,13 +23,13 @@ CHANGES = [  # a sampler, formulas, a validator, an estimator, what decides betw
     ),
     ("limit/covering.py", "(part == 1)", "(part == 2)", test_edges.test_what_draws_lack_is_made_up_for),
     (
-        "shrinkage.py",
+        "shrinkage/stein.py",
         "1 + a / s**2",
         "1 + a / s**1",
         lambda: test_edges.test_the_estimated_risk_of_pooling_is_stein_s(4, 3),
     ),
     (
-        "tables/covariance.py",
+        "tables/_checks.py",
         "isinstance(n, bool) or",
         "isinstance(n, bool) and",
         lambda: test_edges.test_a_number_of_users_is_a_number_from_one_on(True),
@@ -41,12 +41,12 @@ CHANGES = [  # a sampler, formulas, a validator, an estimator, what decides betw
         test_edges.test_a_part_of_a_frame_may_be_empty,
     ),
     (
-        "check.py",
+        "check/distances.py",
         "if not wrong > 5",
         "if not wrong > 4",
         lambda: test_edges.test_five_standard_errors_divide_right_from_wrong(4.5, None),
     ),
-    ("check.py", "def variance_z", "def variance_z", test_check.test_a_wrong_theory_is_far_away),
+    ("check/distances.py", "def variance_z", "def variance_z", test_check.test_a_wrong_theory_is_far_away),
 ]
 
 
