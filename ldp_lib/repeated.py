@@ -79,7 +79,7 @@ def ratio_now(e, change, rounds):
     Returns
     -------
     number
-        Exact for Fractions: r_1 = e, r_{t+1} = e `contracted`(r_t).
+        Exact for Fractions: from e on, each round multiplies the `contracted` ratio by e.
     """
     if not 0 <= change <= 1 / 2:
         raise ValueError(f"change must be from 0 to 1/2; got {change!r}")
