@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from ldp_lib import limit
-from ldp_lib.limit import given_population
-from ldp_lib.limit.certificates import Limit, below, enclose
+from ldp_lib.limit import _given_population
+from ldp_lib.limit._rational import below, enclose
+from ldp_lib.limit.certificates import Limit
 from ldp_lib.limit.pair_tables import least_pair_error
 
 STATIC = Path(__file__).parents[1] / "book/_static"
@@ -33,13 +34,13 @@ def domains(most=RECORDS, least=2):
 def prefix_error(k, epsilon):
     """Return the least error of an ordered attribute's cumulative shares, by all sets of values."""
     e = enclose(epsilon)
-    t, rows = float(e[1] - 1), given_population.target_rows((k,), "prefixes")
+    t, rows = float(e[1] - 1), _given_population.target_rows((k,), "prefixes")
     member = np.arange(1, 2**k - 1)[:, None] >> np.arange(k) & 1
     f, every = np.full(k, 1 / k), 1 + t * member
-    q, inverse = given_population.newton(every, rows, f, given_population.balanced(every))
+    q, inverse = _given_population.newton(every, rows, f, _given_population.balanced(every))
     h = np.rint(inverse @ rows.T * DIGITS / np.abs(inverse).max()).T
     h[:, -1] -= h.sum(axis=1)  # each direction sums to 0
-    dual = np.rint(given_population.dual_variables((every @ h.T) / DIGITS, every, f) * (1 + 1e-9) * DIGITS)
+    dual = np.rint(_given_population.dual_variables((every @ h.T) / DIGITS, every, f) * (1 + 1e-9) * DIGITS)
     dual = [Fraction(int(x), DIGITS) for x in dual]
     directions = tuple(tuple(Fraction(int(x), DIGITS) for x in row) for row in h)
     gained = sum(x for row, own in zip(rows, directions, strict=True) for a, x in zip(row, own, strict=True) if a)

@@ -5,15 +5,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldp_lib.inputs import check_domain, check_population, require
-from ldp_lib.limit import any_population, covering, given_population
-from ldp_lib.limit.certificates import Limit, SetCertificate, below, enclose, kept
-from ldp_lib.limit.given_population import RECORDS
-from ldp_lib.limit.rational import ABOVE, gained, rounded
-from ldp_lib.limit.uniform import Cells, mixture, product_mixture
+from ldp_lib.inputs import check_domain, check_population
+from ldp_lib.limit import _any_population, _covering, _given_population
+from ldp_lib.limit._given_population import RECORDS
+from ldp_lib.limit._rational import ABOVE, below, check_budget, gained, rounded
+from ldp_lib.limit._uniform import Cells, kept, mixture, product_mixture
+from ldp_lib.limit.certificates import Limit, SetCertificate
 from ldp_lib.population import Population
 
-BUDGETS = (1e-6, 20.0)  # beyond them floats do not find what can be proved
 KEPT = 8  # attributes that are taken exactly, fewer than these
 CLOSE = 1.005  # a bound this near to what a mechanism attains is not looked for again
 
@@ -48,13 +47,13 @@ def least_error(k, epsilon, population=None):
     k = check_domain(k)
     e = check_budget(epsilon)
     if population is None:
-        certificate, attained, sets, weights = at_uniform(k, e)
+        certificate, attained, sets, weights = _at_uniform(k, e)
     elif isinstance(population, Population) and math.prod(check_population(population, k) or k) > RECORDS:
-        certificate, attained, sets, weights = any_population.solve(k, e, population)
+        certificate, attained, sets, weights = _any_population.solve(k, e, population)
     else:
         counts = population.histogram if isinstance(population, Population) else np.asarray(population)
-        population = given_population.check_frequencies(counts, k)
-        certificate, attained, sets, weights = given_population.solve(k, e, population)
+        population = _given_population.check_frequencies(counts, k)
+        certificate, attained, sets, weights = _given_population.solve(k, e, population)
     error = below(certificate.error)
     return Limit(
         k=k,
@@ -68,15 +67,42 @@ def least_error(k, epsilon, population=None):
     )
 
 
-def check_budget(epsilon):
-    """Return bounds of exp(epsilon) as Fractions, or raise."""
-    require(epsilon=epsilon)
-    if not BUDGETS[0] <= epsilon <= BUDGETS[1]:
-        raise ValueError(f"epsilon must be from {BUDGETS[0]} to {BUDGETS[1]} for a limit; got {epsilon!r}")
-    return enclose(float(epsilon))
+def fixed_data_error(k, epsilon, population):
+    """Return the least total variance, times n, at data held fixed: the limit at a population of equal records.
+
+    Parameters
+    ----------
+    k : int or sequence of d ints
+        Domain sizes, each at least 2.
+    epsilon : float
+        Privacy budget of one user's whole report, from 1e-6 to 20.
+    population : Population
+        The data. The bound is the same for all: renaming values turns any record into any other.
+
+    Returns
+    -------
+    Limit
+        No protocol whose estimates are unbiased for every data set has, at these data, a total variance below `error`
+        divided by the number of users. It is attained if each user's mechanism is chosen with the own record known to
+        the designer. No mechanism that does not know the data does as well everywhere: at some data set its variance is
+        at least ``least_error(k, epsilon).error`` less the sum of 1 - 1/k_j, divided by n.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is of the wrong type or out of range, or the population has another domain.
+
+    Notes
+    -----
+    Chapter `limit_attained`.
+    """
+    k = check_domain(k)
+    check_population(population, k)
+    alike = np.zeros((1, len(k)), dtype=int)
+    return least_error(k, epsilon, Population.from_records(alike, k=k))
 
 
-def at_uniform(k, e):
+def _at_uniform(k, e):
     """Return a certificate, the error attained, the sets and their weights, where all records are equally likely."""
     t = float(e[1] - 1)
     rho = np.array([(size - 1) / math.sqrt(size) for size in k])
@@ -86,29 +112,29 @@ def at_uniform(k, e):
         _, weights, attained, names, share = mixture(lambda w: cells.best(w, t), rho[order])
         weights = np.array(weights)[np.argsort(order)]
         records = [cells.records(s, np.argsort(order)) for _, s in names]
-        certificate = certify(k, e, weights, keep=len(k))
-        return certificate, attained, *chosen(records, share)
+        certificate = _certify(k, e, weights, keep=len(k))
+        return certificate, attained, *_chosen(records, share)
     weights, attained, names, share = product_mixture(k, t)
-    found = (attained, *chosen(names, share))
+    found = (attained, *_chosen(names, share))
     if len(set(k)) == 1:
-        return certify(k, e, np.ones(len(k)), rows=covering.equal_rows(len(k), k[0], t)), *found
-    tried = [certify(k, e, np.ones(len(k)), rows=((Fraction(2), None),))]
-    tried += [in_cells(k, e, rho, keep) for keep in range(1, min(len(k), KEPT))]
+        return _certify(k, e, np.ones(len(k)), rows=_covering.equal_rows(len(k), k[0], t)), *found
+    tried = [_certify(k, e, np.ones(len(k)), rows=((Fraction(2), None),))]
+    tried += [_in_cells(k, e, rho, keep) for keep in range(1, min(len(k), KEPT))]
     best = max(filter(None, tried), key=lambda certificate: certificate.error)
     if attained > CLOSE * best.error:
-        weights, rows = covering.mixed_rows(k, t, rho, weights)
-        best = max(best, certify(k, e, weights, rows=rows), key=lambda certificate: certificate.error)
+        weights, rows = _covering.mixed_rows(k, t, rho, weights)
+        best = max(best, _certify(k, e, weights, rows=rows), key=lambda certificate: certificate.error)
     return best, *found
 
 
-def chosen(names, share):
+def _chosen(names, share):
     """Return the sets with a share that counts, and their shares, the largest first."""
     order = [i for i in np.argsort(-share, kind="stable") if share[i] > 1e-6]
     total = share[order].sum()
     return tuple(names[i] for i in order), tuple(float(share[i] / total) for i in order)
 
 
-def certify(k, e, weights, *, keep=0, rows=()):
+def _certify(k, e, weights, *, keep=0, rows=()):
     """Return the certificate with these weights of the attributes and the ceiling that they need; None if too long."""
     if len(set(k)) == 1 and not keep:
         roots = (Fraction(1),) * len(k)
@@ -126,15 +152,15 @@ def certify(k, e, weights, *, keep=0, rows=()):
     else:
         scale = exact[0] if len(set(k)) == 1 else Fraction(1)
         units = [w / scale for w in exact]
-        near = [covering.row(k, [float(w) for w in units], float(b), often) for b, often in rows]
-        rows = [rows[i] for i in sorted({i for _, _, i, _, _ in covering.pieces(k, near)})]  # those that bound best
-        top = covering.largest(k, t, [covering.row(k, units, b, often) for b, often in rows]) * scale
+        near = [_covering.row(k, [float(w) for w in units], float(b), often) for b, often in rows]
+        rows = [rows[i] for i in sorted({i for _, _, i, _, _ in _covering.pieces(k, near)})]  # those that bound best
+        top = _covering.largest(k, t, [_covering.row(k, units, b, often) for b, often in rows]) * scale
     ceiling = Fraction(top) * ABOVE
     error = gained(roots, k) ** 2 / ceiling
     return SetCertificate(k=k, e=e, roots=roots, keep=keep, rows=tuple(rows), ceiling=ceiling, error=error)
 
 
-def in_cells(k, e, rho, keep):
+def _in_cells(k, e, rho, keep):
     """Return the certificate that takes the `keep` smallest attributes exactly; None if there are too many sets."""
     order, rest = kept(k, keep)
     cells = Cells.of(tuple(k[j] for j in order), True)
@@ -143,4 +169,4 @@ def in_cells(k, e, rho, keep):
     found = mixture(lambda w: cells.best(w, float(e[1] - 1)), [*rho[order], rho[rest].sum()])[1]
     weights = np.full(len(k), found[-1])
     weights[order] = found[:-1]
-    return certify(k, e, weights, keep=keep)
+    return _certify(k, e, weights, keep=keep)

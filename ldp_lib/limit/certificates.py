@@ -1,16 +1,13 @@
 """A limit, the certificate for equally likely records, and the files that hold them."""
 
 import json
-import math
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
-from ldp_lib.limit import covering
-from ldp_lib.limit.rational import gained, well_formed
-from ldp_lib.limit.uniform import Cells
-
-DIGITS = 10**20  # the denominator of the bounds of exp(epsilon)
+from ldp_lib.limit import _covering
+from ldp_lib.limit._rational import gained, well_formed
+from ldp_lib.limit._uniform import Cells, kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,27 +136,5 @@ class SetCertificate:
         for share, often in self.rows:
             if share <= 0 or (often is not None and not (equal and len(often) == len(self.k) and min(often) >= 0)):
                 return False
-        rows = [covering.row(self.k, [w / scale for w in weights], share, often) for share, often in self.rows]
-        return covering.holds(self.k, t, rows, self.ceiling / scale)
-
-
-def enclose(epsilon):
-    """Return two Fractions with exp(epsilon) between them, apart by less than one part in 10^12 of exp(epsilon) - 1."""
-    x, term, total, i = Fraction(epsilon), Fraction(1), Fraction(1), 1
-    while term * DIGITS > 1:  # below 1 only beyond i = 2x, where all that follow are together less than the last
-        term *= x / i
-        total += term
-        i += 1
-    return Fraction(math.floor(total * DIGITS), DIGITS), Fraction(math.ceil((total + term) * DIGITS), DIGITS)
-
-
-def kept(k, keep):
-    """Return the attributes that are taken exactly, the `keep` smallest, and the others."""
-    order = sorted(range(len(k)), key=lambda j: (k[j], j))
-    return order[:keep], order[keep:]
-
-
-def below(error):
-    """Return the largest float that is not above a Fraction."""
-    found = float(error)
-    return math.nextafter(found, 0) if Fraction(found) > error else found
+        rows = [_covering.row(self.k, [w / scale for w in weights], share, often) for share, often in self.rows]
+        return _covering.holds(self.k, t, rows, self.ceiling / scale)

@@ -5,10 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldp_lib.limit import any_population, given_population, pair_tables
-from ldp_lib.limit.any_population import LawCertificate
-from ldp_lib.limit.certificates import Limit, SetCertificate, enclose
-from ldp_lib.limit.given_population import TableCertificate
+from ldp_lib.limit import _any_population, _given_population, pair_tables
+from ldp_lib.limit._any_population import LawCertificate
+from ldp_lib.limit._given_population import TableCertificate
+from ldp_lib.limit._rational import enclose
+from ldp_lib.limit.certificates import Limit, SetCertificate
 from ldp_lib.limit.pair_tables import PairCertificate
 from ldp_lib.population import Population
 
@@ -60,8 +61,8 @@ def _attained(found):
         return _uniform_error(found.k, t, sets, weights)
     if isinstance(found.population, Population):
         return _asked_error(found, weights)
-    f, rows = [float(x) for x in found.population], given_population.target_rows(found.k, found.target)
-    return given_population.mixture_error(found.k, t, np.array(f), sets, weights, rows)
+    f, rows = [float(x) for x in found.population], _given_population.target_rows(found.k, found.target)
+    return _given_population.mixture_error(found.k, t, np.array(f), sets, weights, rows)
 
 
 def _uniform_error(k, t, sets, weights):
@@ -91,5 +92,5 @@ def _asked_error(found, weights):
         size = chosen[j]
         if chosen != (*found.k[:j], size, *found.k[j + 1 :]) or not 1 <= size < found.k[j]:
             return math.inf
-        total += any_population.one_error(ratio, found.k, j, size, found.population) / weight
+        total += _any_population.one_error(ratio, found.k, j, size, found.population) / weight
     return total if len(found.sets) == len(found.k) else math.inf

@@ -48,7 +48,7 @@ def minimax_error(k, epsilon, n, *, interactive=True):
     if not isinstance(interactive, (bool, np.bool_)):
         raise TypeError(f"interactive must be True or False; got {interactive!r}")
     found = least_error(k, epsilon)
-    widest = radius(k, found.certificate.roots, found.certificate.ceiling) * (1 - 1e-9)
+    widest = _radius(k, found.certificate.roots, found.certificate.ceiling) * (1 - 1e-9)
     s = np.geomspace(1e-6, 1, 200)[:, None] * widest
     a = 1 + np.geomspace(0.05, 1e6, 200)
     loss = extra(s, a, sum(k) - len(k), int(n), interactive).min()
@@ -56,7 +56,7 @@ def minimax_error(k, epsilon, n, *, interactive=True):
     return max(found.error / n / (1 + float(loss)), without_privacy)
 
 
-def radius(k, roots, ceiling):
+def _radius(k, roots, ceiling):
     """Return the largest s = R^2 Lambda of a ball of distributions: R^2 sum_j zeta_j (k_j - 1) = 1, s below 1."""
     spread = sum(float(root) ** 2 * (size - 1) / size for root, size in zip(roots, k, strict=True))
     return min(float(ceiling) / spread, 1.0)

@@ -14,10 +14,9 @@ from fractions import Fraction
 import numpy as np
 
 from ldp_lib import inputs
-from ldp_lib.limit.bound import check_budget
-from ldp_lib.limit.certificates import Limit, below
-from ldp_lib.limit.rational import ABOVE, holds_for_all_sets, rounded, well_formed
-from ldp_lib.limit.uniform import mixture
+from ldp_lib.limit._rational import ABOVE, below, check_budget, holds_for_all_sets, rounded, well_formed
+from ldp_lib.limit._uniform import mixture
+from ldp_lib.limit.certificates import Limit
 from ldp_lib.subset import keep_probability
 
 RECORDS = 16  # of domains whose sets are all tried, at most
@@ -58,7 +57,7 @@ class PairCertificate:
         weights = [root**2 * square for root, square in zip(self.roots, squares, strict=True)]
         gained = sum(root * square for root, square in zip(self.roots, squares, strict=True))
         n, t = math.prod(self.k), self.e[1] - 1
-        told = sum(w * kernel for w, kernel in zip(weights, kernels(self.k), strict=True))
+        told = sum(w * kernel for w, kernel in zip(weights, _kernels(self.k), strict=True))
         ones = np.ones((n, n), dtype=object)
         covered = holds_for_all_sets(
             self.ceiling * n * n, 2 * t * n * self.ceiling * ones[0], t * t * (self.ceiling * ones - told)
@@ -82,19 +81,19 @@ def spaces(k):
     return found
 
 
-def kernels(k):
+def _kernels(k):
     """Return a matrix for each space: N^2 times the squared length of a set's part is s . K s, s its indicator."""
     values = np.indices(k).reshape(len(k), -1)
     same = [size * (own[:, None] == own).astype(object) - 1 for size, own in zip(k, values, strict=True)]
     return [math.prod(same[j] for j in space) for space, _ in spaces(k)]
 
 
-def every_set(k):
+def _every_set(k):
     """Return all sets of records but the empty one: sizes, N^2 times the squared lengths of the parts, and masks."""
     n = math.prod(k)
     masks = np.arange(1, 2**n)
     bits = (masks[:, None] >> np.arange(n)) & 1
-    parts = [((bits @ kernel.astype(np.int64)) * bits).sum(axis=1) for kernel in kernels(k)]
+    parts = [((bits @ kernel.astype(np.int64)) * bits).sum(axis=1) for kernel in _kernels(k)]
     return bits.sum(axis=1), np.array(parts), masks
 
 
@@ -137,7 +136,7 @@ def least_pair_error(k, epsilon):
     t, squares = float(e[1] - 1), [square for _, square in spaces(k)]
     rho = np.sqrt([float(square) for square in squares])
     if math.prod(k) <= RECORDS:
-        size, parts, masks = every_set(k)
+        size, parts, masks = _every_set(k)
         share = size / math.prod(k)
         informs = parts / math.prod(k) ** 2 * (t / (1 + t * share)) ** 2
 
@@ -148,12 +147,12 @@ def least_pair_error(k, epsilon):
 
         with np.errstate(divide="ignore"):
             _, weights, attained, names, often = mixture(best, rho)
-        certificate = certify(k, e, weights, squares)
+        certificate = _certify(k, e, weights, squares)
         error = min(below(certificate.error), float(attained))
     else:
-        names, informs = candidates(k, t)
-        often, attained = spread(informs, rho)
-        error, certificate = min(relaxed(k, t, rho), attained), None
+        names, informs = _candidates(k, t)
+        often, attained = _spread(informs, rho)
+        error, certificate = min(_relaxed(k, t, rho), attained), None
     order = [int(i) for i in np.argsort(-np.round(often, 9), kind="stable") if often[i] > 1e-6]
     return Limit(
         k=k,
@@ -167,10 +166,10 @@ def least_pair_error(k, epsilon):
     )
 
 
-def certify(k, e, weights, squares):
+def _certify(k, e, weights, squares):
     """Return the certificate with these weights of the spaces, rounded, and the ceiling that they need."""
     roots = [rounded(math.sqrt(w / float(s))) for w, s in zip(weights, squares, strict=True)]
-    size, parts, _ = every_set(k)
+    size, parts, _ = _every_set(k)
     exact = np.array([float(root**2 * square) for root, square in zip(roots, squares, strict=True)])
     t = float(e[1] - 1)
     top = float((exact @ parts * (t / (math.prod(k) + t * size)) ** 2).max())
@@ -179,7 +178,7 @@ def certify(k, e, weights, squares):
     return PairCertificate(k=k, e=e, roots=tuple(roots), ceiling=ceiling, error=gained**2 / ceiling)
 
 
-def set_parts(k, name):
+def _set_parts(k, name):
     """Return the share of all records in a set, by its name, and the squared lengths of its parts, space by space."""
     kind, *of = name
     if kind == "values":
@@ -191,24 +190,24 @@ def set_parts(k, name):
     if kind == "balanced":
         row, column, size = of
         share = size / k[column]
-        main = float(((balanced(k[row], k[column], size).mean(axis=0) - share) ** 2).mean())
+        main = float(((_balanced(k[row], k[column], size).mean(axis=0) - share) ** 2).mean())
         return share, {(column,): main, (min(of[:2]), max(of[:2])): share * (1 - share) - main}
     n = math.prod(k)
     if kind == "records":
         s = np.array([of[0] >> x & 1 for x in range(n)])
-        every = zip(spaces(k), kernels(k), strict=True)
+        every = zip(spaces(k), _kernels(k), strict=True)
         return s.sum() / n, {space: float(s @ kernel @ s) / n**2 for (space, _), kernel in every}
     share = 1 / math.prod(k[j] for j in of)
     held = [space for size in (1, 2) for space in itertools.combinations(of, size)]
     return share, {space: share**2 * math.prod(k[j] - 1 for j in space) for space in held}
 
 
-def informed(k, t, names):
+def _informed(k, t, names):
     """Return what sets tell, by their names, shape (spaces, sets)."""
     where = {space: i for i, (space, _) in enumerate(spaces(k))}
     found = np.zeros((len(where), len(names)))
     for column, name in enumerate(names):
-        share, parts = set_parts(k, name)
+        share, parts = _set_parts(k, name)
         for space, part in parts.items():
             found[where[space], column] = part * (t / (1 + t * share)) ** 2
     return found
@@ -217,10 +216,10 @@ def informed(k, t, names):
 def mixture_error(k, t, names, weights):
     """Return the error of reporting copies of these sets so often."""
     with np.errstate(divide="ignore"):
-        return float((np.array([float(square) for _, square in spaces(k)]) / (informed(k, t, names) @ weights)).sum())
+        return float((np.array([float(square) for _, square in spaces(k)]) / (_informed(k, t, names) @ weights)).sum())
 
 
-def candidates(k, t):
+def _candidates(k, t):
     """Return names and information, shape (spaces, sets), of sets of one attribute, of two, or of one value of more."""
     names = [("values", j, size) for j, of in enumerate(k) for size in range(1, of)]
     for j, i in itertools.combinations(range(len(k)), 2):
@@ -228,17 +227,17 @@ def candidates(k, t):
         names += [("balanced", *pair, size) for pair in ((j, i), (i, j)) for size in range(1, k[pair[1]])]
     for m in range(3, len(k) + 1 if len(k) <= 10 else 3):
         names += [("record", *chosen) for chosen in itertools.combinations(range(len(k)), m)]
-    return names, informed(k, t, names)
+    return names, _informed(k, t, names)
 
 
-def balanced(rows, columns, size):
+def _balanced(rows, columns, size):
     """Return a set of cells with `size` in each row and as equally many as can be in each column, as booleans."""
     member, cells = np.zeros((rows, columns), bool), np.arange(rows * size)
     member[cells // size, cells % columns] = True
     return member
 
 
-def spread(informs, rho, rounds=3_000):
+def _spread(informs, rho, rounds=3_000):
     """Return how often to ask each set, and the error; the multiplicative algorithm of optimal design."""
     often = np.full(informs.shape[1], 1 / informs.shape[1])
     for _ in range(rounds):  # never raises the error
@@ -250,7 +249,7 @@ def spread(informs, rho, rounds=3_000):
     return often, float((rho**2 / (informs @ often)).sum())
 
 
-def relaxed(k, t, rho):
+def _relaxed(k, t, rho):
     """Return a lower bound of the error: the spaces share mu (1 - mu), and none has more than sets of its own could."""
     flat = (rho.sum()) ** 2 / math.sinh(math.log1p(t) / 2) ** 2
     drawing = sum(1 - 1 / (k[j] * k[i]) for j, i in itertools.combinations(range(len(k)), 2))  # without any noise

@@ -28,8 +28,8 @@ from ldp_lib import (
     recommend,
 )
 from ldp_lib.corr_rr import synthetic
-from ldp_lib.limit import covering, least_error
-from ldp_lib.limit.rational import never_negative
+from ldp_lib.limit import _covering, least_error
+from ldp_lib.limit._rational import never_negative
 from ldp_lib.shrinkage import plurality, stein
 from ldp_lib.survey import aggregate, files
 from ldp_lib.tables import consistency, covariance, likelihood, raking
@@ -52,9 +52,9 @@ def test_what_draws_lack_is_made_up_for():
     quarter, d = Fraction(1, 4), 3
     for often in [(0, 0, 0), (Fraction(1, 8), Fraction(1, 3), Fraction(1, 20)), (1, 0, 0), (0, 0, 1)]:
         # Each of the sums in Parseval's equation has its own weight; the first also counts the shares themselves.
-        lack = [sum(v * covering.overlap(d, part, i, 2) for i, v in enumerate(often, 1)) for part in (1, 2, 3)]
+        lack = [sum(v * _covering.overlap(d, part, i, 2) for i, v in enumerate(often, 1)) for part in (1, 2, 3)]
         want = max(quarter, lack[0] + 1, lack[1], lack[2])
-        assert covering.row((2,) * d, None, quarter, often) == (want, sum(often))
+        assert _covering.row((2,) * d, None, quarter, often) == (want, sum(often))
 
 
 def test_a_certificate_of_no_error_or_of_more_is_none():
@@ -166,7 +166,7 @@ def test_a_common_sign_moves_a_user_s_own_bit_and_the_others(lean, sign):
 )
 def test_draws_of_unequal_domains_cost_what_exceeds_their_share(k, weights, share, want):
     weights, share = [Fraction(w, 12) for w in weights], Fraction(share, 12)
-    assert covering.row(k, weights, share) == (share, Fraction(want, 12))
+    assert _covering.row(k, weights, share) == (share, Fraction(want, 12))
 
 
 def test_lists_of_expressions_are_compared_entry_by_entry():
@@ -257,10 +257,10 @@ def test_a_tolerance_is_finite_and_above_zero(tolerance):
 def test_a_bound_that_is_too_low_by_a_thousandth_does_not_hold():
     for k, weights in (((2, 2), (1, 1)), ((2, 3), (1, 2))):
         weights, t = [Fraction(w, 100) for w in weights], Fraction(2)
-        rows = [covering.row(k, weights, max(weights) * Fraction(i, 40)) for i in range(1, 41)]
-        top = Fraction(covering.largest(k, 2.0, rows))
-        assert covering.holds(k, t, rows, top * (1 + Fraction(1, 10**9)))
-        assert not covering.holds(k, t, rows, top * Fraction(999, 1000))
+        rows = [_covering.row(k, weights, max(weights) * Fraction(i, 40)) for i in range(1, 41)]
+        top = Fraction(_covering.largest(k, 2.0, rows))
+        assert _covering.holds(k, t, rows, top * (1 + Fraction(1, 10**9)))
+        assert not _covering.holds(k, t, rows, top * Fraction(999, 1000))
 
 
 def test_the_largest_bound_where_its_slope_is_level_or_half_as_steep():
@@ -269,11 +269,11 @@ def test_the_largest_bound_where_its_slope_is_level_or_half_as_steep():
     for b, v, t in ((1, 2, 2.0), (1, 3, 2.0), (2, 3, 1.0)):
         bounds = []
         for s in (0, 1):
-            r0, r1, r2 = (float(c) for c in covering.remainder(2, s))
+            r0, r1, r2 = (float(c) for c in _covering.remainder(2, s))
             here = mu[(mu >= s / 2) & (mu <= (s + 1) / 2)]
             value = b * here * (1 - here) + v * (r0 + r1 * here + r2 * here**2)
             bounds.append((value * (t / (1 + t * here)) ** 2).max())
-        assert covering.largest((2, 3), t, [(b, v)]) == pytest.approx(max(bounds), rel=1e-7)
+        assert _covering.largest((2, 3), t, [(b, v)]) == pytest.approx(max(bounds), rel=1e-7)
 
 
 @pytest.mark.parametrize(

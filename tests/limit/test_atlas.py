@@ -11,8 +11,8 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from ldp_lib import limit
-from ldp_lib.limit.given_population import target_rows
-from ldp_lib.limit.rational import subset_sums
+from ldp_lib.limit._given_population import target_rows
+from ldp_lib.limit._rational import subset_sums
 
 EVERY = atlas.load()
 FILE = atlas.verifier()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ldp_lib import limit
-from ldp_lib.limit.given_population import target_rows
+from ldp_lib.limit._given_population import target_rows
 from ldp_lib.population import Population
 
 

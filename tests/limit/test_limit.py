@@ -12,13 +12,12 @@ import pytest
 
 from ldp_lib import OneQuestion, channel, grr, limit
 from ldp_lib.datasets import load_adult
-from ldp_lib.limit import LawCertificate, SetCertificate, TableCertificate, closed_forms, covering, uniform
-from ldp_lib.limit.any_population import tilt_and_ceiling
-from ldp_lib.limit.certificates import enclose, kept
-from ldp_lib.limit.given_population import balanced, check_frequencies, dual_variables, target_rows
+from ldp_lib.limit import LawCertificate, SetCertificate, TableCertificate, _covering, _uniform, closed_forms
+from ldp_lib.limit._any_population import tilt_and_ceiling
+from ldp_lib.limit._given_population import balanced, check_frequencies, dual_variables, target_rows
+from ldp_lib.limit._rational import enclose, gained, never_negative, rounded, subset_sums
+from ldp_lib.limit._uniform import Cells, kept, mixture, product_set, up_sets
 from ldp_lib.limit.pair_tables import least_pair_error
-from ldp_lib.limit.rational import gained, never_negative, rounded, subset_sums
-from ldp_lib.limit.uniform import Cells, mixture, product_set, up_sets
 from ldp_lib.population import Population, marginal_frequencies
 
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
@@ -117,18 +116,18 @@ def test_cells_and_draws_bound_all_sets_found_by_brute_force(k, keep):
         assert bound >= truth
         assert cells.holds([*weights[:keep], max(weights[keep:])], t, bound)
         assert not cells.holds([*weights[:keep], max(weights[keep:])], t, bound * Fraction(999, 1000))
-        rows = [covering.row(k, weights, Fraction(max(w) * i, 40)) for i in range(1, 41)]
-        top = Fraction(covering.largest(k, 2.0, rows)) * (1 + Fraction(1, 10**9))
+        rows = [_covering.row(k, weights, Fraction(max(w) * i, 40)) for i in range(1, 41)]
+        top = Fraction(_covering.largest(k, 2.0, rows)) * (1 + Fraction(1, 10**9))
         assert top >= truth
-        assert covering.holds(k, t, rows, top)
-        assert not covering.holds(k, t, rows, top * Fraction(999, 1000))
+        assert _covering.holds(k, t, rows, top)
+        assert not _covering.holds(k, t, rows, top * Fraction(999, 1000))
 
 
 @pytest.mark.parametrize("k", [(2, 2, 2), (2, 2, 2, 2), (3, 3), (4, 4)])
 def test_draws_from_equal_domains_bound_every_set_at_its_own_size(k):
     size, parts, total = all_weights(k)
     shares = [Fraction(1, k[0])] + [Fraction(i, 20) for i in range(1, 21)]
-    rows = [covering.row(k, None, share, covering.equal_row(len(k), k[0], share)) for share in shares]
+    rows = [_covering.row(k, None, share, _covering.equal_row(len(k), k[0], share)) for share in shares]
     every = np.zeros(total + 1, dtype=np.int64)
     np.maximum.at(every, size, parts.sum(axis=0))
     for n, weight in enumerate(every):
@@ -136,7 +135,7 @@ def test_draws_from_equal_domains_bound_every_set_at_its_own_size(k):
         s = min(int(mu * k[0]), k[0] - 1)
         bounds = []
         for row in rows:
-            c0, c1, c2 = covering.quadratic(row, k[0], s)
+            c0, c1, c2 = _covering.quadratic(row, k[0], s)
             bounds.append(c0 + mu * (c1 + mu * c2))
         assert Fraction(int(weight), total**2) <= min(bounds)
         if mu * k[0] == s:  # one attribute, so many values of it: no set of that size does better
@@ -577,19 +576,19 @@ def test_the_overlap_is_a_mean_over_all_sets_of_attributes(d, k):
     for part, differ in itertools.product(range(1, d + 1), repeat=2):
         sets = list(itertools.combinations(range(d), differ))
         mean = sum(Fraction(-1, k - 1) ** sum(j < part for j in chosen) for chosen in sets) / len(sets)
-        assert covering.overlap(d, part, differ, k) == mean
+        assert _covering.overlap(d, part, differ, k) == mean
 
 
 @pytest.mark.parametrize(("d", "k", "share"), [(2, 2, 0.3), (3, 3, 0.1), (4, 2, 0.6)])
 def test_the_draws_with_the_least_price_pay_for_every_part(d, k, share):
-    often = covering.equal_row(d, k, share)
+    often = _covering.equal_row(d, k, share)
     assert len(often) == d
     assert min(often) >= 0
-    bound, price = covering.row((k,) * d, None, Fraction(share), often)
+    bound, price = _covering.row((k,) * d, None, Fraction(share), often)
     assert share <= bound <= share + 1e-8
     for i in range(d):  # no draw is needless: less of any one pays for less
         less = [v - Fraction(1, 1000) * (i == j) for j, v in enumerate(often)]
-        assert often[i] == 0 or covering.row((k,) * d, None, Fraction(share), less)[0] > share + 1e-5
+        assert often[i] == 0 or _covering.row((k,) * d, None, Fraction(share), less)[0] > share + 1e-5
     assert price == sum(often)
 
 
@@ -599,23 +598,23 @@ def test_the_draws_with_the_least_price_pay_for_every_part(d, k, share):
 )
 def test_draws_of_three_domains_cost_what_exceeds_their_share(k, weights, share, want):
     weights, share = [Fraction(w, 12) for w in weights], Fraction(share, 12)
-    assert covering.row(k, weights, share) == (share, Fraction(want, 12))
+    assert _covering.row(k, weights, share) == (share, Fraction(want, 12))
 
 
 def test_the_number_of_drawn_records_in_a_set_is_one_of_two_neighbours():
     """With N of m records in the set, (N - s) (N - s - 1) is at least 0: R is what it leaves of mu^2."""
     for m, s in [(2, 0), (2, 1), (5, 0), (5, 3)]:
-        c0, c1, c2 = covering.remainder(m, s)
+        c0, c1, c2 = _covering.remainder(m, s)
         for mu in (Fraction(0), Fraction(1, 3), Fraction(1)):
             pairs = ((2 * s + 1) * m * mu - s * (s + 1) - m * mu) / (m * (m - 1))  # the mean of N (N-1), at least
             assert c0 + mu * (c1 + mu * c2) == mu**2 - pairs
-    assert covering.quadratic((Fraction(2), Fraction(3)), 5, 2) == (Fraction(9, 10), Fraction(-1), Fraction(1))
+    assert _covering.quadratic((Fraction(2), Fraction(3)), 5, 2) == (Fraction(9, 10), Fraction(-1), Fraction(1))
 
 
 @pytest.mark.parametrize("k", [(5, 5, 5), (2, 3)])
 def test_intervals_cover_all_shares_each_with_its_best_row(k):
     rows = [(Fraction(b, 10), v) for b, v in ((1, 2), (3, Fraction(4, 5)), (10, Fraction(0)))]
-    found = list(covering.pieces(k, rows))
+    found = list(_covering.pieces(k, rows))
     assert (found[0][0], found[-1][1]) == (0, 1)
     assert all(one[1] == other[0] for one, other in itertools.pairwise(found))
     drawn = 5 if k[0] == 5 else 2
@@ -625,7 +624,7 @@ def test_intervals_cover_all_shares_each_with_its_best_row(k):
         assert Fraction(s, m) <= low < high <= Fraction(s + 1, m)
         mu, values = (low + high) / 2, []
         for row in rows:
-            c0, c1, c2 = covering.quadratic(row, m, s)
+            c0, c1, c2 = _covering.quadratic(row, m, s)
             values.append(c0 + mu * (c1 + mu * c2))
         assert values[i] == pytest.approx(min(values), rel=1e-12)
     assert len({i for _, _, i, _, _ in found}) > 1
@@ -642,9 +641,9 @@ def test_intervals_cover_all_shares_each_with_its_best_row(k):
     ],
 )
 def test_the_largest_information_by_hand(row, t, top):
-    assert covering.largest((2, 3), float(t), [row]) == pytest.approx(float(top), rel=1e-14)
-    assert covering.holds((2, 3), t, [row], top)
-    assert not covering.holds((2, 3), t, [row], top * (1 - A_BIT))
+    assert _covering.largest((2, 3), float(t), [row]) == pytest.approx(float(top), rel=1e-14)
+    assert _covering.holds((2, 3), t, [row], top)
+    assert not _covering.holds((2, 3), t, [row], top * (1 - A_BIT))
 
 
 @pytest.mark.parametrize(
@@ -735,7 +734,7 @@ def best_of(parts):
 @pytest.mark.parametrize("rho", [(1.0, 1.0), (0.3, 2.0)])
 def test_sets_are_mixed_as_their_information_asks(rho):
     alone = (rho[0] / math.sqrt(2) + rho[1] / math.sqrt(3)) ** 2  # shares as rho over the root of the information
-    p, error = uniform.shares([[2.0, 0.0], [0.0, 3.0]], rho)
+    p, error = _uniform.shares([[2.0, 0.0], [0.0, 3.0]], rho)
     assert error == pytest.approx(alone, rel=1e-12)
     assert p == pytest.approx(np.array([rho[0] / math.sqrt(2), rho[1] / math.sqrt(3)]) / math.sqrt(alone), rel=1e-6)
     parts = np.array([[2.0, 0.0], [0.0, 3.0], [1.5, 1.4], [0.1, 0.1]])

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ldp_lib import limit
-from ldp_lib.limit.given_population import balanced, newton, target_rows
+from ldp_lib.limit._given_population import balanced, newton, target_rows
+from ldp_lib.limit._rational import subset_sums
 from ldp_lib.limit.pair_tables import spaces
-from ldp_lib.limit.rational import subset_sums
 
 
 def attained(target, epsilon):

@@ -9,7 +9,7 @@ import sympy as sp
 from scipy.special import comb
 
 from ldp_lib import limit
-from ldp_lib.limit.minimax import extra, radius
+from ldp_lib.limit.minimax import _radius, extra
 
 
 @pytest.mark.parametrize(("q", "a"), list(itertools.product((1, 2, 3), (2, 3, 5))))
@@ -65,7 +65,7 @@ def test_the_information_of_random_mechanisms_is_within_the_bound_at_random_dist
         math.sqrt(zeta[j] * k[j]) * ((values[j] == v) - 1 / k[j]) / size for j in range(len(k)) for v in range(k[j])
     ]
     directions, ceiling, largest = np.array(rows), float(found.ceiling), 0.0
-    reach = math.sqrt(radius(k, found.roots, found.ceiling) / ceiling)
+    reach = math.sqrt(_radius(k, found.roots, found.ceiling) / ceiling)
     for _ in range(300):
         columns = 1 + t * (rng.random((3 * size, size)) < rng.random((3 * size, 1)))
         often = rng.random(3 * size) / columns.sum(axis=0).max() / 3

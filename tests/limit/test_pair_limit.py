@@ -10,14 +10,14 @@ import pytest
 
 from ldp_lib.limit.pair_tables import (
     PairCertificate,
-    balanced,
-    candidates,
-    every_set,
+    _balanced,
+    _candidates,
+    _every_set,
+    _relaxed,
+    _spread,
     least_pair_error,
     pair_error,
-    relaxed,
     spaces,
-    spread,
 )
 from ldp_lib.sampled import AskSome
 from ldp_lib.tables.covariance import table_covariance
@@ -92,7 +92,7 @@ def test_the_error_by_spaces_is_the_exact_total(k, epsilon):
 def test_the_general_bound_is_below_the_exact_one_and_near_at_small_budgets():
     for k, epsilon in itertools.product([(2, 2, 2), (3, 4)], [0.1, 4.0]):
         t, rho = math.expm1(epsilon), np.sqrt([float(square) for _, square in spaces(k)])
-        assert relaxed(k, t, rho) <= least_pair_error(k, epsilon).attained * (1 + 1e-9)
+        assert _relaxed(k, t, rho) <= least_pair_error(k, epsilon).attained * (1 + 1e-9)
     adult = least_pair_error((9, 16, 7, 15, 6, 5, 2, 2), 1.0)
     assert adult.gap < 1.01
     assert adult.certificate is None
@@ -100,7 +100,7 @@ def test_the_general_bound_is_below_the_exact_one_and_near_at_small_budgets():
 
 
 def test_sets_of_every_size_are_tried():
-    names, informs = candidates((4, 2, 3), 1.5)
+    names, informs = _candidates((4, 2, 3), 1.5)
     assert [name[1:] for name in names if name[0] == "values"] == [(0, 1), (0, 2), (0, 3), (1, 1), (2, 1), (2, 2)]
     assert {name[1:] for name in names if name[0] == "boxes"} == {
         (j, i, a, b)
@@ -115,9 +115,9 @@ def test_sets_of_every_size_are_tried():
 def test_the_weights_and_sizes_of_ask_pairs_are_nearly_the_best(epsilon):
     """Against any weights, and sizes of sets that may differ from pair to pair: within five per cent."""
     k, t = (6, 5, 2, 2), math.expm1(epsilon)
-    names, informs = candidates(k, t)
+    names, informs = _candidates(k, t)
     boxes = [number for number, (kind, *_) in enumerate(names) if kind == "boxes"]
-    best = spread(informs[:, boxes], np.sqrt([float(square) for _, square in spaces(k)]))[1]
+    best = _spread(informs[:, boxes], np.sqrt([float(square) for _, square in spaces(k)]))[1]
     chosen = ask_pairs(k, epsilon)
     assert 1 - 1e-3 < pair_error(k, epsilon, chosen.sizes_, 2, chosen.weights_) / best < 1.05
     assert pair_error(k, epsilon, (1,) * 4, 2, np.full(6, 1 / 6)) / best > 1.05
@@ -125,7 +125,7 @@ def test_the_weights_and_sizes_of_ask_pairs_are_nearly_the_best(epsilon):
 
 def test_parts_of_a_set_add_up():
     """Three attributes of two values: what is left of a set's variance is its part on all three."""
-    size, parts, masks = every_set((2, 2, 2))
+    size, parts, masks = _every_set((2, 2, 2))
     sign = np.array([(-1) ** sum(cell) for cell in np.ndindex(2, 2, 2)])
     bits = (masks[:, None] >> np.arange(8)) & 1
     assert (parts.sum(axis=0) + (bits @ sign) ** 2 == 8 * size - size**2).all()
@@ -134,12 +134,12 @@ def test_parts_of_a_set_add_up():
 def test_sets_by_name_inform_as_their_records_do():
     """Every candidate for three attributes, written out as a set of records, against the parts of all sets."""
     k, t = (2, 3, 2), 1.5
-    values, (size, parts, _) = np.indices(k).reshape(3, -1), every_set(k)
-    names, informs = candidates(k, t)
+    values, (size, parts, _) = np.indices(k).reshape(3, -1), _every_set(k)
+    names, informs = _candidates(k, t)
     kinds = {
         "values": lambda j, m: values[j] < m,
         "boxes": lambda j, i, a, b: (values[j] < a) & (values[i] < b),
-        "balanced": lambda j, i, m: balanced(k[j], k[i], m)[values[j], values[i]],
+        "balanced": lambda j, i, m: _balanced(k[j], k[i], m)[values[j], values[i]],
         "record": lambda *chosen: (values[list(chosen)] == 0).all(axis=0),
     }
     assert {kind for kind, *_ in names} == set(kinds)
@@ -151,7 +151,7 @@ def test_sets_by_name_inform_as_their_records_do():
 
 @pytest.mark.parametrize(("rows", "columns", "size"), [(2, 5, 2), (6, 4, 3), (7, 3, 1)])
 def test_balanced_sets_are_balanced(rows, columns, size):
-    member = balanced(rows, columns, size)
+    member = _balanced(rows, columns, size)
     assert (member.sum(axis=1) == size).all()
     assert np.ptp(member.sum(axis=0)) <= 1
 
@@ -169,7 +169,7 @@ def test_spaces_by_hand():
 
 
 def test_parts_are_what_rows_columns_and_both_explain():
-    size, parts, masks = every_set((2, 3))
+    size, parts, masks = _every_set((2, 3))
     assert masks.tolist() == list(range(1, 64))
     for n, part, mask in zip(size, parts.T, masks, strict=True):
         cells = np.array([mask >> i & 1 for i in range(6)]).reshape(2, 3)
@@ -185,7 +185,7 @@ def test_parts_are_what_rows_columns_and_both_explain():
 
 @pytest.mark.parametrize(("k", "roots"), [((2, 3), (1, 2, 3)), ((3, 2), (5, 1, 1)), ((2, 2, 2), (1, 2, 3, 4, 5, 6))])
 def test_a_certificate_holds_from_the_best_set_s_information_on(k, roots):
-    t, (size, parts, _), bit = Fraction(2), every_set(k), Fraction(1, 10**15)
+    t, (size, parts, _), bit = Fraction(2), _every_set(k), Fraction(1, 10**15)
     squares = [square for _, square in spaces(k)]
     weights = np.array([root**2 * square for root, square in zip(roots, squares, strict=True)])
     ceiling = max(weights @ parts.astype(object) * t**2 / (math.prod(k) + t * size.astype(object)) ** 2)
@@ -206,7 +206,7 @@ def test_a_certificate_holds_from_the_best_set_s_information_on(k, roots):
 @pytest.mark.parametrize("k", [(2, 3), (3, 2), (2, 2, 2)])
 def test_the_mixture_of_sets_of_records_has_its_stated_error(k, epsilon):
     found, t = least_pair_error(k, epsilon), math.expm1(epsilon)
-    size, parts, _ = every_set(k)
+    size, parts, _ = _every_set(k)
     informs = np.zeros(len(parts))
     for (kind, mask), often in zip(found.sets, found.weights, strict=True):
         assert kind == "records"
@@ -225,7 +225,7 @@ def test_the_mixture_of_sets_of_records_has_its_stated_error(k, epsilon):
 @pytest.mark.parametrize(("k", "epsilon", "gap"), [((4, 5), 0.5, 0.01), ((2, 3, 4), 2.0, 0.1), ((4, 5), 20.0, 5.0)])
 def test_the_mixture_of_named_sets_has_its_stated_error(k, epsilon, gap):
     found, t = least_pair_error(k, epsilon), math.expm1(epsilon)
-    names, informs = candidates(k, t)
+    names, informs = _candidates(k, t)
     total = sum(often * informs[:, names.index(name)] for name, often in zip(found.sets, found.weights, strict=True))
     squares = [float(square) for _, square in spaces(k)]
     assert found.attained == pytest.approx(sum(squares / total), rel=1e-4)
@@ -237,15 +237,15 @@ def test_the_mixture_of_named_sets_has_its_stated_error(k, epsilon, gap):
 
 
 def test_many_attributes_are_asked_for_single_records_up_to_ten():
-    names, informs = candidates((2,) * 10, 1.0)
+    names, informs = _candidates((2,) * 10, 1.0)
     assert sum(name[0] == "record" for name in names) == 2**10 - 1 - 10 - 45
     assert informs.shape == (55, len(names))
-    assert not any(name[0] == "record" for name in candidates((2,) * 11, 1.0)[0])
+    assert not any(name[0] == "record" for name in _candidates((2,) * 11, 1.0)[0])
 
 
 @pytest.mark.parametrize("rho", [(1.0, 1.0), (0.3, 2.0), (2**0.5, 3**0.5)])
 def test_sets_are_asked_as_often_as_their_information_wants(rho):
-    often, error = spread(np.array([[2.0, 0.0], [0.0, 3.0]]), np.array(rho))
+    often, error = _spread(np.array([[2.0, 0.0], [0.0, 3.0]]), np.array(rho))
     roots = np.array(rho) / np.sqrt([2, 3])
     assert often.sum() == pytest.approx(1, rel=1e-12)
     assert often == pytest.approx(roots / roots.sum(), rel=1e-3)
@@ -259,14 +259,14 @@ def test_the_general_bound_of_one_space_is_that_of_its_best_set(space, t):
     mu = np.linspace(1 / 12, 1, 200_001)
     most = (np.floor(m * mu) + (m * mu % 1) ** 2) / m - mu**2
     exact = 10_000 / (most * (t / (1 + t * mu)) ** 2).max()
-    assert relaxed((3, 4), t, rho) == pytest.approx(exact, rel=3e-3)
+    assert _relaxed((3, 4), t, rho) == pytest.approx(exact, rel=3e-3)
 
 
 def test_the_general_bound_is_not_below_what_is_known_without_a_search():
     drawing = 1 - 1 / 6 + 1 - 1 / 8 + 1 - 1 / 12
-    assert relaxed((2, 3, 4), 2.0, np.full(6, 1e-9)) == pytest.approx(drawing, rel=1e-12)
+    assert _relaxed((2, 3, 4), 2.0, np.full(6, 1e-9)) == pytest.approx(drawing, rel=1e-12)
     rho, t = np.array([1.0, 2.0, 3.0]), 1e-5  # all share mu (1-mu), at a share of one half
-    assert relaxed((4, 6), t, rho) == pytest.approx(36 * 4 * (1 + t) / t**2, rel=1e-12)
+    assert _relaxed((4, 6), t, rho) == pytest.approx(36 * 4 * (1 + t) / t**2, rel=1e-12)
 
 
 def test_what_is_not_asked_is_not_known():

@@ -15,9 +15,8 @@ import pytest
 
 from ldp_lib import limit
 from ldp_lib.datasets import load_adult
-from ldp_lib.limit.certificates import enclose
+from ldp_lib.limit._rational import enclose, rounded
 from ldp_lib.limit.pair_tables import least_pair_error
-from ldp_lib.limit.rational import rounded
 from ldp_lib.population import Population
 
 FILE = Path(__file__).parents[2] / "book/_static/verify_limit.py"

@@ -21,7 +21,7 @@ CHANGES = [  # a sampler, formulas, a validator, an estimator, what decides betw
         "1 / (self.k - 0)))",
         test_edges.test_lies_are_spread_evenly_over_all_other_values,
     ),
-    ("limit/covering.py", "(part == 1)", "(part == 2)", test_edges.test_what_draws_lack_is_made_up_for),
+    ("limit/_covering.py", "(part == 1)", "(part == 2)", test_edges.test_what_draws_lack_is_made_up_for),
     (
         "shrinkage/stein.py",
         "1 + a / s**2",

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from ldp_lib import subset
-from ldp_lib.limit.rational import ABOVE, gained, never_negative, rounded, well_formed
+from ldp_lib.limit._rational import ABOVE, gained, never_negative, rounded, well_formed
 
 
 @dataclass(frozen=True, kw_only=True)

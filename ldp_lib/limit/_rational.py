@@ -6,7 +6,11 @@ from numbers import Rational
 
 import numpy as np
 
+from ldp_lib.inputs import require
+
 GRID = 2**30  # denominators of what is rounded
+DIGITS = 10**20  # the denominator of the bounds of exp(epsilon)
+BUDGETS = (1e-6, 20.0)  # beyond them floats do not find what can be proved
 ABOVE = 1 + Fraction(1, 10**9)  # what rounding may cost
 
 
@@ -53,3 +57,27 @@ def holds_for_all_sets(constant, linear, square):
     for x in range(size):  # with record x, or without it
         values = np.concatenate([values, values + rest[x] + q[x, x] + 2 * subset_sums(q[x : x + 1, :x])[0]])
     return min(values) >= 0
+
+
+def check_budget(epsilon):
+    """Return bounds of exp(epsilon) as Fractions, or raise."""
+    require(epsilon=epsilon)
+    if not BUDGETS[0] <= epsilon <= BUDGETS[1]:
+        raise ValueError(f"epsilon must be from {BUDGETS[0]} to {BUDGETS[1]} for a limit; got {epsilon!r}")
+    return enclose(float(epsilon))
+
+
+def enclose(epsilon):
+    """Return two Fractions with exp(epsilon) between them, apart by less than one part in 10^12 of exp(epsilon) - 1."""
+    x, term, total, i = Fraction(epsilon), Fraction(1), Fraction(1), 1
+    while term * DIGITS > 1:  # below 1 only beyond i = 2x, where all that follow are together less than the last
+        term *= x / i
+        total += term
+        i += 1
+    return Fraction(math.floor(total * DIGITS), DIGITS), Fraction(math.ceil((total + term) * DIGITS), DIGITS)
+
+
+def below(error):
+    """Return the largest float that is not above a Fraction."""
+    found = float(error)
+    return math.nextafter(found, 0) if Fraction(found) > error else found

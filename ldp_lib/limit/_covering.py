@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import linprog, minimize
 
-from ldp_lib.limit.rational import GRID, never_negative, rounded
+from ldp_lib.limit._rational import GRID, never_negative, rounded
 
 SEARCHED = 24  # different domains whose weights are searched for, at most
 DRAWN = 40  # different numbers of attributes in which drawn records differ, at most

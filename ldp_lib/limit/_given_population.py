@@ -9,7 +9,8 @@ import numpy as np
 from scipy.linalg import solve_triangular
 from scipy.optimize import linprog
 
-from ldp_lib.limit.rational import holds_for_all_sets, subset_sums, well_formed
+from ldp_lib.limit._rational import holds_for_all_sets, subset_sums, well_formed
+from ldp_lib.limit.linear_targets import prefixes
 
 RECORDS = 10  # at most: the program runs over all sets of records
 ALL_SETS = 16  # records of domains whose certificates try all sets, at most
@@ -87,7 +88,7 @@ def target_rows(k, target):
         cells = [(j, i, v, u) for j, i in pairs for v in range(k[j]) for u in range(k[i])]
         return np.array([(values[j] == v) & (values[i] == u) for j, i, v, u in cells], dtype=int)
     if target == "prefixes" and len(k) == 1:
-        return np.tri(k[0] - 1, k[0], dtype=int)
+        return prefixes(k[0])
     return None
 
 

@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from scipy.optimize import minimize
 
-from ldp_lib.limit.rational import never_negative
+from ldp_lib.limit._rational import never_negative
 
 PAIRS = 20_000  # nested pairs of sets that are tried, at most
 SETS = 50_000  # sets of records that are tried, at most
@@ -45,6 +45,12 @@ def marginal_counts(masks, k):
     return bits.sum(axis=1), [
         np.stack([bits[:, values[j] == v].sum(axis=1) for v in range(k[j])], axis=1) for j in range(len(k))
     ]
+
+
+def kept(k, keep):
+    """Return the attributes that are taken exactly, the `keep` smallest, and the others."""
+    order = sorted(range(len(k)), key=lambda j: (k[j], j))
+    return order[:keep], order[keep:]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
