@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ldp_lib as ldp
-from ldp_lib import channel, grr, leakage
+from ldp_lib import channel, check, grr, leakage, subset
 
 TABLES = [
     [[Fraction(9, 10), Fraction(1, 10)], [Fraction(1, 4), Fraction(3, 4)]],
@@ -67,6 +67,54 @@ def test_closed_forms_of_the_best_guess_are_enumerated(e):
     assert channel.success_rate(hashed.channel(), even) == pytest.approx(leakage.hashing_success(e, k, hashed.g_))
     sets = ldp.SubsetSelection(k=k, epsilon=epsilon)
     assert channel.success_rate(sets.channel(), even) == pytest.approx(e / (e * sets.size_ + k - sets.size_))
+
+
+# Mechanism for attributes of 2 and 6 values, and the best guess of each in closed form: independent uniform answers.
+SIZES, E = (2, 6), math.e
+
+
+def one_question(m):
+    sets = [subset.optimal_size(E, k) for k in SIZES]
+    told = [E / (s * E + k - s) for k, s in zip(SIZES, sets, strict=True)]
+    return [w * t + (1 - w) / k for w, t, k in zip(m.weights_, told, SIZES, strict=True)]
+
+
+def split_grr(m):
+    return [grr.probabilities(math.exp(b), k)[0] for b, k in zip(m.budgets, SIZES, strict=True)]
+
+
+def split_bits(m):
+    halves = [math.exp(b / 2) for b in m.budgets]
+    return [leakage.unary_success(r / (r + 1), 1 / (r + 1), k) for r, k in zip(halves, SIZES, strict=True)]
+
+
+def among_fakes(m):
+    return [(grr.probabilities(E, k)[0] + 1 / k) / 2 for k in SIZES]
+
+
+def whole_record(m):
+    t = (E - 1) / (E + math.prod(SIZES) - 1)
+    return [t + (1 - t) / k for k in SIZES]
+
+
+SEVERAL = {
+    ldp.OneQuestion: one_question, ldp.AskSome: one_question, ldp.SPL: split_grr, ldp.MRR: split_grr,
+    ldp.OMRR: split_grr, ldp.BRR: split_bits, ldp.OBRR: split_bits, ldp.RSFD: among_fakes, ldp.RRJoint: whole_record,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", SEVERAL, ids=lambda kind: kind.__name__)
+def test_the_best_guess_of_one_attribute_of_several_has_a_closed_form_an_enumeration_and_a_simulation(kind):
+    m, rng = kind(k=SIZES, epsilon=1.0), np.random.default_rng(1)
+    joint = np.full(SIZES, 1 / math.prod(SIZES))
+    x = np.stack([rng.integers(k, size=20_000) for k in SIZES], axis=1)
+    number = {np.asarray(report).tobytes(): i for i, report in enumerate(m.reports())}
+    seen = np.array([number[report.tobytes()] for report in m.perturb(x, rng=rng)])
+    for j, (closed, k) in enumerate(zip(SEVERAL[kind](m), SIZES, strict=True)):
+        table = leakage.attribute_channel(m.channel(), joint, j)
+        assert channel.success_rate(table, np.full(k, 1 / k)) == pytest.approx(closed, rel=1e-6)
+        right = table.argmax(axis=0)[seen] == x[:, j]
+        assert check.mean_z(right.astype(float), closed) < 5 < check.mean_z(right.astype(float), 1.15 * closed)
 
 
 def test_a_flip_contracts_a_ratio_as_artanh_says():
