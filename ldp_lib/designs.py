@@ -141,8 +141,8 @@ def record_channel(p, innocuous):
 
     Parameters
     ----------
-    p : number
-        Probability that a card asks the sensitive question; the cards are independent.
+    p : number, or sequence of d numbers
+        Probability that a card asks the sensitive question, one for all cards or one each; the cards are independent.
     innocuous : array_like, shape (2,) * d
         Joint distribution of the innocuous answers, independent of the record and of the cards.
 
@@ -153,15 +153,14 @@ def record_channel(p, innocuous):
     """
     law = np.asarray(innocuous)
     d, own, same = law.ndim, np.eye(2, dtype=int), np.ones(2, dtype=int)
-    # For each question: innocuous answer, truth, report.
-    card = p * same[:, None, None] * own + (1 - p) * own[:, None, :] * same[:, None]
-    for _ in range(d):
+    for asked in np.broadcast_to(p, d):  # for each question: innocuous answer, truth, report
+        card = asked * same[:, None, None] * own + (1 - asked) * own[:, None, :] * same[:, None]
         law = np.tensordot(law, card, axes=(0, 0))
     return law.transpose(*range(0, 2 * d, 2), *range(1, 2 * d, 2)).reshape(2**d, 2**d)
 
 
 def one_card_channel(p, innocuous):
-    """Return the channel of d unrelated questions with one card for all of them; arguments as in `record_channel`."""
+    """Return the channel of d unrelated questions with one card for all; arguments as in `record_channel`, one p."""
     law = np.asarray(innocuous).ravel()
     return p * np.eye(len(law), dtype=int) + (1 - p) * law
 

@@ -2,6 +2,7 @@
 
 import gzip
 import importlib.util
+import itertools
 import math
 import sys
 from fractions import Fraction as F
@@ -10,7 +11,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldp_lib import GRR, Population, RRIndependent, channel, corr_rr, fake_data, grr, jrr, limit, splitting, subset
+from ldp_lib import (
+    GRR,
+    Population,
+    RRIndependent,
+    channel,
+    corr_rr,
+    designs,
+    fake_data,
+    grr,
+    jrr,
+    limit,
+    splitting,
+    subset,
+)
 from ldp_lib.corr_rr import formulas
 from ldp_lib.jrr import privacy
 
@@ -151,6 +165,17 @@ def library_balance(formula):
     for held, n, k, e in [(1, 2, 3, 2.0), (30, 100, 5, 3.0), (0, 7, 4, 1.5)]:
         p, q = grr.probabilities(e, k)
         yield formula["expected"](held, n, k, e), n * q + (p - q) * held
+
+
+def library_survey_record(formula):
+    cases = itertools.product(range(12), range(1, 31), range(10))
+    law = designs.joint_law([(m == 6, g == 2, d <= 20, g == 5, 15 <= d <= 25, m == 3) for m, d, g in cases])
+    matrix, records = designs.record_channel(F(1, 2), law), list(itertools.product((0, 1), repeat=6))
+    for column in (0, 22, 33, 41, 63):
+        known = formula["innocuous"](records[column])
+        for row, record in enumerate(records):
+            agree = formula["agreement"](record, records[column])
+            yield formula["likelihood"](agree, *known), matrix[row, column]
 
 
 LIBRARY = {name.removeprefix("library_"): test for name, test in list(globals().items()) if name.startswith("library_")}

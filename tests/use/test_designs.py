@@ -29,7 +29,8 @@ def brute(p, law, x, y, cards):
     total, d = 0, len(x)
     asked = itertools.product([0, 1], repeat=d) if cards == "each" else [(0,) * d, (1,) * d]
     for own in asked:
-        weight = math.prod(p if w else 1 - p for w in (own if cards == "each" else own[:1]))
+        odds = np.broadcast_to(p, d)
+        weight = math.prod(odds[j] if w else 1 - odds[j] for j, w in enumerate(own if cards == "each" else own[:1]))
         for answer in itertools.product([0, 1], repeat=d):
             if all((x[j] if own[j] else answer[j]) == y[j] for j in range(d)):
                 total += weight * law[answer]
@@ -94,6 +95,16 @@ def test_the_record_s_channel_is_every_card_and_every_innocuous_answer(law, p):
     found = {"each": designs.record_channel(p, LAWS[law]), "one": designs.one_card_channel(p, LAWS[law])}
     for cards, matrix in found.items():
         assert matrix.tolist() == [[brute(p, LAWS[law], x, y, cards) for y in records] for x in records]
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_each_card_may_have_a_probability_of_its_own(law):
+    p, records = (F(1, 2), F(1, 3), F(4, 5)), list(itertools.product([0, 1], repeat=3))
+    matrix = designs.record_channel(p, LAWS[law])
+    assert matrix.tolist() == [[brute(p, LAWS[law], x, y, "each") for y in records] for x in records]
+    assert matrix.tolist() != designs.record_channel(p[::-1], LAWS[law]).tolist()
+    with pytest.raises(ValueError, match="broadcast"):
+        designs.record_channel(p[:2], LAWS[law])
 
 
 @pytest.mark.parametrize("law", LAWS)
