@@ -21,10 +21,9 @@ from joint_tables import measures as table_measures
 from peer import make_data
 
 from ldp_lib import jrr
-from ldp_lib.book import printed_jrr
+from ldp_lib.book import printed_jrr, printed_values
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.corr_rr.synthetic import syn_a
-from ldp_lib.datasets import load_corr_rr_tables
 from ldp_lib.fake_data import RSFD, amplified
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.grr import GRR
@@ -230,7 +229,7 @@ def corr_rr(repetitions=7):
 
     def tables():
         methods = {"RS+RFD": TwoPhaseRSRFD, "Corr-RR": CorrRR}
-        for _, n, name, epsilon, n1, _ in load_corr_rr_tables().itertuples(index=False):
+        for _, n, name, epsilon, n1, _ in printed_values.load("corr_rr_tables").itertuples(index=False):
             population = syn_a(n, d=2, rho=0.1, frequencies=(0.25,) * 4, rng=rng)
             simulated(methods[name](k=(4, 4), epsilon=epsilon, n1=n1), population, runs=1000)
 

@@ -22,28 +22,7 @@ CORR_RR = ("adult", "mushroom", "clave")
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 # Path in the data folder: URL below UCI, kind of checksum, checksum. Copies of Clave differ in their line ends, so its
 # checksum is that of the parsed digits.
-RAW = {
-    "adult/adult.data": (
-        "adult/adult.data",
-        "sha256",
-        "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
-    ),
-    "mushroom/agaricus-lepiota.data": (
-        "mushroom/agaricus-lepiota.data",
-        "sha256",
-        "e65d082030501a3ebcbcd7c9f7c71aa9d28fdfff463bf4cf4716a3fe13ac360e",
-    ),
-    "nursery/nursery.data": (
-        "nursery/nursery.data",
-        "sha256",
-        "8e0389c3dd37590248a921c2726d869ee96b817761a35eb8416afa24f31f931d",
-    ),
-    "clave/ClaveVectors_Firm-Teacher_Model.txt": (
-        "00324/ClaveVectors_Firm-Teacher_Model.txt",
-        "content sha256",
-        "6e30745007d138498a8ceb042995b9daf42c5f4b1fd96fee59b74668698b958b",
-    ),
-}
+RAW = {path: tuple(row) for path, row in json.loads((DATA / "raw.json").read_text(encoding="utf-8")).items()}
 
 
 def load_adult():
@@ -97,64 +76,6 @@ def load_corr_rr(name):
     return Population.from_counts(counts.reshape(records.max(axis=0) + 1), names=names)
 
 
-def load_corr_rr_tables():
-    """Return Tables 4 to 9 of the revised Corr-RR paper (2026) as a DataFrame, one row a printed cell, 360 in all.
-
-    Columns: table, n (users), method ("RS+RFD" or "Corr-RR"), epsilon, n1 (users in the first phase), mse (the printed
-    mean of 100 runs). Tables 4 to 6 are for its data SynA, 7 to 9 for SynB. Chapter `audit_corr_rr_evaluation`.
-    """
-    return _read_printed("corr_rr_tables.csv", 360)
-
-
-def load_corr_rr_correlations():
-    """Return Table 2 of the revised Corr-RR paper (2026) as a DataFrame, one row a printed correlation, 36 in all.
-
-    Columns: data ("SynA" or "SynB"), rho, first and second (numbers of the two attributes), correlation.
-    """
-    return _read_printed("corr_rr_correlations.csv", 36)
-
-
-def load_corr_rr_figures():
-    """Return the 660 values of Figures 3 to 11, 13 and 14 of the revised Corr-RR paper (2026), one row a point of x.
-
-    Columns: panel ("3a"), x, the setting with which the values were made as far as it is known: data ("SynA", "SynB",
-    "clave", "mushroom", "adult"), d, epsilon, rho, first (the share of the users in the first phase), runs, parents
-    (as for `corr_rr.tree_law`); stated_rho (what the paper says); and the errors of SPL, RS+FD, RS+RFD and Corr-RR.
-    Chapter `audit_corr_rr_evaluation`.
-    """
-    frame = _read_printed("corr_rr_figures.csv", 165, dtype={"parents": str})
-    return frame.assign(parents=[tuple(map(int, text.split())) for text in frame.parents.fillna("")])
-
-
-def load_corr_rr_curves():
-    """Return the points of the curves in Figure 2 of that paper: f_s (the curve), f_j and p_y."""
-    return _read_printed("corr_rr_figure2.csv", 362).rename(columns={"curve_f_s": "f_s"})
-
-
-def load_corr_rr_bars():
-    """Return the bars of Figure 12 of that paper: data_set, attribute, value, count_implied of rows_implied."""
-    return _read_printed("corr_rr_figure12.csv", 20)
-
-
-def load_jrr_figures():
-    """Return what Figures 1 to 4 and 6 of the JRR paper (2025) draw, and percentiles of Figure 2, one row a value.
-
-    Columns: panel ("3a", "6a inset"), series, mechanism ("RR", "JRR"), the setting n, share (of users with value 1) and
-    epsilon, x, quantity ("mse", "are", "fraction_below", "are_percentile", "mse_closed_form_stored") and value. Chapter
-    `audit_jrr_evaluation`.
-    """
-    return _read_printed("jrr_figures.csv", 1308)
-
-
-def load_jrr_estimates():
-    """Return mean and variance of the 614 published sets of estimates of n1 behind these figures, with p and rho.
-
-    Columns: figure ("1" for 1 and 2, "6i" for the insets of 6), n, n1, epsilon, mechanism, p, rho, runs, mean and
-    variance.
-    """
-    return _read_printed("jrr_estimates.csv", 614, dtype={"figure": str})
-
-
 def load_students():
     """Return the reports of 710 students to six sensitive questions by the unrelated-question design, as a Population.
 
@@ -174,7 +95,7 @@ def load_minarets():
     Columns: design ("direct" or "randomized"), condition (0; the lie detector's 1 or 2), answer (as coded in the
     source), count.
     """
-    return _read_printed("minarets.csv", 6)
+    return read_frame("minarets.csv", 6)
 
 
 def fetch_adult():
@@ -205,8 +126,8 @@ def content_sha256(rows):
     return hashlib.sha256("".join(",".join(row) + "\n" for row in rows).encode()).hexdigest()
 
 
-def _read_printed(name, rows, **options):
-    """Read a table of published numbers, and refuse one that was cut short or has other rows than were shipped."""
+def read_frame(name, rows, **options):
+    """Return a shipped table as a DataFrame, or raise ValueError if it does not have so many whole rows."""
     import pandas as pd
 
     text = (DATA / name).read_text(encoding="utf-8")

@@ -46,7 +46,7 @@ def optimal_g(e):
     return h + 2 if e * e > h * (h + 1) else h + 1
 
 
-def points(x, prime=PRIME):
+def _points(x, prime=PRIME):
     """Return the point at which the polynomials of `hash_values` stand for each value: (x+1)**5 modulo the prime.
 
     Different values below the prime have different points, as 5 does not divide prime - 1. Values in a row would do
@@ -83,7 +83,7 @@ def hash_values(seed, x, g, prime=PRIME):
     1/prime. Checked over all seeds for the prime 7 in `tests/core/test_exact.py`.
     """
     *lower, value = np.moveaxis(np.asarray(seed), -1, 0).astype(np.uint64, order="C")
-    t = points(x, prime)
+    t = _points(x, prime)
     for c in reversed(lower):
         value = _rest(value * t + c, prime)
     return value * np.uint64(g) // np.uint64(prime)
@@ -94,7 +94,7 @@ def _rest(value, prime):
     return value - value // np.uint64(prime) * np.uint64(prime)
 
 
-def draw_seeds(n, rng):
+def _draw_seeds(n, rng):
     """Return n seeds for `hash_values`, shape (n, 4)."""
     seed = rng.integers(2**64, size=(n, 2), dtype=np.uint64).view(np.uint32) >> np.uint32(1)
     while (again := seed == PRIME).any():
@@ -102,12 +102,12 @@ def draw_seeds(n, rng):
     return seed
 
 
-def count_support(seed, bucket, k, g):
+def _count_support(seed, bucket, k, g):
     """Return how many users support each of k values: whose hash function sends the value to the user's bucket."""
     # A bucket is an interval of polynomial values, so neither a product nor a quotient is needed for each.
     prime, low = np.uint64(PRIME), np.uint64(31)
     edges = (np.arange(g + 1, dtype=np.uint64) * prime + np.uint64(g - 1)) // np.uint64(g)
-    t = points(np.arange(k))
+    t = _points(np.arange(k))
     powers = np.stack([t, t * t % prime, t * t % prime * t % prime], axis=1)
     count, other = np.zeros(k, dtype=np.int64), np.empty(BLOCK, dtype=np.uint64)
     for first in range(0, len(bucket), BLOCK):
@@ -231,7 +231,7 @@ class OLH(pure.Oracle):
         y = np.empty(x.size, self.dtype)
         for start in range(0, x.size, 4 * BLOCK):
             block = slice(start, start + 4 * BLOCK)
-            y["seed"][block] = seed = draw_seeds(x[block].size, rng)
+            y["seed"][block] = seed = _draw_seeds(x[block].size, rng)
             y["y"][block] = self._buckets.perturb(hash_values(seed, x[block], self.g_), rng=rng)
         return y
 
@@ -243,4 +243,4 @@ class OLH(pure.Oracle):
         bucket = inputs.check_values(y["y"], self.g_, "y['y']")
         if y["seed"].max() >= PRIME:
             raise ValueError(f"y['seed'] must be below {PRIME}; got {y['seed'].max()}")
-        return np.concatenate([[y.size], count_support(y["seed"], bucket, self.k, self.g_)])
+        return np.concatenate([[y.size], _count_support(y["seed"], bucket, self.k, self.g_)])

@@ -1,6 +1,5 @@
 """Checks of what callers pass in: every message names the argument, its value and what is allowed."""
 
-import math
 import numbers
 from collections.abc import Iterable
 from numbers import Integral
@@ -194,25 +193,3 @@ def require_share(name, value):
         raise TypeError(f"{name} must be a number above 0 and below 1; got {value!r}")
     if not 0 < value < 1:
         raise ValueError(f"{name} must be a number above 0 and below 1; got {value!r}")
-
-
-def check_subset(subset, sizes):
-    """Return the cells of a subset of a table, one a row, from booleans, from cells or from a function; or raise."""
-    allowed = f"subset must be booleans of shape {sizes}, distinct cells of shape (m, {len(sizes)}), or a function"
-    if callable(subset):
-        if math.prod(sizes) > 2**22:
-            raise ValueError(f"subset must list its cells if there are more than 2**22; there are {math.prod(sizes)}")
-        every = np.indices(sizes).reshape(len(sizes), -1).T
-        chosen = np.asarray(subset(every))
-        if chosen.dtype != bool or chosen.shape != every.shape[:1]:
-            raise ValueError(f"subset must give one boolean a row; got {chosen.dtype}, shape {chosen.shape}")
-        return every[chosen]
-    subset = np.asarray(subset)
-    if subset.dtype == bool and subset.shape == sizes:
-        return np.argwhere(subset)
-    if subset.dtype.kind not in "iu" or subset.ndim != 2:
-        raise ValueError(f"{allowed}; got {subset.dtype}, shape {subset.shape}")
-    check_records(subset, sizes, "subset")
-    if len(np.unique(subset, axis=0)) < len(subset):
-        raise ValueError(f"{allowed}; got a cell twice")
-    return subset

@@ -111,7 +111,7 @@ class Population:
         """Return the population of a pandas DataFrame with one row a user and one column an attribute.
 
         A categorical column keeps the order of its categories; any other column's distinct values are sorted.
-        Missing values are an error: give them a label of their own first. `encode` gives coded records, in row order.
+        Missing values are an error: give them a label of their own first. `Survey.encode` codes records in row order.
         """
         import pandas as pd
 
@@ -163,35 +163,6 @@ class Population:
         """True frequencies, as mechanisms estimate them: shape (k,), or for several attributes d arrays (k_j,)."""
         return marginal_frequencies(self) if self.d > 1 else self.joint
 
-    def encode(self, frame):
-        """Return the records of a frame with this population's names and labels, in the frame's row order.
-
-        Parameters
-        ----------
-        frame : pandas.DataFrame
-            One row a user, with a column for each of the names; further columns are left out.
-
-        Returns
-        -------
-        array of int, shape (n,) for one attribute, (n, d) for several
-        """
-        if not self.names or not self.labels:
-            raise ValueError("population must have names and labels to encode a frame; use Population.from_frame")
-        columns = []
-        for name, labels in zip(self.names, self.labels, strict=True):
-            if list(map(str, frame.columns)).count(name) != 1:
-                raise ValueError(f"frame must have one column {name!r}; got {list(frame.columns)}")
-            column = frame.iloc[:, list(map(str, frame.columns)).index(name)]
-            place = {label: code for code, label in enumerate(labels)}
-            codes = np.array([place.get(label, -1) for label in column.astype(str)])
-            if (codes < 0).any():
-                row = int(np.argmax(codes < 0))
-                raise ValueError(
-                    f"frame must hold one of {labels} in column {name!r}; got {column.iloc[row]!r} in row {row}"
-                )
-            columns.append(codes)
-        return np.column_stack(columns) if self.d > 1 else columns[0]
-
     def __eq__(self, other):
         if not isinstance(other, Population):
             return NotImplemented
@@ -227,7 +198,7 @@ class Population:
     def users(self):
         """Return one row a user: shape (n,) for one attribute, (n, d) for several, in the order of the records.
 
-        The order in which users came is not kept: see `encode`.
+        The order in which users came is not kept.
         """
         rows = np.repeat(self.records, self.counts, axis=0)
         return rows[:, 0] if self.d == 1 else rows

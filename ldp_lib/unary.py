@@ -142,7 +142,7 @@ class _Bits(pure.Oracle):
             raise TypeError(f"{allowed}; got type {y.dtype}")
         if y.max() > 1 or (y.dtype.kind == "i" and y.min() < 0):
             raise ValueError(f"{allowed}; got values from {y.min()} to {y.max()}")
-        return np.concatenate([[len(y)], count_ones(y)])
+        return np.concatenate([[len(y)], _count_ones(y)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,7 +210,7 @@ class OUE(_Bits):
         return oue_probabilities(math.exp(self.epsilon))[1]
 
 
-def count_ones(y):
+def _count_ones(y):
     """Return the column sums of rows of 0 and 1; sums of 255 rows fit a byte, which is 10 times faster."""
     m, k = len(y) // 255, y.shape[1]
     whole = y[: 255 * m].reshape(255, m * k).sum(axis=0, dtype=np.uint8).reshape(m, k)

@@ -123,7 +123,7 @@ def law(perturb, x, *, bits=True, most=64):
     with ExitStack() as stack:
         for name, part in parts.items():
             stack.enter_context(mock.patch.object(sampling, name, part))
-        stack.enter_context(mock.patch.object(hashing, "draw_seeds", _seeds))
+        stack.enter_context(mock.patch.object(hashing, "_draw_seeds", _seeds))
         stack.enter_context(mock.patch.object(mechanism, "random_places", _places))
         while True:
             walk = Walk(path, most)

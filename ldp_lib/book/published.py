@@ -50,7 +50,7 @@ def shuffled(people, rng):
 
 
 def population(point, rng):
-    """Return the users of a point of `datasets.load_corr_rr_figures`: the real data, or drawn from the copying tree."""
+    """Return the users of a point of `printed_values.load`: the real data, or drawn from the copying tree."""
     if not point.parents:
         return datasets.load_corr_rr(point.data)
     law = tree_law(UNIFORM if point.panel[:-1] in ("9", "10") else SKEWED, point.rho, point.parents)

@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 
 from ldp_lib import channel, inputs
-from ldp_lib.check.randomness import bias, distributions, enumeration, flat, independence, listed_channel, need
+from ldp_lib.check._randomness import bias, distributions, enumeration, flat, independence, listed_channel, need
 from ldp_lib.mechanism import Mechanism
 from ldp_lib.population import Population
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from ldp_lib import channel as channels
 from ldp_lib import grr, inputs, pure, sampling
+from ldp_lib.fake_data._sampled import draw_sampled
 from ldp_lib.inputs import check_records
 from ldp_lib.mechanism import Several
 from ldp_lib.population import Population
@@ -216,7 +217,7 @@ class _FakeData(Several):
         """
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)
-        sampled = sampling.draw_sampled(population, rng=rng, runs=runs)
+        sampled = draw_sampled(population, rng=rng, runs=runs)
         counts = [self._draw_reports(j, table, population.n, rng) for j, table in enumerate(sampled)]
         return self._debias(counts, population.n)
 

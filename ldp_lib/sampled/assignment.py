@@ -61,7 +61,7 @@ def deal(n, weights, groups, rng):
     if not groups:
         return sampling.draw(weights, n, rng)
     chances, sizes = group_sizes(n * np.array(weights))
-    return random_groups(sizes[sampling.draw(chances, 1, rng).item()], rng)
+    return _random_groups(sizes[sampling.draw(chances, 1, rng).item()], rng)
 
 
 def deal_records(population, weights, groups, *, rng, runs):
@@ -181,7 +181,7 @@ def random_places(n, size, rng):
     return chosen
 
 
-def random_groups(sizes, rng):
+def _random_groups(sizes, rng):
     """Return each user's group, 0 to Q-1, in the smallest unsigned integer type; all ways equally likely.
 
     Parameters

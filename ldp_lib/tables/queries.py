@@ -102,7 +102,7 @@ def ask_cells(mechanism, y, attributes, subset):
     if math.prod(sizes) > 2**22:
         raise ValueError(f"attributes must have at most 2**22 cells together; got {math.prod(sizes)}: see ask")
     scores = np.zeros(sizes)
-    scores[tuple(inputs.check_subset(subset, sizes[: len(attributes)]).T)] = 1
+    scores[tuple(_check_subset(subset, sizes[: len(attributes)]).T)] = 1
     for cluster, keep, matrix in zip(mechanism.clusters_, mechanism.keeps, mechanism.channels_, strict=True):
         axes = tuple(taken.index(j) for j in cluster if j in taken)
         if axes and keep is None:
@@ -193,3 +193,25 @@ def _check_boxes(mechanism, where):
         if all((one[j] & other[j]).any() for j in one if j in other):
             raise ValueError("where must hold boxes without a common cell; two overlap")
     return found
+
+
+def _check_subset(subset, sizes):
+    """Return the cells of a subset of a table, one a row, from booleans, from cells or from a function; or raise."""
+    allowed = f"subset must be booleans of shape {sizes}, distinct cells of shape (m, {len(sizes)}), or a function"
+    if callable(subset):
+        if math.prod(sizes) > 2**22:
+            raise ValueError(f"subset must list its cells if there are more than 2**22; there are {math.prod(sizes)}")
+        every = np.indices(sizes).reshape(len(sizes), -1).T
+        chosen = np.asarray(subset(every))
+        if chosen.dtype != bool or chosen.shape != every.shape[:1]:
+            raise ValueError(f"subset must give one boolean a row; got {chosen.dtype}, shape {chosen.shape}")
+        return every[chosen]
+    subset = np.asarray(subset)
+    if subset.dtype == bool and subset.shape == sizes:
+        return np.argwhere(subset)
+    if subset.dtype.kind not in "iu" or subset.ndim != 2:
+        raise ValueError(f"{allowed}; got {subset.dtype}, shape {subset.shape}")
+    inputs.check_records(subset, sizes, "subset")
+    if len(np.unique(subset, axis=0)) < len(subset):
+        raise ValueError(f"{allowed}; got a cell twice")
+    return subset

@@ -145,7 +145,7 @@ def test_hashes_that_are_independent_in_pairs_only_support_values_in_clusters():
     g, wide = hashing.optimal_g(math.exp(3)), np.arange(64, dtype=np.uint64)[:, None]
     a, b = rng.integers(2**64, size=(2, 50_000), dtype=np.uint64)
     cheap = (((a * wide + b) >> 32) * g) >> 32
-    seed = hashing.draw_seeds(50_000, rng)
+    seed = hashing._draw_seeds(50_000, rng)
     shipped = np.stack([hashing.hash_values(seed, v, g) for v in range(64)])
     independent = 63 / g * (1 - 1 / g)
     check.close((shipped[1:] == shipped[0]).sum(axis=0), variance=independent, foil=1.5 * independent)

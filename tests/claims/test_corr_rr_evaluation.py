@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ldp_lib import check, corr_rr, datasets, grr, splitting
+from ldp_lib.book import printed_values
 from ldp_lib.book.claims import claim
 from ldp_lib.book.printed_corr_rr import AppendixCorrRR, appendix_table
 from ldp_lib.book.published import SKEWED, UNIFORM, capped, expected_error, phase_errors, shuffled
@@ -163,7 +164,7 @@ CHAIN, LAST = (0, 1, 2), (0, 0, 2)  # 1-2-3-4, and 1-2, 1-3, 3-4
 
 
 def test_table_2_needs_a_uniform_root_and_draws_that_may_repeat_the_value():
-    printed = datasets.load_corr_rr_correlations()
+    printed = printed_values.load("corr_rr_correlations")
     se = 1 / math.sqrt(20_000)  # of a correlation near 0, and more than that of any other
 
     def largest(data, rho, *law, **options):
@@ -192,7 +193,7 @@ def test_with_two_attributes_both_synthetic_designs_are_one():
         choices = itertools.product(*(range(child) for child in range(1, d)))
         return {tree_law(np.array(UNIFORM), 0.5, choice).round(12).tobytes() for choice in choices}
 
-    cells = datasets.load_corr_rr_tables().sort_values(["table", "method", "epsilon", "n1"])
+    cells = printed_values.load("corr_rr_tables").sort_values(["table", "method", "epsilon", "n1"])
     one, two = (np.log(cells[cells.table.isin(tables)].mse.to_numpy()) for tables in ((4, 5, 6), (7, 8, 9)))
     ratio = one - two
     by_chance = abs(ratio.mean()) / (ratio.std() / math.sqrt(len(ratio))) < 5 and ratio.std() < 0.2
@@ -229,7 +230,7 @@ def test_the_real_data_are_as_table_3_and_figure_12_describe_them():
 
 
 def test_the_bars_of_figure_12_are_the_frequencies_of_the_whole_data_sets():
-    bars = datasets.load_corr_rr_bars()
+    bars = printed_values.load("corr_rr_figure12")
     share = bars.count_implied / bars.rows_implied
     people = {name: datasets.load_corr_rr(name) for name in datasets.CORR_RR}
     held = [
@@ -316,7 +317,7 @@ def test_as_the_number_of_attributes_grows():
     six = [strong[f, 6] for f in (UNIFORM, SKEWED)]
     assert min(f["SPL"][0] / f["Corr-RR"][0] for f in six) > 4
     tight, middle = (four(6, 0.9, budget, SKEWED, reuse="appendix", runs=400) for budget in (0.1, 0.3))
-    shown = datasets.load_corr_rr_figures().query("panel in ('5b', '6b') and x == 6")
+    shown = printed_values.load("corr_rr_figures").query("panel in ('5b', '6b') and x == 6")
     as_read = (shown["Corr-RR"] < 0.5 * shown["RS+RFD"]) & (shown["Corr-RR"] < shown.SPL / 4)
     half = {key: (value / 2, noise / 2) for key, (value, noise) in tight.items()} | {"Corr-RR": tight["Corr-RR"]}
     claim("corr-rr-v2/sent-4.3.2-50").conditional(
@@ -328,7 +329,9 @@ def test_as_the_number_of_attributes_grows():
     against_spl = [saved(strong[UNIFORM, d], "Corr-RR", "SPL") for d in (2, 4, 6)]
     claim("corr-rr-v2/sent-4.5-scaling").conditional((np.diff(against_spl) > 0.02).all(), faster > 5)
     most = max(saved(f, "Corr-RR", "SPL") for f in [*six, by_number(UNIFORM, 0.9, 0.3, 6)])
-    cells = datasets.load_corr_rr_tables().pivot(index=["table", "epsilon", "n1"], columns="method", values="mse")
+    cells = printed_values.load("corr_rr_tables").pivot(
+        index=["table", "epsilon", "n1"], columns="method", values="mse"
+    )
     worse = cells["Corr-RR"] > cells["RS+RFD"]
     claim("corr-rr-v2/sent-4.5-80").conditional(
         0.75 < most < 0.85 and not worse.loc[[6, 9]].any(), worse.loc[[4, 7]].loc[:, [0.1], :].all()
@@ -340,7 +343,7 @@ def test_weak_correlation():
     loss = [four(2, 0.1, 0.5, SKEWED, reuse=reuse, runs=5000) for reuse in ("exact", "appendix")]
     worst = max(better(one, "Corr-RR", "RS+FD") for one in loss)
     always = min(better(one, "Corr-RR", m) for one in uniform for m in RIVALS)
-    shown = datasets.load_corr_rr_figures()
+    shown = printed_values.load("corr_rr_figures")
     weakest = shown[shown.panel.isin(["13c", "14c"]) & (shown.x == 2)]
     behind = (weakest["Corr-RR"] > weakest[list(RIVALS)].min(axis=1)).all()
     claim("corr-rr-v2/sent-4.3.2-low-corr").conditional(always > 5, worst < -5 and bool(behind))
@@ -351,7 +354,9 @@ def test_weak_correlation():
     claim("corr-rr-v2/sent-tables-robustness").conditional(
         min(better(one, "Corr-RR", "RS+RFD") for one in uniform[::4]) > 5, better(loss[1], "Corr-RR", "RS+RFD") < -5
     )
-    shares = datasets.load_corr_rr_tables().query("table == 6 and epsilon == 0.5").pivot_table("mse", "n1", "method")
+    shares = (
+        printed_values.load("corr_rr_tables").query("table == 6 and epsilon == 0.5").pivot_table("mse", "n1", "method")
+    )
     table_6 = shares.loc[4000]
     assert (shares["Corr-RR"] < shares["RS+RFD"]).all()  # at every share in Phase I
     assert len(shares) == 10

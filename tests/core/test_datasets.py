@@ -16,7 +16,6 @@ from ldp_lib import datasets
 
 BESIDE = Path(__file__).parents[3] / "shared" / "data"
 RAW_FOLDER = Path(os.environ.get("LDP_LIB_DATA") or BESIDE)
-PAPER = BESIDE.parent / "papers" / "002_f18597ee7815adca.txt"
 BINARY = ("ecommerce_clothing", "amazon_beauty", "ipums_2010", "kosarak")
 FETCH = {
     "adult/adult.data": datasets.fetch_adult,
@@ -329,101 +328,12 @@ def test_without_pooch_the_error_names_the_extra(monkeypatch):
     assert_says_where(error, "adult/adult.data", "pip install ldp-lib[data]", "LDP_LIB_DATA")
 
 
-def test_the_corr_rr_tables_have_all_their_cells():
-    cells = datasets.load_corr_rr_tables()
-    assert list(cells) == ["table", "n", "method", "epsilon", "n1", "mse"]
-    assert len(cells) == 360
-    assert not cells.duplicated(["table", "method", "epsilon", "n1"]).any()
-    sizes = {4: 200, 5: 2000, 6: 20000, 7: 200, 8: 2000, 9: 20000}
-    assert (cells.n == cells.table.map(sizes)).all()
-    for _, one in cells.groupby(["table", "method", "epsilon"]):
-        assert (20 * one.n1 == one.n * np.arange(1, 11)).all()  # 5 % to 50 %
-    assert sorted(set(cells.epsilon)) == [0.1, 0.3, 0.5]
-
-
-@pytest.mark.skipif(not PAPER.is_file(), reason="the paper's text is not beside the repository")
-def test_the_corr_rr_tables_are_the_printed_ones():
-    rows = [line for line in PAPER.read_text(encoding="utf-8").splitlines() if line.startswith("| ")]
-    rows = [re.findall(r"\d\.\d{3}e[+-]\d{2}", row) for row in rows]
-    printed = [float(cell) for row in rows for cell in row]
-    assert printed == datasets.load_corr_rr_tables().mse.tolist()
-    table = datasets.load_corr_rr_correlations().pivot(index=["first", "second"], columns=["rho", "data"])
-    for row in table.sort_index(axis=1).to_numpy():
-        assert "| " + " | ".join(f"{value:.3f}" for value in row) + " |" in PAPER.read_text(encoding="utf-8")
-
-
-def test_the_corr_rr_figures_have_all_their_points_each_with_its_setting():
-    points = datasets.load_corr_rr_figures()
-    assert len(points) == 165
-    assert points[["SPL", "RS+FD", "RS+RFD", "Corr-RR"]].gt(0).all().all()  # 660 values
-    assert points.groupby("panel").size().eq(5).all()
-    drawn = points.data.isin(["SynA", "SynB"])
-    assert (points.parents.map(len)[drawn] == points.d[drawn] - 1).all()
-    assert all(0 <= parent < child for tree in points.parents for child, parent in enumerate(tree, 1))
-    assert points.rho.notna().equals(drawn)
-    apart = points[points.rho.notna() & (points.rho != points.stated_rho)]
-    assert set(apart.panel) == {"4a", "4b"}
-    curves, bars = datasets.load_corr_rr_curves(), datasets.load_corr_rr_bars()
-    assert sorted(curves.f_s.unique()) == sorted(set(curves.f_s))
-    assert curves.p_y.between(0, 1).all()
-    assert (
-        bars.groupby(["data_set", "attribute"]).count_implied.sum().unstack().dropna(axis=1).nunique(axis=1) == 1
-    ).all()
-
-
-@needs_raw
-def test_the_corr_rr_figures_are_what_was_read(tmp_path):
-    build.build_corr_rr_figures(RAW_FOLDER / "published", tmp_path)
-    for name in ("figures", "figure2", "figure12"):
-        assert (tmp_path / f"corr_rr_{name}.csv").read_bytes() == (datasets.DATA / f"corr_rr_{name}.csv").read_bytes()
-
-
-def test_the_jrr_figures_have_all_their_values_each_with_its_setting():
-    values, runs = datasets.load_jrr_figures(), datasets.load_jrr_estimates()
-    drawn = values[values.quantity != "are_percentile"]
-    assert drawn.quantity.value_counts().to_dict() == {
-        "fraction_below": 384,
-        "mse_closed_form_stored": 348,
-        "mse": 180,
-        "are": 156,
-    }
-    assert len(runs) == 614
-    assert values.notna().all(axis=None)
-    assert runs.notna().all(axis=None)
-    assert set(values.epsilon) == {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0}
-    # Every mean squared error that is drawn is the mean of one stored set.
-    stored = runs[runs.runs == 1_000]
-    stored = (stored.variance * 0.999 + (stored["mean"] - stored.n1) ** 2).to_numpy()
-    shown = values.value[values.quantity == "mse"].to_numpy()
-    assert (np.abs(shown[:, None] / stored - 1).min(axis=1) < 1e-5).all()
-
-
-@needs_raw
-def test_the_jrr_figures_are_what_was_read(tmp_path):
-    build.build_jrr_figures(RAW_FOLDER / "published", tmp_path)
-    for name in ("jrr_figures.csv", "jrr_estimates.csv"):
-        assert (tmp_path / name).read_bytes() == (datasets.DATA / name).read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("name", "load"),
-    [
-        ("corr_rr_tables", datasets.load_corr_rr_tables),
-        ("corr_rr_correlations", datasets.load_corr_rr_correlations),
-        ("corr_rr_figures", datasets.load_corr_rr_figures),
-        ("corr_rr_figure2", datasets.load_corr_rr_curves),
-        ("corr_rr_figure12", datasets.load_corr_rr_bars),
-        ("jrr_figures", datasets.load_jrr_figures),
-        ("jrr_estimates", datasets.load_jrr_estimates),
-        ("minarets", datasets.load_minarets),
-    ],
-)
-def test_a_table_of_printed_numbers_that_was_cut_short_is_refused(name, load, tmp_path, monkeypatch):
-    text = (datasets.DATA / f"{name}.csv").read_text(encoding="utf-8")
+def test_a_table_that_was_cut_short_is_refused(tmp_path, monkeypatch):
+    text = (datasets.DATA / "minarets.csv").read_text(encoding="utf-8")
     monkeypatch.setattr(datasets, "DATA", tmp_path)
     for cut in (text[:-1], text[:-2], text[: text.rindex("\n", 0, -1) + 1]):
-        (tmp_path / f"{name}.csv").write_text(cut, encoding="utf-8")
-        with pytest.raises(ValueError, match=f"{name}.csv must have"):
-            load()
-    (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
-    assert len(load())
+        (tmp_path / "minarets.csv").write_text(cut, encoding="utf-8")
+        with pytest.raises(ValueError, match=r"minarets\.csv must have 6 whole rows"):
+            datasets.load_minarets()
+    (tmp_path / "minarets.csv").write_text(text, encoding="utf-8")
+    assert len(datasets.load_minarets()) == 6

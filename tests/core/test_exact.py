@@ -81,7 +81,7 @@ def test_four_hashes_are_independent_over_all_seeds_and_five_are_not():
     for four in itertools.combinations(hashes, 4):
         assert (np.bincount(np.ravel_multi_index(four, (7,) * 4), minlength=7**4) == 1).all()
     assert np.bincount(np.ravel_multi_index(hashes[:5], (7,) * 5)).max() == 1  # of 7**5 cells, 7**4 occur
-    assert sorted(hashing.points(range(7), prime=7)) == list(range(7))
+    assert sorted(hashing._points(range(7), prime=7)) == list(range(7))
 
 
 @pytest.mark.parametrize("g", [2, 3, 4, 5])

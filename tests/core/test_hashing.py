@@ -10,7 +10,7 @@ from ldp_lib import OLH, Population, channel, check, hashing, unary
 
 @pytest.fixture(scope="module")
 def seeds():
-    return hashing.draw_seeds(400_000, np.random.default_rng(1))
+    return hashing._draw_seeds(400_000, np.random.default_rng(1))
 
 
 @pytest.mark.parametrize("g", [2, 4, 7, 21])
@@ -56,7 +56,7 @@ def test_counted_support_is_that_of_the_hash_values(k, g):
     mechanism, rng = OLH(k=k, epsilon=2.0, g=g), np.random.default_rng(5)
     y = mechanism.perturb(rng.integers(k, size=9_000), rng=rng)
     wanted = [np.count_nonzero(hashing.hash_values(y["seed"], v, g) == y["y"]) for v in range(k)]
-    assert hashing.count_support(y["seed"], y["y"], k, g).tolist() == wanted
+    assert hashing._count_support(y["seed"], y["y"], k, g).tolist() == wanted
 
 
 def test_the_report_s_whole_channel_spends_epsilon():
@@ -92,7 +92,7 @@ def test_hashes_are_polynomials_modulo_the_prime():
     seeds = [[0, 0, 0, p - 1], [p - 1] * 4, [5, 0, 0, 0], *rng.integers(p, size=(20, 4)).tolist()]
     for x in (0, 1, 2, 70_000, p - 2, p - 1):
         t = pow(x + 1, 5, p)
-        assert hashing.points(x) == t
+        assert hashing._points(x) == t
         for g in (2, 21, 2**20):
             wanted = [(c0 + c1 * t + c2 * t**2 + c3 * t**3) % p * g // p for c0, c1, c2, c3 in seeds]
             assert hashing.hash_values(seeds, x, g).tolist() == wanted
@@ -119,7 +119,7 @@ class Script(np.random.Generator):
 def test_a_seed_of_the_prime_is_drawn_again():
     most = 2**32 - 1  # half of that is the prime
     script = Script([most + (7 << 32), 2**33 + 3, (most << 32) + 5, 12 + (13 << 32)])
-    found = hashing.draw_seeds(2, script)
+    found = hashing._draw_seeds(2, script)
     assert found.tolist() == [[hashing.PRIME - 1, 3, 1, 1], [2, hashing.PRIME - 1, 6, 6]]
 
 

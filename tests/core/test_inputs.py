@@ -339,31 +339,6 @@ def test_what_is_no_population_or_another_one_is_named():
         inputs.check_histogram(people.select(1), 4)
 
 
-def test_a_subset_is_cells_booleans_or_a_function():
-    cells, sizes = [[0, 1], [1, 0], [1, 2]], (2, 3)
-    member = np.array([[False, True, False], [True, False, True]])
-    for subset in (cells, member, lambda every: every.sum(axis=1) % 2 == 1):
-        assert inputs.check_subset(subset, sizes).tolist() == cells
-    for wrong in (member.T, member.astype(float), [0, 1], [[0.0, 1.0]], [*cells, [0, 1]]):
-        with pytest.raises(
-            ValueError, match=r"subset must be booleans of shape \(2, 3\), distinct cells of shape \(m, 2\)"
-        ):
-            inputs.check_subset(wrong, sizes)
-    for wrong in (lambda every: every[:, 0], lambda every: every > 0, lambda every: np.array([True])):
-        with pytest.raises(ValueError, match="subset must give one boolean a row; got"):
-            inputs.check_subset(wrong, sizes)
-
-
-def test_a_function_is_asked_about_four_million_cells_and_no_more():
-    def asked(every):
-        raise LookupError(len(every))
-
-    with pytest.raises(LookupError, match="4194304"):
-        inputs.check_subset(asked, (2**22,))
-    with pytest.raises(ValueError, match=r"subset must list its cells.*2\*\*22; there are 4194305"):
-        inputs.check_subset(asked, (2**22 + 1,))
-
-
 def test_reports_have_the_smallest_type_that_holds_them():
     assert [inputs.small_dtype(k) for k in (2, 256, 257, 2**16, 2**16 + 1)] == [np.uint8] * 2 + [np.uint16] * 2 + [
         np.uint32

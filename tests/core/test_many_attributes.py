@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 from ldp_lib import channel, check, fake_data, grr, postprocess, pure, sampling, splitting
-from ldp_lib.fake_data import RSFD, RSRFD, two_phase
+from ldp_lib.fake_data import RSFD, RSRFD, _sampled, two_phase
 from ldp_lib.fake_data import mechanism as fakes
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.grr import GRR
@@ -132,7 +132,7 @@ def test_common_and_rare_records_are_sampled_by_the_same_law():
     common = Population.from_records(np.tile([3, 1], (40, 1)), k=k)
     rare = Population.from_records(np.column_stack([np.arange(40), np.ones(40, int)]), k=k)
     for population in (common, rare):
-        first, second = sampling.draw_sampled(population, rng=np.random.default_rng(1), runs=20_000)
+        first, second = _sampled.draw_sampled(population, rng=np.random.default_rng(1), runs=20_000)
         assert (first.sum(axis=1) + second.sum(axis=1) == 40).all()
         assert check.mean_z(second[:, 1], 20) < 5
         assert check.variance_z(second[:, 1], 10) < 5 < check.variance_z(second[:, 1], 11)

@@ -38,7 +38,7 @@ def test_q_is_that_of_the_optimized_encoding_unless_given():
 def test_ones_are_counted_whatever_the_number_of_rows(n):
     y = np.ones((n, 3), np.uint8)
     y[::2, 1] = y[n // 2 :, 2] = 0
-    assert unary.count_ones(y).tolist() == [n, n // 2, n // 2]
+    assert unary._count_ones(y).tolist() == [n, n // 2, n // 2]
     assert SUE(k=3, epsilon=1.0).count(y.astype(np.int16)).tolist() == [n, n, n // 2, n // 2]
 
 

@@ -70,17 +70,6 @@ def test_populations_compare_by_value():
     assert all(population != other for other in [*others, population.select(0), None])
 
 
-def test_a_frame_is_encoded_in_its_own_order():
-    frame = pd.DataFrame(
-        {"size": pd.Categorical(["s", "l", "s"], categories=["s", "m", "l"]), "ok": [True, False, True]}
-    )
-    population = Population.from_frame(frame)
-    x = population.encode(frame[["ok", "size"]].assign(more=1))
-    assert x.tolist() == [[0, 1], [2, 0], [0, 1]]
-    assert Population.from_records(x, k=population.k, names=population.names, labels=population.labels) == population
-    assert population.select("size").encode(frame).tolist() == [0, 2, 0]
-
-
 @given(st.lists(st.tuples(*[st.integers(0, 2**20)] * 4), min_size=1, max_size=9), st.integers(0, 8))
 def test_records_of_a_huge_domain_are_sorted_and_distinct(rows, place):
     k = (2**20 + 1,) * 4  # more than 2**63 cells
@@ -148,17 +137,6 @@ def test_the_caller_s_array_is_copied():
             ValueError,
             r"frame must have at least two values in column 'b'; got \['x'\]",
         ),
-        (
-            lambda: Population.from_frame(pd.DataFrame({"a": [1, 2]})).encode(pd.DataFrame({"a": [1, 3]})),
-            ValueError,
-            r"frame must hold one of \('1', '2'\) in column 'a'; got .*3.* in row 1",
-        ),
-        (
-            lambda: Population.from_frame(pd.DataFrame({"a": [1, 2]})).encode(pd.DataFrame({"b": [1, 2]})),
-            ValueError,
-            "frame must have one column 'a'",
-        ),
-        (lambda: Population.from_counts([1, 2]).encode(None), ValueError, "must have names and labels"),
         (
             lambda: Population.from_counts([[1, 2], [0, 1]]).select(0, 0),
             ValueError,
@@ -256,26 +234,6 @@ def test_populations_that_differ_in_one_thing_are_not_equal():
         (lambda: LABELLED.select(2), ValueError, r"among \('a', 'b'\) or 0 to 1; got 2"),
         (lambda: LABELLED.select(0, "a"), ValueError, r"must differ from each other; got \(0, 'a'\)"),
         (
-            lambda: Population.from_counts([1, 2], names=("a",)).encode(pd.DataFrame({"a": ["x"]})),
-            ValueError,
-            "must have names and labels",
-        ),
-        (
-            lambda: Population.from_counts([1, 2], labels=("xy",)).encode(pd.DataFrame({"a": ["x"]})),
-            ValueError,
-            "must have names and labels",
-        ),
-        (
-            lambda: LABELLED.encode(pd.DataFrame([["x", "u", "u"]], columns=["a", "b", "b"])),
-            ValueError,
-            r"one column 'b'; got \['a', 'b', 'b'\]",
-        ),
-        (
-            lambda: LABELLED.encode(pd.DataFrame({"b": ["u", "x", "y", "u"], "a": ["x", "y", "x", "y"]})),
-            ValueError,
-            r"one of \('u', 'v', 'w'\) in column 'b'; got 'x' in row 1",
-        ),
-        (
             lambda: Population.from_counts([[1, 2], [3, 4]], labels=("ab", "abc")),
             ValueError,
             r"labels must match k = \(2, 2\); got lengths \(2, 3\)",
@@ -320,7 +278,6 @@ def test_attributes_are_picked_with_their_names_and_labels():
     assert swapped == Population.from_counts([[1, 0], [0, 4], [2, 3]], names=("b", "a"), labels=("uvw", "xy"))
     assert LABELLED.select(np.int64(1)).counts.tolist() == [1, 4, 5]
     assert [part.histogram.tolist() for part in marginal_populations(LABELLED)] == [[3, 7], [1, 4, 5]]
-    assert LABELLED.encode(pd.DataFrame({"b": ["w", "u"], "a": ["y", "x"]})).tolist() == [[1, 2], [0, 0]]
     assert LABELLED.users().tolist() == np.repeat([[0, 0], [0, 2], [1, 1], [1, 2]], [1, 2, 4, 3], axis=0).tolist()
     counts = marginal_counts(LABELLED.records, np.array([[1, 2, 4, 3], [0, 0, 2**52, 1]]), (2, 3))
     assert [part.tolist() for part in counts] == [[[3, 7], [0, 2**52 + 1]], [[1, 4, 5], [0, 2**52, 1]]]

@@ -55,7 +55,7 @@ def test_records_are_dealt_as_users_are(groups):
 def test_all_ways_to_deal_many_users_are_equally_likely(sizes, monkeypatch):
     monkeypatch.setattr(assignment, "FEW", 0)  # as if five users were many
     rng, groups = np.random.default_rng(2), np.repeat(np.arange(len(sizes)), sizes)
-    runs = np.array([assignment.random_groups(np.array(sizes), rng) for _ in range(6_000)])
+    runs = np.array([assignment._random_groups(np.array(sizes), rng) for _ in range(6_000)])
     ways = sorted(set(itertools.permutations(groups.tolist())))
     assert (np.sort(runs) == groups).all()
     if len(ways) > 1:
@@ -65,7 +65,7 @@ def test_all_ways_to_deal_many_users_are_equally_likely(sizes, monkeypatch):
 
 def test_many_users_are_dealt_to_the_number():
     sizes, rng = np.array([150_000, 3, 0, 49_997]), np.random.default_rng(3)
-    asked = assignment.random_groups(sizes, rng)
+    asked = assignment._random_groups(sizes, rng)
     assert np.bincount(asked, minlength=4).tolist() == sizes.tolist()
     first = np.count_nonzero(asked[:100_000] == 0)  # hypergeometric
     assert abs(first - 75_000) < 5 * math.sqrt(100_000 * 0.75 * 0.25 * 0.5)

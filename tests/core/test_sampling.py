@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldp_lib import GRR, OLH, OUE, RR, SUE, Population, UnaryEncoding, channel, check, grr, inputs, sampling
+from ldp_lib.fake_data import _sampled
 
 TOP = 2**64 - 1
 epsilons = st.floats(-20.7, 6.5).map(math.exp)  # from 1e-9 to 665
@@ -291,15 +292,12 @@ def test_counts_of_reports_keep_their_total():
     assert found.sum(axis=2).tolist() == [[14, 14], [0, 0]]
     found = sampling.grr_counts(np.array([5, 0, 9]), 1.0, rng=rng, runs=4)
     assert found.tolist() == [[5, 0, 9]] * 4
-    found = sampling.support_counts(np.array([5, 0, 9]), 1.0, 0.0, rng=rng, runs=2)
-    assert found.tolist() == [[5, 0, 9]] * 2
-    assert sampling.support_counts(np.array([5, 0, 9]), 0.0, 1.0, rng=rng, runs=1).tolist() == [[9, 14, 5]]
 
 
 def test_users_who_sample_an_attribute_have_the_exact_moments():
     counts = np.array([[[30, 2, 0, 0], [17, 16, 0, 1], [40, 0, 3, 0]], [[0, 1, 20, 0], [0, 0, 0, 25], [1, 1, 1, 18]]])
     people, d = Population.from_counts(counts), 3  # common records, and rare ones
-    drawn = np.hstack(sampling.draw_sampled(people, rng=np.random.default_rng(5), runs=3_000))
+    drawn = np.hstack(_sampled.draw_sampled(people, rng=np.random.default_rng(5), runs=3_000))
     member = np.hstack([people.records[:, [j]] == np.arange(size) for j, size in enumerate(people.k)]).astype(int)
     both = member.T @ (people.counts[:, None] * member)
     assert (drawn.sum(axis=1) == people.n).all()
@@ -307,13 +305,13 @@ def test_users_who_sample_an_attribute_have_the_exact_moments():
     covariance = np.diag(np.diag(both)) / d - both / d**2
     assert check.covariance_z(drawn, covariance) < 5 < check.covariance_z(drawn, 1.3 * covariance)
     alone = Population.from_counts([20, 3, 0, 16, 17])
-    assert (sampling.draw_sampled(alone, rng=np.random.default_rng(5), runs=2)[0] == alone.histogram).all()
+    assert (_sampled.draw_sampled(alone, rng=np.random.default_rng(5), runs=2)[0] == alone.histogram).all()
 
 
 @pytest.mark.parametrize("entries", [45, 19])  # two runs at a time, and fewer than one
 def test_many_common_records_are_drawn_run_by_run(entries, monkeypatch):
     people = Population.from_counts(np.full((4, 5), 100))
-    monkeypatch.setattr(sampling, "ENTRIES", entries)
-    drawn = np.hstack(sampling.draw_sampled(people, rng=np.random.default_rng(6), runs=5))
+    monkeypatch.setattr(_sampled, "ENTRIES", entries)
+    drawn = np.hstack(_sampled.draw_sampled(people, rng=np.random.default_rng(6), runs=5))
     assert (drawn.sum(axis=1) == 2_000).all()
     assert len(np.unique(drawn, axis=0)) == 5

@@ -136,7 +136,7 @@ class BiasedHash(OLH):
 
     def perturb(self, x, *, rng):
         y = super().perturb(x, rng=rng)
-        seed = hashing.draw_seeds(x.size, rng)
+        seed = hashing._draw_seeds(x.size, rng)
         again = hashing.hash_values(y["seed"], x, self.g) == 0
         y["seed"][again] = seed[again]
         y["y"] = self._buckets.perturb(hashing.hash_values(y["seed"], x, self.g), rng=rng)

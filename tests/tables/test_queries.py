@@ -289,3 +289,28 @@ def test_a_share_within_a_box_is_unbiased_for_many_users_with_the_stated_varianc
     estimates, variances = np.array(values).T
     assert check.mean_z(estimates, 1300 / 2100) < 5 < check.mean_z(estimates, 0.95 * 1300 / 2100)
     assert check.variance_z(estimates, variances.mean()) < 5 < check.variance_z(estimates, 1.5 * variances.mean())
+
+
+def test_a_subset_is_cells_booleans_or_a_function():
+    cells, sizes = [[0, 1], [1, 0], [1, 2]], (2, 3)
+    member = np.array([[False, True, False], [True, False, True]])
+    for subset in (cells, member, lambda every: every.sum(axis=1) % 2 == 1):
+        assert queries._check_subset(subset, sizes).tolist() == cells
+    for wrong in (member.T, member.astype(float), [0, 1], [[0.0, 1.0]], [*cells, [0, 1]]):
+        with pytest.raises(
+            ValueError, match=r"subset must be booleans of shape \(2, 3\), distinct cells of shape \(m, 2\)"
+        ):
+            queries._check_subset(wrong, sizes)
+    for wrong in (lambda every: every[:, 0], lambda every: every > 0, lambda every: np.array([True])):
+        with pytest.raises(ValueError, match="subset must give one boolean a row; got"):
+            queries._check_subset(wrong, sizes)
+
+
+def test_a_function_is_asked_about_four_million_cells_and_no_more():
+    def asked(every):
+        raise LookupError(len(every))
+
+    with pytest.raises(LookupError, match="4194304"):
+        queries._check_subset(asked, (2**22,))
+    with pytest.raises(ValueError, match=r"subset must list its cells.*2\*\*22; there are 4194305"):
+        queries._check_subset(asked, (2**22 + 1,))
