@@ -6,15 +6,18 @@ import numpy as np
 class Passed:
     """Checks that passed: what a notebook shows of them is one line."""
 
-    def __init__(self, count=1):
-        self.count = count
+    def __init__(self, count=1, says=None):
+        self.count, self.says = count, says
 
     def __repr__(self):
-        return f"✓ {self.count} check{'s' * (self.count != 1)}"
+        count = f"{self.count} check{'s' * (self.count != 1)}"
+        return f"✓ {self.says} ({count})" if self.says else f"✓ {count}"
 
 
-def passed(*checks):
-    """Return the line that says how many checks passed; each is a result of `same`, `equal`, `close`, or a boolean.
+def passed(*checks, says=None):
+    """Return the line that says what was proved, if given, and how many checks passed.
+
+    Each is a result of `same`, `equal`, `close`, or a boolean.
 
     Raises
     ------
@@ -35,7 +38,7 @@ def passed(*checks):
             count += 1
         else:
             raise TypeError(f"check {number} of {len(checks)} must be a check or a boolean; got {item!r}")
-    return Passed(count)
+    return Passed(count, says)
 
 
 def same(derived, library):

@@ -259,3 +259,8 @@ def test_five_standard_errors_are_too_far_for_a_theory_and_too_near_for_a_foil()
         check.close(runs, mean=1, foil=6)
     with pytest.raises(TypeError, match="exactly one of mean and variance"):
         check.close(runs, mean=1, variance=2, foil=6)
+
+
+def test_a_line_says_what_was_proved():
+    assert repr(check.passed(True, check.equal(1, 1), says="one is one")) == "✓ one is one (2 checks)"
+    assert repr(check.passed(check.passed(True, says="inner"), True)) == "✓ 2 checks"

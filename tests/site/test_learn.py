@@ -166,7 +166,7 @@ def no_verdict_on_a_paper(notebook):
 def has_visible_checks(notebook):
     """At least three checks ran, and a line says so."""
     texts = [str(o.get("text", "")) + str(o.get("data", "")) for c in notebook.cells for o in c.get("outputs", [])]
-    count = sum(int(n) for text in texts for n in set(re.findall(r"✓ (\d+) check", text)))
+    count = sum(int(n) for text in texts for n in set(re.findall(r"✓ (?:[^\n]+ \()?(\d+) check", text)))
     return [] if count >= 3 else [f"{count} visible checks"]
 
 
