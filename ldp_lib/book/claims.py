@@ -27,6 +27,11 @@ VERDICTS = {
     "not-reproduced": "✗",
     "not-checkable": "–",
 }
+# What a verdict wants that speaks against the claim, said where its evidence is false.
+AGAINST = {
+    "refuted": "It must be evidence against the claim, true where the claim fails, as in refuted(exact != printed). ",
+    "not-reproduced": "It must be evidence against the numbers, as in not_reproduced(found != printed). ",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +75,7 @@ class Claim:
         return self._settle("misprint", evidence)
 
     def refuted(self, *evidence):
-        """Check that the claim is false, by a witness."""
+        """Check that the claim is false: evidence *against* it, such as a witness at which the formula fails."""
         return self._settle("refuted", evidence)
 
     def reproduced(self, *evidence):
@@ -78,7 +83,7 @@ class Claim:
         return self._settle("reproduced", evidence)
 
     def not_reproduced(self, *evidence):
-        """Check that printed numbers or a figure do not come out."""
+        """Check that printed numbers or a figure do not come out: evidence *against* them."""
         return self._settle("not-reproduced", evidence)
 
     def not_checkable(self, reason):
@@ -106,7 +111,7 @@ class Claim:
             if not item:
                 raise AssertionError(
                     f"{self.id} ({self.source}): evidence {i} of {len(evidence)} for {verdict} is false. "
-                    f"The claim: {self.statement}"
+                    f"{AGAINST.get(verdict, '')}The claim: {self.statement}"
                 )
         return Badge(self)
 
@@ -144,13 +149,16 @@ def read_ledger(folder):
     Raises
     ------
     FileNotFoundError
-        If the folder has no ledger.
+        If there is no such folder, or no ledger in it.
     ValueError
         If a claim breaks the format that each file's header describes.
     """
-    paths = sorted(Path(folder).glob("*.yml"))
+    folder = Path(folder).resolve()
+    paths = sorted(folder.glob("*.yml"))
     if not paths:
-        raise FileNotFoundError(f"no claims ledger (*.yml) in {folder}: the package data of ldp_lib.book is incomplete")
+        own = ": the package data of ldp_lib.book is incomplete" if folder == FOLDER.resolve() else ""
+        missing = "" if folder.is_dir() else ", which is no folder"
+        raise FileNotFoundError(f"no claims ledger (*.yml) in {folder}{missing}{own}")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     claims = {}
     for path in paths:
@@ -201,7 +209,7 @@ def ledger():
 
 def claim(id):
     """Return the claim with this id, such as ``"jrr/eq-2"``; an unknown id is a ValueError that names the nearest."""
-    return _find(ledger(), id)
+    return _find(ledger(), id, FOLDER)
 
 
 def claims_in(folder):
@@ -212,12 +220,13 @@ def claims_in(folder):
     FileNotFoundError, ValueError
         If the folder has no ledger, or a claim breaks the format.
     """
-    own = read_ledger(folder)
-    return lambda id: _find(own, id)
+    own, folder = read_ledger(folder), Path(folder).resolve()
+    return lambda id: _find(own, id, folder)
 
 
-def _find(claims, id):
+def _find(claims, id, folder):
     if id not in claims:
         near = difflib.get_close_matches(str(id), claims, n=3)
-        raise ValueError(f"unknown claim {id!r}" + (f"; nearest: {', '.join(near)}" if near else ""))
+        nearest = f"; nearest: {', '.join(near)}" if near else ""
+        raise ValueError(f"unknown claim {id!r}{nearest}; searched: *.yml in {folder}")
     return claims[id]

@@ -345,6 +345,15 @@ def test_false_evidence_fails_and_is_named(tmp_path, verdict, false):
         give(record(tmp_path, verdict), verdict, True, false)
 
 
+@pytest.mark.parametrize("verdict", WITH_EVIDENCE)
+def test_where_a_verdict_speaks_against_the_claim_the_message_says_so(tmp_path, verdict):
+    with pytest.raises(AssertionError) as told:
+        give(record(tmp_path, verdict), verdict, True, False)
+    wanted = verdict in ("refuted", "not-reproduced")
+    assert ("must be evidence against the" in str(told.value)) == wanted
+    assert (f"{verdict.replace('-', '_')}(" in str(told.value)) == wanted
+
+
 @pytest.mark.parametrize(
     "other", [1, 0, 1.0, "yes", None, [], np.array([True]), np.array(True), sp.Eq(N, 1), N], ids=repr
 )
@@ -383,7 +392,7 @@ def test_the_reason_of_a_claim_that_cannot_be_checked_is_the_ledgers_note(tmp_pa
 
 
 def test_an_unknown_id_names_the_nearest():
-    with pytest.raises(ValueError, match=r"unknown claim 'jrr/eq2'; nearest: .*jrr/eq-2"):
+    with pytest.raises(ValueError, match=r"unknown claim 'jrr/eq2'; nearest: .*jrr/eq-2.*; searched: .*ledger$"):
         claim("jrr/eq2")
 
 
@@ -395,8 +404,11 @@ def test_a_claim_and_the_ledger_cannot_be_changed():
         ledger()["jrr/eq-2"] = c
 
 
-def test_a_missing_ledger_is_a_clear_error(tmp_path):
-    with pytest.raises(FileNotFoundError, match="no claims ledger"):
+def test_a_missing_ledger_is_a_clear_error(tmp_path, monkeypatch):
+    with pytest.raises(FileNotFoundError, match=r"no claims ledger \(\*\.yml\) in .*/test_a_missing\w*$"):
+        read_ledger(tmp_path)
+    monkeypatch.setattr(claims, "FOLDER", tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"package data of ldp_lib\.book is incomplete"):
         read_ledger(tmp_path)
 
 
