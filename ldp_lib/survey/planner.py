@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from ldp_lib.inputs import check_domain, require, require_share
-from ldp_lib.sampled import assignment
+from ldp_lib.sampled import AskSome, assignment
 from ldp_lib.survey.catalogue import MECHANISMS
 from ldp_lib.survey.errors import total_error
 from ldp_lib.survey.intervals import MOST_USERS as MOST_USERS
@@ -24,6 +24,8 @@ from ldp_lib.tables.product import RRIndependent, RRJoint
 from ldp_lib.tables.sampled import ask_pairs
 
 WANTS = ("frequencies", "records", "tables")
+DESIGNED = 12  # attributes of different sizes with which `AskSome` is designed, at most
+MOST_VALUES = 10**7  # of all attributes together
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +90,8 @@ def recommend(
     -----
     Compared are all unbiased mechanisms of the library with exact moments whose users need nobody but the collector
     (so not `jrr`, which needs somebody who deals secrets), built from the domain and the budget alone, for users whose
-    values are spread evenly. Mechanisms equal to within rounding count as one; the first of the list is taken. For
+    values are uniform. With more than 12 attributes of different sizes `AskSome` is not compared, since its search for
+    the best sizes takes minutes. Mechanisms equal to within rounding count as one; the first of the list is taken. For
     tables compared are those of `errors.collectors` from which unbiased tables follow.
     """
     rows = errors(k=k, epsilon=epsilon, n=n, wants=wants, sampled=sampled)
@@ -157,10 +160,13 @@ def errors(*, k, epsilon, n, wants="frequencies", sampled=False):
         ways = (RRIndependent(k=sizes, epsilon=epsilon), RRJoint(k=sizes, epsilon=epsilon), ask_pairs(sizes, epsilon))
         drawn = sum(1 - 1 / (a * b) for a, b in itertools.combinations(sizes, 2)) / n * sampled
         return [(pairs_error(mechanism, n) + drawn, mechanism) for mechanism in ways]
+    if sum(sizes) > MOST_VALUES:
+        raise ValueError(f"k must have at most {MOST_VALUES:,} values together; got {sum(sizes):,}")
     drawn = sum(1 - 1 / size for size in sizes) / n * sampled
     even, rows = plug_in_population([np.full(size, 1 / size) for size in sizes], n), []
+    dear = {AskSome} if len(set(sizes)) > 1 and len(sizes) > DESIGNED else set()
     for family in MECHANISMS:
-        if family.serves(k) and not family.needs_dealer:
+        if family.serves(k) and not family.needs_dealer and family not in dear:
             mechanism = family(k=k, epsilon=epsilon)
             if _fits(mechanism, wants) and n >= mechanism.least_users:
                 rows.append((total_error(mechanism, even) + drawn, mechanism))

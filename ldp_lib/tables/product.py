@@ -15,6 +15,8 @@ from ldp_lib.tables import _checks
 from ldp_lib.tables.product_channel import ProductChannel
 from ldp_lib.tables.product_channel import keep_probability as keep_probability
 
+MOST_RECORDS = 2**400  # of which one is reported truthfully with a probability that floats hold, at any budget
+
 
 def squared_length(e, k):
     """Return the sum of squares of one row of `grr.inverse(e, k)`: ((e+k-2)^2 + k-1) / (e-1)^2, the same for each row.
@@ -159,6 +161,11 @@ class RRJoint(ProductChannel):
     k: tuple[int, ...]
     epsilon: float | None = None
     matrix: tuple | None = None
+
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether `k` is a tuple of domain sizes with so few records that the truth is ever reported."""
+        return super().serves(k) and math.prod(k) < MOST_RECORDS
 
     def __post_init__(self):
         k = inputs.check_attributes(self.k, least=1)

@@ -2,12 +2,13 @@
 
 import itertools
 import math
+import time
 from statistics import NormalDist
 
 import numpy as np
 import pytest
 
-from ldp_lib import check, grr
+from ldp_lib import check, grr, limit
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.grr import GRR, RR
 from ldp_lib.population import Population
@@ -16,7 +17,7 @@ from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import SPL, allocation
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import planner
-from ldp_lib.tables.product import RRIndependent, squared_length
+from ldp_lib.tables.product import RRIndependent, RRJoint, squared_length
 from ldp_lib.unary import OUE
 
 MECHANISMS = [GRR(k=3, epsilon=1.0), OUE(k=5, epsilon=0.5), SPL(k=(2, 4), epsilon=2.0)]
@@ -430,3 +431,25 @@ def test_margins_of_the_widest_interval_and_of_a_typical_one_are_two_things():
     found = planner.recommend(k=5, epsilon=1.0, n=10_000)
     widest = planner.required_users(found.mechanism, found.margin() / 100)
     assert widest > 10_000  # the typical margin is not enough for the widest interval
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 4.0])
+@pytest.mark.parametrize("k", [tuple(range(2, 202)), (2,) * 200, (2, 3, 7, 50) * 50, (10**6,)])
+def test_limit_and_recommendation_take_two_seconds_of_processor_time(k, epsilon):
+    planner.recommend(k=(2, 3), epsilon=epsilon, n=100)  # what is imported once does not count
+    start = time.process_time()
+    bound = limit.least_error(k, epsilon)
+    between = time.process_time()
+    planner.recommend(k=k if len(k) > 1 else k[0], epsilon=epsilon, n=10**5)
+    assert max(between - start, time.process_time() - between) < 2
+    assert epsilon > 2 or bound.gap <= 1.05
+
+
+def test_a_domain_with_too_many_values_is_refused_before_any_work():
+    with pytest.raises(ValueError, match=r"k must have at most 10,000,000 values together; got 20,000,000"):
+        planner.recommend(k=(10**6,) * 20, epsilon=1.0, n=100)
+
+
+def test_records_that_are_too_many_to_report_truthfully_are_not_served():
+    assert RRJoint.serves((2,) * 399)
+    assert not RRJoint.serves((2,) * 400)
