@@ -22,8 +22,7 @@ from peer import make_data
 
 from ldp_lib import jrr
 from ldp_lib.book import printed_jrr, printed_values
-from ldp_lib.corr_rr import CorrRR
-from ldp_lib.corr_rr.synthetic import syn_a
+from ldp_lib.corr_rr import CorrRR, syn_a
 from ldp_lib.fake_data import RSFD, amplified
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.grr import GRR

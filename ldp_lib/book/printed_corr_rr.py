@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldp_lib import grr, inputs
+from ldp_lib.corr_rr._reuse import best_from_0_to_1, check_pair, table_of
 from ldp_lib.corr_rr.mechanism import CorrRR
-from ldp_lib.corr_rr.reuse import best_from_0_to_1, check_pair, table_of
 
 
 def appendix_quadratic(f_target, f_pivot, n2, e):

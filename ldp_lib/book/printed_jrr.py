@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from ldp_lib.jrr import parameters
+from ldp_lib.jrr import _parameters
+from ldp_lib.jrr._checks import check_design
 
 
 def ratio(p, rho, n, colluders):
@@ -32,12 +33,12 @@ def optimum(*, epsilon, n, colluders, n1=None):
     least two users collude: by less than a millionth for 5 of 10,000 at epsilon = 0.1. Chapter `audit_jrr`.
     """
     _check(epsilon, n, colluders)
-    a, p0, c = parameters.weight(n, n1), 1 / (1 + math.exp(-epsilon)), colluders / (n - 1)
-    return parameters.best_of_three(p0, c, a) if c < math.tanh(epsilon / 2) else (p0, 0.0)
+    a, p0, c = _parameters.weight(n, n1), 1 / (1 + math.exp(-epsilon)), colluders / (n - 1)
+    return _parameters.best_of_three(p0, c, a) if c < math.tanh(epsilon / 2) else (p0, 0.0)
 
 
 def _check(epsilon, n, colluders):
-    parameters.check_design(epsilon, n, colluders)
+    check_design(epsilon, n, colluders)
     if n % 2:
         raise ValueError(f"n must be an even integer of at least 2, as the paper has it; got {n!r}")
 

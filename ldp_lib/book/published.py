@@ -9,7 +9,7 @@ from ldp_lib import datasets, postprocess
 from ldp_lib.book.printed_corr_rr import AppendixCorrRR
 from ldp_lib.book.sweeps import mse
 from ldp_lib.corr_rr import CorrRR, tree_law
-from ldp_lib.fake_data import RSFD, two_phase
+from ldp_lib.fake_data import RSFD
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.splitting import SPL
@@ -31,8 +31,9 @@ def phase_errors(mechanism, people, *, rng, runs, second=None, weight=None):
     `second` is applied to Phase II's estimates; `weight` is that of Phase I, by default its share of the users.
     """
     first, last = mechanism.simulate_phases(people, rng=rng, runs=runs)
-    share = two_phase.first_users(mechanism.n1, people.n) / people.n if weight is None else weight
-    found = two_phase.combine(first, [second(v) for v in last] if second else last, share, 1 - share)
+    share = mechanism.first_users(people.n) / people.n if weight is None else weight
+    last = [second(v) for v in last] if second else last
+    found = [share * a + (1 - share) * b for a, b in zip(first, last, strict=True)]
     return mse(found, marginal_frequencies(people))
 
 
@@ -65,7 +66,7 @@ def data_spread(point, mechanism, people, rng):
     if point.panel[:-1] not in FIXED:
         return 0.0
     first, _ = mechanism.simulate_phases(people, rng=rng, runs=20)
-    n2 = people.n - two_phase.first_users(mechanism.n1, people.n)
+    n2 = people.n - mechanism.first_users(people.n)
     table = mechanism.table(first, n2).mean(axis=0)
     known = CorrRR(k=mechanism.k, epsilon=mechanism.epsilon, n1=mechanism.n1, reuse=table)
     return float(np.std([expected_error(known, population(point, rng)) for _ in range(20)]))

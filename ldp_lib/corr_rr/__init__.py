@@ -1,10 +1,10 @@
 """Correlated randomized response (Corr-RR): one attribute, the pivot, is randomized; the others copy its report."""
 
+from ldp_lib.corr_rr._formulas import channel, expectation, iid_variance, minimizer, quadratic, shrinkage
+from ldp_lib.corr_rr._reuse import joint_reuse, reuse_probability, reuse_table
+from ldp_lib.corr_rr._synthetic import syn_a, tree_law
 from ldp_lib.corr_rr.cond_rr import CondRR
-from ldp_lib.corr_rr.formulas import channel, expectation, iid_variance, minimizer, quadratic, shrinkage
 from ldp_lib.corr_rr.mechanism import CorrRR, SecondPhase
-from ldp_lib.corr_rr.reuse import joint_reuse, reuse_probability, reuse_table
-from ldp_lib.corr_rr.synthetic import syn_a, tree_law
 
 __all__ = [
     "CondRR",

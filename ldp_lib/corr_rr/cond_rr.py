@@ -3,12 +3,10 @@
 import itertools
 import math
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import grr, inputs, postprocess, pure, sampling, splitting
-from ldp_lib.fake_data import two_phase
+from ldp_lib import _two_phases, grr, inputs, postprocess, pure, sampling
 from ldp_lib.inputs import check_records
 from ldp_lib.population import Population
 
@@ -17,7 +15,7 @@ NOTHING = 1e-12  # shares and singular values that are this near to 0, or to eac
 
 
 @dataclass(frozen=True, kw_only=True)
-class CondRR(two_phase.TwoPhase):
+class CondRR(_two_phases.TwoPhase):
     """Cond-RR: as Corr-RR, but a copy is drawn from the conditional distribution that the first phase estimated.
 
     Parameters
@@ -51,15 +49,9 @@ class CondRR(two_phase.TwoPhase):
     unbiased = False
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
-        inputs.settle(self, "epsilon")
-        object.__setattr__(self, "n1", two_phase.check_first(self.n1))
+        super().__post_init__()
         if not isinstance(self.debias, bool):
             raise TypeError(f"debias must be True or False; got {self.debias!r}")
-
-    @cached_property
-    def _first(self):
-        return splitting.SPL(k=self.k, epsilon=self.epsilon)
 
     def channel(self) -> np.ndarray:
         """Raise ValueError: the channel depends on what the first phase learns."""
@@ -88,9 +80,7 @@ class CondRR(two_phase.TwoPhase):
 
     def perturb(self, x, *, rng: np.random.Generator) -> tuple:
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
-        inputs.require(rng=rng)
-        first, second = two_phase.split_users(check_records(x, self.k), self.n1, rng)
-        first = self._first.perturb(first, rng=rng)
+        first, second = self._report_first(x, rng)
         laws = self.conditionals(_count_pairs(first, self.k))
         pivot = rng.integers(len(self.k), size=len(second))
         y = np.empty(second.shape, inputs.small_dtype(max(self.k)))
@@ -107,13 +97,13 @@ class CondRR(two_phase.TwoPhase):
 
     def estimate(self, y) -> list:
         """Return raw estimates, one array (k_j,) for each attribute, from the reports of both phases."""
-        first, second = two_phase.check_phases(y, self.n1)
+        first, second = _two_phases.check_phases(y, self.n1)
         first, second = check_records(first, self.k, "y"), check_records(second, self.k, "y")
         counts = [np.bincount(second[:, j], minlength=size)[None] for j, size in enumerate(self.k)]
         before = [v[None] for v in self._first.estimate(first)]
         laws = self.conditionals(_count_pairs(first, self.k)) if self.debias else None
         after = self._second_estimates(counts, laws)
-        return [v for (v,) in two_phase.combine(before, after, len(first), len(second))]
+        return [v for (v,) in _two_phases.combine(before, after, len(first), len(second))]
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
         """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
@@ -123,26 +113,18 @@ class CondRR(two_phase.TwoPhase):
         """
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)
-        chosen, rest = two_phase.draw_phases(population, self.n1, rng=rng, runs=runs)
+        chosen, rest = _two_phases.draw_phases(population, self.n1, rng=rng, runs=runs)
         root, e, n1 = math.exp(self.epsilon / len(self.k)), math.exp(self.epsilon), int(chosen[0].sum())
         singles, pairs = self._first_reports(population.records, chosen, rng)
         before = [pure.estimate(count, n1, *grr.probabilities(root, count.shape[1])) for count in singles]
         laws, totals = self.conditionals(pairs), [0] * len(self.k)
-        for j, held in enumerate(two_phase.draw_pivots(population.records, rest, self.k, rng)):
+        for j, held in enumerate(_two_phases.draw_pivots(population.records, rest, self.k, rng)):
             report = grr.draw_counts(held, e, rng=rng)
             for m in range(len(self.k)):
                 drawn = report if m == j else rng.multinomial(report, laws[j, m]).sum(axis=1)
                 totals[m] = totals[m] + drawn
         after = self._second_estimates(totals, laws)
-        return two_phase.combine(before, after, n1, population.n - n1)
-
-    def mean(self, population: Population) -> list:
-        """Raise NoExactMoments: the conditionals are learned, and clipped."""
-        raise inputs.NoExactMoments(self)
-
-    def variance(self, population: Population) -> list:
-        """Raise NoExactMoments: the conditionals are learned, and clipped."""
-        raise inputs.NoExactMoments(self)
+        return _two_phases.combine(before, after, n1, population.n - n1)
 
     def _first_reports(self, records, chosen, rng):
         """Draw the first phase's reports; return their counts by value, and by pair of values."""

@@ -12,10 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import grr, inputs, pure, sampling, splitting
-from ldp_lib.corr_rr.formulas import channel, expectation, shrinkage
-from ldp_lib.corr_rr.reuse import check_reuse, reuse_table
-from ldp_lib.fake_data import two_phase
+from ldp_lib import _two_phases, grr, inputs, pure, sampling, splitting
+from ldp_lib.corr_rr._formulas import channel, expectation, shrinkage
+from ldp_lib.corr_rr._reuse import check_reuse, reuse_table
 from ldp_lib.inputs import check_records
 from ldp_lib.mechanism import Several
 from ldp_lib.population import Population, marginal_frequencies
@@ -23,6 +22,8 @@ from ldp_lib.population import Population, marginal_frequencies
 
 class _Equal(Several):
     """Serves equal domain sizes; biased, unless there is one attribute, which has nothing to copy."""
+
+    _equal = True
 
     @classmethod
     def serves(cls, k) -> bool:
@@ -35,7 +36,7 @@ class _Equal(Several):
         return len(self.k) == 1
 
 
-def as_table(reuse, d):
+def _as_table(reuse, d):
     """Return a checked reuse table as nested tuples."""
     return tuple(map(tuple, check_reuse(reuse, d).tolist()))
 
@@ -66,12 +67,12 @@ class SecondPhase(_Equal):
         object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1, equal=True))
         inputs.settle(self, "epsilon")
         if self.reuse is not None:
-            object.__setattr__(self, "reuse", as_table(self.reuse, len(self.k)))
+            object.__setattr__(self, "reuse", _as_table(self.reuse, len(self.k)))
 
     @cached_property
     def reuse_(self) -> tuple:
         """The reuse table."""
-        return as_table(1 / self._size, len(self.k)) if self.reuse is None else self.reuse
+        return _as_table(1 / self._size, len(self.k)) if self.reuse is None else self.reuse
 
     @property
     def dtype(self) -> np.dtype:
@@ -128,8 +129,8 @@ class SecondPhase(_Equal):
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)
         counts = np.broadcast_to(population.counts, (runs, len(population.counts)))
-        held = two_phase.draw_pivots(population.records, counts, self.k, rng)
-        return draw_estimates(held, np.array(self.reuse_), population.n, self.epsilon, rng)
+        held = _two_phases.draw_pivots(population.records, counts, self.k, rng)
+        return _draw_estimates(held, np.array(self.reuse_), population.n, self.epsilon, rng)
 
     def mean(self, population: Population) -> list:
         """Return the exact expectation of the estimate, one array (k,) for each attribute: not the true frequencies."""
@@ -140,12 +141,12 @@ class SecondPhase(_Equal):
         """Return the exact variance of the estimate, the users' data held fixed: one array (k,) for each attribute."""
         inputs.check_population(population, self.k)
         p, q = self.probabilities
-        pi = q + (p - q) * record_means(population.records, self.reuse_, self._size)
+        pi = q + (p - q) * _record_means(population.records, self.reuse_, self._size)
         return list(population.counts @ (pi * (1 - pi)) / (population.n * (p - q)) ** 2)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorrRR(_Equal, two_phase.TwoPhase):
+class CorrRR(_Equal, _two_phases.TwoPhase):
     """Corr-RR in two phases, as published (Algorithm 1), for any number of attributes with equal domains.
 
     Parameters
@@ -180,20 +181,14 @@ class CorrRR(_Equal, two_phase.TwoPhase):
     reuse: tuple | None = None
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1, equal=True))
-        inputs.settle(self, "epsilon")
-        object.__setattr__(self, "n1", two_phase.check_first(self.n1))
+        super().__post_init__()
         if self.reuse is not None:
-            object.__setattr__(self, "reuse", as_table(self.reuse, len(self.k)))
+            object.__setattr__(self, "reuse", _as_table(self.reuse, len(self.k)))
 
     @property
     def has_exact_moments(self) -> bool:
         """Whether the reuse table is fixed in advance."""
         return self.reuse is not None
-
-    @cached_property
-    def _first(self):
-        return splitting.SPL(k=self.k, epsilon=self.epsilon)
 
     def learn(self, first, n2):
         """Return the reuse table, (d, d) or (runs, d, d), that the first phase's estimates set for n2 other users.
@@ -225,39 +220,28 @@ class CorrRR(_Equal, two_phase.TwoPhase):
 
     def perturb(self, x, *, rng: np.random.Generator) -> tuple:
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
-        inputs.require(rng=rng)
-        first, second = two_phase.split_users(check_records(x, self.k), self.n1, rng)
-        first = self._first.perturb(first, rng=rng)
+        first, second = self._report_first(x, rng)
         table = self.table(self._first.estimate(first), len(second))
         return first, self._second(table).perturb(second, rng=rng)
 
     def estimate(self, y) -> list:
         """Return the estimates, one array (k,) for each attribute, from the reports of both phases; raw and biased."""
-        first, second = two_phase.check_phases(y, self.n1)
+        first, second = _two_phases.check_phases(y, self.n1)
         parts = self._first.estimate(first), self._second(None).estimate(second)
-        return two_phase.combine(*parts, len(first), len(second))
-
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
-        """Return one array (runs, k) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
-
-        The cost depends on the number of distinct records and on `runs`, not on n, which must be below 10**9.
-        """
-        phases = self.simulate_phases(population, rng=rng, runs=runs)
-        n1 = two_phase.first_users(self.n1, population.n)
-        return two_phase.combine(*phases, n1, population.n - n1)
+        return _two_phases.combine(*parts, len(first), len(second))
 
     def simulate_phases(self, population: Population, *, rng: np.random.Generator, runs: int) -> tuple[list, list]:
         """Return the two phases' estimates on their own, from their exact joint law: two lists of d (runs, k)."""
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)
-        first, held, n2 = two_phase.draw_reports(population, self.k, self.epsilon, self.n1, rng=rng, runs=runs)
-        return first, draw_estimates(held, self.table(first, n2), n2, self.epsilon, rng)
+        first, held, n2 = _two_phases.draw_reports(population, self.k, self.epsilon, self.n1, rng=rng, runs=runs)
+        return first, _draw_estimates(held, self.table(first, n2), n2, self.epsilon, rng)
 
     def mean(self, population: Population) -> list:
         """Return the exact expectation of the estimate, one array (k,) for each attribute, for a fixed reuse table."""
         n1, second = self._fixed(population)
         parts = marginal_frequencies(population), second.mean(population)
-        return two_phase.combine(*parts, n1, population.n - n1)
+        return _two_phases.combine(*parts, n1, population.n - n1)
 
     def variance(self, population: Population) -> list:
         """Return the exact variance, one array (k,) for each attribute, the data held fixed, for a fixed reuse table.
@@ -270,7 +254,7 @@ class CorrRR(_Equal, two_phase.TwoPhase):
         coins2 = [v * n for v in second.variance(population)]
         k, d = second._size, len(self.k)
         held = np.eye(k)[population.records].transpose(1, 0, 2)
-        moved = held - record_means(population.records, self.reuse, k)  # by the choice of the phase
+        moved = held - _record_means(population.records, self.reuse, k)  # by the choice of the phase
         spread = [shares @ (moved[m] - shares @ moved[m]) ** 2 for m in range(d)]
         split = n1 * n2 / (n - 1)
         return [(n1 * a + n2 * b + split * c) / n**2 for a, b, c in zip(coins1, coins2, spread, strict=True)]
@@ -282,16 +266,16 @@ class CorrRR(_Equal, two_phase.TwoPhase):
         if self.reuse is None:
             raise inputs.NoExactMoments(self)
         inputs.check_population(population, self.k)
-        return two_phase.first_users(self.n1, population.n), self._second(self.reuse)
+        return _two_phases.first_users(self.n1, population.n), self._second(self.reuse)
 
 
-def record_means(records, reuse, k):
+def _record_means(records, reuse, k):
     """Return each record's expected debiased second-phase reports, shape (d, m, k), from records of shape (m, d)."""
     centred = np.eye(k)[records] - 1 / k
     return 1 / k + np.einsum("jm,rjv->mrv", shrinkage(np.asarray(reuse), k), centred) / records.shape[1]
 
 
-def draw_estimates(held, table, n, epsilon, rng):
+def _draw_estimates(held, table, n, epsilon, rng):
     """Draw second-phase estimates, d arrays (runs, k).
 
     `held` says how many of the n users picked each attribute and hold each value, d arrays (runs, k), and `table` is

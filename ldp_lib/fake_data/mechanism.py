@@ -107,7 +107,7 @@ def channel(e, k, priors):
     return total * (e**0 / len(k))
 
 
-def check_priors(priors, k):
+def _check_priors(priors, k):
     """Return the priors as a tuple of d tuples of floats, or raise an error that names `priors`.
 
     Each must have k_j finite, non-negative entries that sum to 1 within rounding.
@@ -269,12 +269,12 @@ class RSRFD(_FakeData):
         object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
         inputs.settle(self, "epsilon")
         if self.priors is not None:
-            object.__setattr__(self, "priors", check_priors(self.priors, self.k))
+            object.__setattr__(self, "priors", _check_priors(self.priors, self.k))
 
     @cached_property
     def priors_(self) -> tuple:
         """The fakes' probabilities."""
-        return uniform(self.k) if self.priors is None else self.priors
+        return _uniform(self.k) if self.priors is None else self.priors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -291,9 +291,9 @@ class RSFD(_FakeData):
     @cached_property
     def priors_(self) -> tuple:
         """The fakes' probabilities, all values alike."""
-        return uniform(self.k)
+        return _uniform(self.k)
 
 
-def uniform(k):
+def _uniform(k):
     """Return uniform probabilities, one tuple for each attribute."""
     return tuple((1 / size,) * size for size in k)

@@ -1,37 +1,16 @@
-"""Two phases: some users split their budget, and what they show decides how the others report.
-
-`TwoPhaseRSRFD` takes the fakes' priors from the first phase; `corr_rr` has two other uses of it.
-"""
+"""Fake data with priors that a first phase estimates."""
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
-from numbers import Integral
 
 import numpy as np
 
-from ldp_lib import grr, inputs, postprocess, pure, splitting
+from ldp_lib import _two_phases, grr, inputs, postprocess, pure
 from ldp_lib.fake_data.mechanism import RSFD, RSRFD, probabilities
-from ldp_lib.inputs import check_records
-from ldp_lib.mechanism import Several
-from ldp_lib.population import Population, marginal_counts
-
-
-class TwoPhase(Several):
-    """What mechanisms of two phases state: `n1` users report first, and set how the others report."""
-
-    n1: int | float
-    independent = False
-    dtype = None
-
-    @property
-    def least_users(self) -> int:
-        """The least number of users: one in the second phase."""
-        return 2 if isinstance(self.n1, float) else self.n1 + 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoPhaseRSRFD(TwoPhase):
+class TwoPhaseRSRFD(_two_phases.TwoPhase):
     """Learn the priors from n1 users who split their budget (`SPL`); the others use `RSRFD` with these priors.
 
     Parameters
@@ -57,15 +36,6 @@ class TwoPhaseRSRFD(TwoPhase):
     n1: int | float = 0.1
     has_exact_moments = False
 
-    def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
-        inputs.settle(self, "epsilon")
-        object.__setattr__(self, "n1", check_first(self.n1))
-
-    @cached_property
-    def _first(self):
-        return splitting.SPL(k=self.k, epsilon=self.epsilon)
-
     def channel(self):
         """Raise ValueError: the second phase's reports depend on the first's, so no user has a channel alone."""
         raise ValueError("TwoPhaseRSRFD has no channel of one user: the second phase depends on the first's reports")
@@ -81,31 +51,20 @@ class TwoPhaseRSRFD(TwoPhase):
 
     def perturb(self, x, *, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
-        inputs.require(rng=rng)
-        first, second = split_users(check_records(x, self.k), self.n1, rng)
-        first = self._first.perturb(first, rng=rng)
+        first, second = self._report_first(x, rng)
         return first, self.second_phase(first).perturb(second, rng=rng)
 
     def estimate(self, y) -> list[np.ndarray]:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from the reports of both phases."""
-        first, second = check_phases(y, self.n1)
+        first, second = _two_phases.check_phases(y, self.n1)
         parts = self._first.estimate(first), self.second_phase(first).estimate(second)
-        return combine(*parts, len(first), len(second))
-
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
-        """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
-
-        The first phase's users are drawn without replacement. The cost is free of n; n must be below 10**9.
-        """
-        phases = self.simulate_phases(population, rng=rng, runs=runs)
-        n1 = first_users(self.n1, population.n)
-        return combine(*phases, n1, population.n - n1)
+        return _two_phases.combine(*parts, len(first), len(second))
 
     def simulate_phases(self, population, *, rng, runs) -> tuple[list, list]:
         """Return the two phases' estimates on their own, from their exact joint law: two lists of d (runs, k_j)."""
         inputs.require(rng=rng, runs=runs)
         inputs.check_population(population, self.k)
-        first, held, n2 = draw_reports(population, self.k, self.epsilon, self.n1, rng=rng, runs=runs)
+        first, held, n2 = _two_phases.draw_reports(population, self.k, self.epsilon, self.n1, rng=rng, runs=runs)
         second = []
         for j, sampled in enumerate(held):
             prior, e = postprocess.clip_normalize(first[j]), math.exp(self.epsilon)
@@ -114,112 +73,3 @@ class TwoPhaseRSRFD(TwoPhase):
             support = probabilities(e, self.k[j], len(self.k), prior)
             second.append(pure.estimate(counts, n2, *support))
         return first, second
-
-    def mean(self, population: Population):
-        """Raise `inputs.NoExactMoments`. (The estimate is unbiased.)"""
-        raise inputs.NoExactMoments(self)
-
-    def variance(self, population: Population):
-        """Raise `inputs.NoExactMoments`."""
-        raise inputs.NoExactMoments(self)
-
-
-def check_n1(n1, n=None, name="n1"):
-    """Raise unless n1 is an integer of at least 1 and, if `n` is given, below n."""
-    if isinstance(n1, (bool, np.bool_)) or not isinstance(n1, Integral) or n1 < 1:
-        raise ValueError(f"{name} must be an integer of at least 1; got {n1!r}")
-    if n is not None and n <= n1:
-        raise ValueError(f"n1 must be below the number of users, {n}; got {n1}")
-
-
-def check_first(n1):
-    """Return n1 as an int or a float; raise unless it is a number of users, at least 1, or a share from 0 to 1."""
-    number = isinstance(n1, Integral) and not isinstance(n1, (bool, np.bool_)) and n1 >= 1
-    if not number and not (isinstance(n1, (float, np.floating)) and 0 < n1 < 1):
-        raise ValueError(f"n1 must be an integer of at least 1, or a share of the users from 0 to 1; got {n1!r}")
-    return int(n1) if number else float(n1)
-
-
-def first_users(n1, n):
-    """Return how many of n users are in the first phase: n1, or the share n1 of them, rounded; each phase has some."""
-    if n < 2:
-        raise ValueError(f"x and y must have at least two users, one for each phase; got {n}")
-    if isinstance(n1, (float, np.floating)):
-        return min(max(1, round(n1 * n)), n - 1)
-    check_n1(n1, n)
-    return int(n1)
-
-
-def check_phases(y, n1):
-    """Return the two phases' reports after checking that their numbers of users are those that n1 says."""
-    try:
-        first, second = y
-        n = len(first) + len(second)
-    except (TypeError, ValueError):
-        raise ValueError(f"y must be two arrays, the reports of either phase; got {y!r}") from None
-    wanted = int(n1) if isinstance(n1, Integral) else first_users(n1, n)
-    if len(first) != wanted or len(second) == 0:
-        raise ValueError(
-            f"y must start with the reports of n1 = {wanted} users, and have others; got {len(first)} and {len(second)}"
-        )
-    return first, second
-
-
-def split_users(x, n1, rng):
-    """Return the records of the first phase's users, chosen at random, and those of the others."""
-    chosen = np.zeros(len(x), dtype=bool)
-    chosen[rng.choice(len(x), size=first_users(n1, len(x)), replace=False, shuffle=False)] = True
-    return x[chosen], x[~chosen]
-
-
-def combine(first, second, n1, n2):
-    """Return the average of the two phases' estimates, weighted with their numbers of users."""
-    return [(n1 * a + n2 * b) / (n1 + n2) for a, b in zip(first, second, strict=True)]
-
-
-def draw_phases(population, n1, *, rng, runs):
-    """Return how many users with each record are in the first and in the second phase: two arrays (runs, m)."""
-    if population.n >= 10**9:
-        raise ValueError(f"population must have fewer than 10**9 users to simulate two phases; got {population.n}")
-    n1 = first_users(n1, population.n)
-    chosen = rng.multivariate_hypergeometric(population.counts, n1, size=runs, method="marginals")
-    return chosen, population.counts - chosen
-
-
-def draw_reports(population, k, epsilon, n1, *, rng, runs):
-    """Draw what no user's report of the second phase depends on: the first phase, and the second one's pivots.
-
-    Returns
-    -------
-    first : list of d arrays (runs, k_j)
-        The first phase's estimates.
-    held : list of d arrays (runs, k_j)
-        How many users of the second phase picked each attribute and hold each value.
-    n2 : int
-        Number of users in the second phase.
-    """
-    chosen, rest = draw_phases(population, n1, rng=rng, runs=runs)
-    first = simulate_spl(population.records, chosen, k, epsilon, rng)
-    return first, draw_pivots(population.records, rest, k, rng), population.n - first_users(n1, population.n)
-
-
-def draw_pivots(records, counts, k, rng):
-    """Return how many users picked each attribute and hold each value: d arrays (runs, k_j).
-
-    Every user picks one of the d attributes at random. `counts` has shape (runs, m), one column a record.
-    """
-    picked = [None] * len(k)
-    for j in range(len(k) - 1, -1, -1):
-        chosen = rng.binomial(counts, 1 / (j + 1)) if j else counts
-        (picked[j],) = marginal_counts(records[:, [j]], chosen, [k[j]])
-        counts = counts - chosen
-    return picked
-
-
-def simulate_spl(records, counts, k, epsilon, rng):
-    """Return `SPL` estimates, d arrays (runs, k_j), for populations given as counts of records (runs, m)."""
-    root, n = math.exp(epsilon / len(k)), counts[0].sum()
-    histograms = marginal_counts(records, counts, k)
-    return [
-        pure.estimate(grr.draw_counts(h, root, rng=rng), n, *grr.probabilities(root, h.shape[-1])) for h in histograms
-    ]

@@ -1,13 +1,22 @@
 """Joint randomized response (JRR): two users at a time toss correlated coins for whether they tell the truth."""
 
+from ldp_lib.jrr._formulas import (
+    corner,
+    hashed_variance,
+    least_correlation,
+    rho_range,
+    signed_variance,
+    table,
+    variance,
+)
+from ldp_lib.jrr._parameters import optimal_parameters
+from ldp_lib.jrr._privacy_profile import signed_delta, signed_delta_bound, signed_ratio
 from ldp_lib.jrr.calibration import signed_parameters
 from ldp_lib.jrr.extensions import JointHashing, JointUnary
-from ldp_lib.jrr.mechanism import JRR, KJRR, rho_range, table, variance
-from ldp_lib.jrr.parameters import corner, optimal_parameters
+from ldp_lib.jrr.mechanism import JRR, KJRR
 from ldp_lib.jrr.privacy import colluder_ratio, transcript_delta, transcript_ratio
-from ldp_lib.jrr.privacy_profile import signed_delta, signed_delta_bound, signed_ratio
 from ldp_lib.jrr.protocols import ServerProtocol, ShuffleProtocol
-from ldp_lib.jrr.signed import SignedRR, signed_variance
+from ldp_lib.jrr.signed import SignedRR
 
 __all__ = [
     "JRR",
@@ -19,6 +28,8 @@ __all__ = [
     "SignedRR",
     "colluder_ratio",
     "corner",
+    "hashed_variance",
+    "least_correlation",
     "optimal_parameters",
     "rho_range",
     "signed_delta",

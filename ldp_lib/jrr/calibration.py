@@ -5,8 +5,8 @@ import math
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from ldp_lib.jrr import mechanism, parameters
-from ldp_lib.jrr.privacy_profile import signed_delta, signed_delta_bound
+from ldp_lib.jrr._checks import check_design, check_number
+from ldp_lib.jrr._privacy_profile import signed_delta, signed_delta_bound
 
 
 def signed_parameters(*, epsilon, delta, n, colluders=0, alike=False):
@@ -35,8 +35,8 @@ def signed_parameters(*, epsilon, delta, n, colluders=0, alike=False):
     TypeError, ValueError
         If an argument is of the wrong type or out of range.
     """
-    parameters.check_design(epsilon, n, colluders)
-    mechanism.check_number("delta", delta)
+    check_design(epsilon, n, colluders)
+    check_number("delta", delta)
     if not 1e-30 <= delta <= 0.1:
         raise ValueError(f"delta must be from 1e-30 to 0.1; got {delta!r}")
 
@@ -46,27 +46,27 @@ def signed_parameters(*, epsilon, delta, n, colluders=0, alike=False):
     def factor(rho):
         return 1 + rho * (n - 1) / (n - 1 + n % 2)  # as in `signed_variance`
 
-    p, share = tune(spent, epsilon, delta, factor)
+    p, share = _tune(spent, epsilon, delta, factor)
     aim = delta
     while not alike and share:
-        over = signed_delta_bound(epsilon, p, rho_at(p, share), n, colluders) / delta
+        over = signed_delta_bound(epsilon, p, _rho_at(p, share), n, colluders) / delta
         if over <= 1:
             break
         aim *= min(0.8, 0.95 / over)
         p = largest_p(spent, epsilon, aim, share) if aim > 1e-35 else None
-        if p is None or cost(p, share, factor) > plain_variance(epsilon, delta):
+        if p is None or _cost(p, share, factor) > plain_variance(epsilon, delta):
             p, share = largest_p(spent, epsilon, delta, 0.0), 0.0
-    return float(p), float(rho_at(p, share)) if share else 0.0
+    return float(p), float(_rho_at(p, share)) if share else 0.0
 
 
-def rho_at(p, share):
+def _rho_at(p, share):
     """Return the given share of the least rho, -(1-p)/p."""
     return -share * (1 - p) / p
 
 
-def cost(p, share, factor):
+def _cost(p, share, factor):
     """Return p q / (p-q)^2 factor(rho), the variance per user of the count."""
-    return p * (1 - p) / (2 * p - 1) ** 2 * factor(rho_at(p, share))
+    return p * (1 - p) / (2 * p - 1) ** 2 * factor(_rho_at(p, share))
 
 
 def plain_variance(epsilon, delta=0.0):
@@ -83,7 +83,7 @@ def largest_p(spent, epsilon, delta, share):
     top = (math.exp(epsilon) + delta) / (1 + math.exp(epsilon))  # that of randomized response
 
     def over(p):
-        return spent(p, rho_at(p, share)) / delta - 1
+        return spent(p, _rho_at(p, share)) / delta - 1
 
     kept = top
     for p in [top, *(0.5 + (top - 0.5) * (1 - np.geomspace(1e-4, 0.9, 24)))]:
@@ -100,7 +100,7 @@ def largest_p(spent, epsilon, delta, share):
     return None
 
 
-def tune(spent, epsilon, delta, factor):
+def _tune(spent, epsilon, delta, factor):
     """Return p and the share of the least rho with the least p q / (p-q)^2 factor(rho) at which `spent` is in budget.
 
     Arguments as for `largest_p`. Shares from 0, which is randomized response, to .999 are tried; of equally good ones
@@ -109,7 +109,7 @@ def tune(spent, epsilon, delta, factor):
 
     def value(share):
         p = largest_p(spent, epsilon, delta, share)
-        return cost(p, share, factor) if p else math.inf
+        return _cost(p, share, factor) if p else math.inf
 
     shares = np.array([0.0, 0.05, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999])
     values = np.array([value(share) for share in shares])

@@ -4,7 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 
-from ldp_lib.jrr import mechanism as pairs
+from ldp_lib.jrr._formulas import table
 
 
 def pairings(users):
@@ -20,7 +20,7 @@ def pairings(users):
 
 def truth_law(n, p, rho):
     """Return the law of (T_1, ..., T_n) under random pairing, a dict from vectors of truths to chances."""
-    cells, groups = pairs.table(p, rho), pairings(range(n))
+    cells, groups = table(p, rho), pairings(range(n))
     law = dict.fromkeys(itertools.product((0, 1), repeat=n), 0)
     for told, pairing in itertools.product(law, groups):
         chance = Fraction(1, len(groups))

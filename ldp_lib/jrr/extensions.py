@@ -7,43 +7,11 @@ from functools import cached_property
 import numpy as np
 
 from ldp_lib import hashing, inputs, pure, sampling, unary
-from ldp_lib.jrr import mechanism
-from ldp_lib.jrr.protocols import server_messages
-from ldp_lib.jrr.signed import exact_moves, signed_variance, simulate_counts, toss
+from ldp_lib.jrr._checks import check_number, check_users
+from ldp_lib.jrr._formulas import hashed_variance, signed_variance
+from ldp_lib.jrr._signs import exact_moves, server_messages, simulate_counts, toss
+from ldp_lib.jrr.mechanism import KJRR
 from ldp_lib.population import Population
-
-
-def hashed_variance(n_v, n, p, g, correlation, odd=0):
-    """Return the exact variance of the estimated number of users with a value, for `JointHashing`.
-
-    Parameters
-    ----------
-    n_v, n : number, array or symbol
-        Users with the value, and all users.
-    p, g : number or symbol
-        Probability of the true bucket, and the number of buckets.
-    correlation : number or symbol
-        Correlation of the truthfulness of two paired users, rho / (g-1).
-    odd : {0, 1}
-        1 if n is odd.
-
-    Notes
-    -----
-    Only holders' truths make supports depend on each other. Derived in the chapter `audit_jrr_beyond`.
-    """
-    q = p**0 / g
-    alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)
-    return (alone + correlation * p * (1 - p) * n_v * (n_v - 1) / (n - 1 + odd)) / (p - q) ** 2
-
-
-def least_correlation(p, g):
-    """Return the least correlation of g exchangeable truths, each true with probability p below 1.
-
-    It is reached when the number of truths among the g is g p, rounded up or down: for g = 2, -(1-p)/p if p >= 1/2.
-    Fractions give an exact result. Derived in the chapter `audit_jrr_beyond`.
-    """
-    over = g * p % 1
-    return (over * (1 - over) / (p * (1 - p)) - g) / (g * (g - 1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,7 +56,7 @@ class JointUnary(pure.Oracle):
         inputs.settle(self, "k", "epsilon", *(["q"] if self.q is not None else []))
         if self.lean not in ("truth", "report"):
             raise ValueError(f"lean must be 'truth' or 'report'; got {self.lean!r}")
-        mechanism.check_number("rho", self.rho_)
+        check_number("rho", self.rho_)
         if not (low := self._least) * (1 + 1e-12) <= self.rho_ <= 0:
             raise ValueError(f"rho must be from {low:.12g} to 0 for these bits; got {self.rho!r}")
 
@@ -155,7 +123,7 @@ class JointUnary(pure.Oracle):
         The columns are drawn independently. The user-level ones are uncorrelated, but not independent: one pairing
         serves all bits. The cost is free of n.
         """
-        histogram, n = inputs.check_histogram(population, self.k), mechanism.check_users(population)
+        histogram, n = inputs.check_histogram(population, self.k), check_users(population)
         counts = simulate_counts(histogram, *self.probabilities, *self.moves, rng=rng, runs=runs)
         return pure.estimate(counts, n, *self.probabilities)
 
@@ -216,7 +184,7 @@ class JointHashing(pure.Oracle):
     def _pairs(self):
         e = sampling.exp_below(self.epsilon)
         p = float(exact := e / (e + self.g_ - 1))
-        return mechanism.KJRR(k=self.g_, p=p if p <= exact else math.nextafter(p, 0), rho=self.rho)
+        return KJRR(k=self.g_, p=p if p <= exact else math.nextafter(p, 0), rho=self.rho)
 
     @property
     def rho_(self) -> float:
@@ -264,7 +232,7 @@ class JointHashing(pure.Oracle):
         as for `hashing.OLH`. The cost is free of n.
         """
         inputs.require(rng=rng, runs=runs)
-        histogram, n = inputs.check_histogram(population, self.k), mechanism.check_users(population)
+        histogram, n = inputs.check_histogram(population, self.k), check_users(population)
         counts = rng.binomial(n - histogram, 1 / self.g_, (runs, self.k))
         held = np.flatnonzero(histogram)
         counts[:, held] += self._pairs.draw_truths(histogram[held], rng=rng, runs=runs)

@@ -1,7 +1,6 @@
 """Joint randomized response (JRR): two users at a time toss correlated coins for whether they tell the truth."""
 
 import math
-import numbers
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -9,53 +8,10 @@ from functools import cached_property
 import numpy as np
 
 from ldp_lib import grr, inputs, pure, sampling
+from ldp_lib.jrr._checks import check_number, check_p, check_parameters, check_users
+from ldp_lib.jrr._formulas import rho_range, table, variance
 from ldp_lib.population import Population
 from ldp_lib.sampled.assignment import random_places
-
-
-def table(p, rho, k=2):
-    """Return the pair's probabilities: both true; the first true and the second one given lie; two given lies.
-
-    Parameters
-    ----------
-    p : number, array or symbol
-        Probability that a user tells the truth; each lie has q = (1-p) / (k-1).
-    rho : number, array or symbol
-        The table's parameter. The correlation of the two users' truthfulness is rho / (k-1).
-    k : int or symbol
-        Domain size.
-
-    Zheng, Seeam, Hu, Zhang and Zhang (2025), Table 2 and Eq. (27). Chapters `jrr` and `audit_jrr`.
-    """
-    q = (1 - p) / (k - 1)
-    return p * p + rho * p * q, p * q - rho * p * q / (k - 1), q * q + rho * p * q / (k - 1) ** 2
-
-
-def rho_range(p, k=2):
-    """Return the least and the largest `rho` for which no entry of `table` is negative."""
-    odds = (1 - p) / p  # of a lie
-    return -(k - 1) * (min(odds, 1 / odds) if odds else odds), k - 1
-
-
-def variance(n_v, n, p, rho, k=2, odd=0):
-    """Return the exact variance of the estimated number of users with a value, the users' data held fixed.
-
-    Parameters
-    ----------
-    n_v, n : number, array or symbol
-        Users with the value, and all users.
-    p, rho, k : number, array or symbol
-        As in `table`.
-    odd : {0, 1}
-        1 if n is odd: then one user, chosen at random, answers alone.
-
-    For k = 2 and even n this is Theorem 3 of Zheng et al. (2025). Derived in the chapter `jrr`.
-    """
-    q = (1 - p) / (k - 1)
-    alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)
-    others = n - n_v
-    excess = (n_v - others / (k - 1)) ** 2 - n_v - others / (k - 1) ** 2
-    return (alone + rho * p * q * excess / (n - 1 + odd)) / (p - q) ** 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -261,39 +217,3 @@ class JRR(KJRR):
     def serves(cls, k) -> bool:
         """Return whether `k` is 2."""
         return inputs.is_size(k) and k == 2
-
-
-def check_p(p, k=2):
-    """Check p of `table`; the error says which range is allowed."""
-    check_number("p", p)
-    if not 1 / k < p <= 1:
-        raise ValueError(f"p must be above 1/k = {1 / k:g} and at most 1; got {p!r}")
-
-
-def check_parameters(p, rho, k=2):
-    """Check p and rho of `table`; the error says which range is allowed."""
-    check_p(p, k)
-    check_number("rho", rho)
-    low, high = rho_range(p, k)
-    if not low * (1 + 1e-12) - 1e-15 <= rho <= high:
-        raise ValueError(f"rho must be from {float(low):.12g} to {high} for p = {float(p):g} and k = {k}; got {rho!r}")
-
-
-def check_negative(mechanism):
-    """Raise ValueError if a mechanism by opposite signs has a positive rho."""
-    if mechanism.rho_ > 0:
-        low, name = rho_range(mechanism.p_)[0], type(mechanism).__name__
-        raise ValueError(f"rho must be from {low:.12g} to 0 for {name}; got {mechanism.rho_!r}")
-
-
-def check_number(name, value):
-    """Raise TypeError unless the value is a real number; a bool is none."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number; got {value!r}")
-
-
-def check_users(population):
-    """Return the number of users, or raise ValueError if they are too many for a hypergeometric law."""
-    if population.n >= 10**9:
-        raise ValueError(f"population must have less than 10**9 users to be simulated; got n = {population.n}")
-    return population.n

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from ldp_lib.jrr import mechanism as pairs
-from ldp_lib.jrr import parameters
+from ldp_lib.jrr._checks import check_colluders, check_epsilons, check_parameters
+from ldp_lib.jrr._formulas import table
 
 
 def partner_posterior(p, rho, n, colluders):
@@ -136,21 +136,13 @@ def transcript_delta(epsilon, p, rho, n):
     return float(delta) if delta.ndim == 0 else delta
 
 
-def check_epsilons(epsilon):
-    """Return exp(epsilon) with a last axis of length 1, after checking that every epsilon is a number of at least 0."""
-    value = np.asarray(epsilon)
-    if value.dtype.kind not in "iuf" or not ((value >= 0) & (value <= 700)).all():
-        raise ValueError(f"epsilon must be a number from 0 to 700, or an array of such; got {epsilon!r}")
-    return np.exp(value.astype(float))[..., None]
-
-
 def _check(p, rho, n, colluders=0):
-    pairs.check_parameters(p, rho)
-    parameters.check_colluders(n, colluders)
+    check_parameters(p, rho)
+    check_colluders(n, colluders)
 
 
 def _cells(p, rho):
-    both, one, none = pairs.table(p, rho)
+    both, one, none = table(p, rho)
     # At the ends of rho's range an entry is 0; floats may miss it by rounding.
     exact = isinstance(p, (int, Fraction)) and isinstance(rho, (int, Fraction))
     rounding = 0 if exact else 8 * np.finfo(float).eps * p * (1 - p)

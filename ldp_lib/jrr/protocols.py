@@ -12,18 +12,12 @@ from typing import ClassVar
 import numpy as np
 
 from ldp_lib import inputs, sampling
-from ldp_lib.jrr import mechanism, parameters
+from ldp_lib.jrr._checks import check_colluders, check_negative, check_number, check_p
+from ldp_lib.jrr._formulas import coin
+from ldp_lib.jrr._signs import server_messages, shuffle_messages
+from ldp_lib.jrr.mechanism import JRR
 
 STEPS = (1.5, 0.5, -0.5, -1.5)
-
-
-def coin(p, s):
-    """Return the probabilities of C = 1.5, 0.5, -0.5 and -1.5; s is the square root of -rho p (1-p).
-
-    Zheng, Seeam, Hu, Zhang and Zhang (2025), Eq. (25). A distribution exactly if 0 <= s <= min(p, 1-p). Takes numbers,
-    Fractions and symbols. Derived in the chapter `audit_jrr`.
-    """
-    return p - s, s, s, 1 - p - s
 
 
 def sign_ratio(p, s, n, colluders):
@@ -46,52 +40,17 @@ def sign_ratio(p, s, n, colluders):
     It is reached when all shown signs, or half of all signs, are equal. Infinite if the signs then settle the user's
     truth. The bound for colluders who show their truths only is `privacy.colluder_ratio`. Chapter `audit_jrr`.
     """
-    mechanism.check_p(p)
-    mechanism.check_number("s", s)
-    parameters.check_colluders(n, colluders)
+    check_p(p)
+    check_number("s", s)
+    check_colluders(n, colluders)
     if not 0 <= s <= (1 - p) * (1 + 1e-12):
         raise ValueError(f"s must be from 0 to 1 - p = {float(1 - p):.12g}; got {s!r}")
     lean = s * min(colluders, n - colluders) / (n - colluders)
     return (p + lean) / (1 - p - lean) if 1 - p - lean > 1e-15 else math.inf
 
 
-def server_messages(n, rng):
-    """Deal the messages of the first protocol (Section 4.5.1): a server pairs the users and sends opposite signs.
-
-    Returns
-    -------
-    dict
-        ``partner`` (n,), known to the server alone, and ``sign`` (n,), the message R_j to each user. If n is odd, one
-        user stays alone: partner of itself, with sign 0.
-    """
-    order = rng.permutation(n)
-    first, second = order[: n // 2 * 2 : 2], order[1::2]
-    partner, sign = np.arange(n), np.zeros(n, dtype=int)
-    partner[first], partner[second] = second, first
-    sign[first] = 2 * rng.integers(2, size=first.size) - 1
-    sign[second] = -sign[first]
-    return {"partner": partner, "sign": sign}
-
-
-def shuffle_messages(n, rng):
-    """Deal the messages of the second protocol (Section 4.5.2): a secret permutation gives every user a place.
-
-    The users at places 2k-1 and 2k are partners. A user's sign is +1 at an even place and -1 at an odd one. (Step 4 as
-    printed takes another number's parity: see the chapter.) Result as for `server_messages`, with ``place`` (n,), 1 to
-    n, known to each user alone. If n is odd, the user at the last place stays alone, with sign 0.
-    """
-    place = rng.permutation(n) + 1
-    user = np.argsort(place)  # the user at each place
-    neighbour = np.minimum((place - 1) ^ 1, n - 1)
-    return {
-        "place": place,
-        "partner": user[neighbour],
-        "sign": np.where(place % 2 == 0, 1, -1) * (neighbour != place - 1),
-    }
-
-
 @dataclass(frozen=True, kw_only=True)
-class ServerProtocol(mechanism.JRR):
+class ServerProtocol(JRR):
     """Joint randomized response by messages: a server pairs the users and never sees a report; Section 4.5.1.
 
     Parameters
@@ -116,7 +75,7 @@ class ServerProtocol(mechanism.JRR):
 
     def __post_init__(self):
         super().__post_init__()
-        mechanism.check_negative(self)
+        check_negative(self)
 
     @cached_property
     def realised_p(self) -> Fraction:

@@ -2,76 +2,20 @@
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import inputs, pure, sampling
-from ldp_lib.jrr import mechanism as pairs
-from ldp_lib.jrr.protocols import server_messages
+from ldp_lib import inputs, pure
+from ldp_lib.jrr._checks import check_negative, check_users
+from ldp_lib.jrr._formulas import signed_variance
+from ldp_lib.jrr._signs import exact_moves, server_messages, simulate_counts, toss
+from ldp_lib.jrr.mechanism import Reports
 from ldp_lib.population import Population
 
 
-def signed_variance(n_v, n, p, q, s, t, odd=0):
-    """Return the exact variance of the estimated number of users with a value, if secret signs move the reports.
-
-    Parameters
-    ----------
-    n_v, n : number, array or symbol
-        Users with the value, and all users.
-    p, q : number or symbol
-        Probability that a user who holds the value supports it, and that any other user does.
-    s, t : number or symbol
-        What the sign +1 adds to p and to q; the sign -1 takes it away. t = -s is `jrr.JRR`, t = s is `SignedRR`.
-    odd : {0, 1}
-        1 if n is odd: then one user, chosen at random, has no sign.
-
-    Notes
-    -----
-    Two users have opposite signs with probability 1/(n-1) more than equal ones. Derived in `audit_jrr_beyond`.
-    """
-    alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)
-    excess = (n_v * s + (n - n_v) * t) ** 2 - n_v * s**2 - (n - n_v) * t**2
-    return (alone - excess / (n - 1 + odd)) / (p - q) ** 2
-
-
-def simulate_counts(histogram, p, q, s, t, *, rng, runs):
-    """Draw counts of support, shape (runs, k), for each value on its own; p, q, s, t as in `signed_variance`.
-
-    A random half of the users has plus; of an odd number, a random one has no sign.
-    """
-    inputs.require(rng=rng, runs=runs)
-    n = int(histogram.sum())
-    single = rng.random((runs, histogram.size)) * n < histogram * (n % 2)
-    none = n % 2 - single
-    own, rest = histogram - single, n - histogram - none
-    plus = rng.hypergeometric(own, rest, n // 2)
-    parts = [(plus, p + s), (own - plus, p - s), (n // 2 - plus, q + t), (rest - n // 2 + plus, q - t)]
-    return sum(rng.binomial(m, min(1, max(0, chance))) for m, chance in [*parts, (single * 1, p), (none, q)])
-
-
-def exact_moves(chances, moves):
-    """Return the moves as exact rationals that take no chance, itself exact, out of 0 to 1."""
-    pairs = zip(map(Fraction, moves), chances, strict=True)
-    return [(1 - 2 * (move < 0)) * sampling.realised(min(abs(move), chance, 1 - chance)) for move, chance in pairs]
-
-
-def toss(own, sign, chances, moves, rng):
-    """Draw bits: 1 with p + s sign where `own` is true, else with q + t sign, exactly for p, q and s, t as given.
-
-    Over a sign that is +1 or -1 with equal chances, a bit is 1 with probability p or q, exactly.
-    """
-    y = np.zeros(own.shape, np.uint8)
-    for holds, chance, move in zip((True, False), chances, moves, strict=True):
-        for direction in (-1, 0, 1):
-            who = (own == holds) & (sign == direction)
-            y[who] = sampling.bernoulli(chance + direction * move, np.count_nonzero(who), rng)
-    return y
-
-
 @dataclass(frozen=True, kw_only=True)
-class SignedRR(pairs.Reports):
+class SignedRR(Reports):
     """Randomized response on {0, 1} in which a secret sign moves the *report*, not the truth as in `jrr.JRR`.
 
     A random half of the users reports 1 with probability s more, the other half with s less, s^2 = -rho p (1-p). Of an
@@ -105,7 +49,7 @@ class SignedRR(pairs.Reports):
 
     def __post_init__(self):
         super().__post_init__()
-        pairs.check_negative(self)
+        check_negative(self)
 
     @cached_property
     def move(self) -> float:
@@ -126,7 +70,7 @@ class SignedRR(pairs.Reports):
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, 2), drawn from the exact joint law of ``estimate(perturb(x))``."""
-        histogram, n, q = inputs.check_histogram(population, 2), pairs.check_users(population), 1 - self.p_
+        histogram, n, q = inputs.check_histogram(population, 2), check_users(population), 1 - self.p_
         ones = simulate_counts(histogram, self.p_, q, self.move, self.move, rng=rng, runs=runs)[:, 1]
         return pure.estimate(np.column_stack([n - ones, ones]), n, self.p_, q)
 

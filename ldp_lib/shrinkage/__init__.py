@@ -1,7 +1,7 @@
 """Shrinkage: estimators with less error than the unbiased one, at the price of a bias; and `Plurality`."""
 
+from ldp_lib.shrinkage._stein import WAYS, Shrunk, choose, common, pooled, question_noise, raw, separately, together
 from ldp_lib.shrinkage.plurality import Plurality
-from ldp_lib.shrinkage.stein import WAYS, Shrunk, choose, common, pooled, question_noise, raw, separately, together
 
 __all__ = [
     "WAYS",

@@ -18,7 +18,7 @@ import numpy as np
 from ldp_lib import grr, inputs, sampling
 from ldp_lib.mechanism import Several
 from ldp_lib.population import Population, marginal_counts
-from ldp_lib.shrinkage import stein
+from ldp_lib.shrinkage import _stein
 
 
 def law(records, k, one=1):
@@ -77,7 +77,7 @@ class Plurality(Several):
     The model: an attribute's deviation from 1/k is its agreement beyond chance times the plurality's deviation. If
     nobody is asked, the estimate is the model's, biased wherever the model is wrong, and `mean` and `variance` are
     exact. If some are asked, their unbiased answers are shrunk towards the model's estimate
-    (`stein.together`): then the error is at most about 1/(share asked) times that of asking everybody, and it
+    (`shrinkage.together`): then the error is at most about 1/(share asked) times that of asking everybody, and it
     goes to zero as the users grow, whatever the data; it has no closed form. Chapter `shrinkage`.
     """
 
@@ -254,7 +254,7 @@ class Plurality(Several):
         answers = answers.reshape(-1, d, k)
         answers = (answers - answers.sum(axis=-1, keepdims=True) / k) * d / (n * ask * (p - q))
         noise = [d * (1 - 1 / k) / (n * ask * (p - q) ** 2)] * d
-        return stein.together(list(np.moveaxis(1 / k + answers, 1, 0)), noise, model).estimates
+        return _stein.together(list(np.moveaxis(1 / k + answers, 1, 0)), noise, model).estimates
 
 
 def _draw(counts, chances, rng):

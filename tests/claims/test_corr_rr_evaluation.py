@@ -14,8 +14,7 @@ from ldp_lib.book.claims import claim
 from ldp_lib.book.printed_corr_rr import AppendixCorrRR, appendix_table
 from ldp_lib.book.published import SKEWED, UNIFORM, capped, expected_error, phase_errors, shuffled
 from ldp_lib.book.sweeps import mse
-from ldp_lib.corr_rr import CorrRR
-from ldp_lib.corr_rr.synthetic import syn_a, tree_law
+from ldp_lib.corr_rr import CorrRR, syn_a, tree_law
 from ldp_lib.fake_data import RSFD
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.population import Population, marginal_frequencies

@@ -24,7 +24,7 @@ from ldp_lib import datasets, splitting
 from ldp_lib.book.claims import claim
 from ldp_lib.book.printed_corr_rr import AppendixCorrRR
 from ldp_lib.book.sweeps import mse
-from ldp_lib.corr_rr.synthetic import syn_a
+from ldp_lib.corr_rr import syn_a
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.population import Population, marginal_frequencies
 

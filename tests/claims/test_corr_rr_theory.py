@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from ldp_lib import channel, check, corr_rr, fake_data, grr, pure, splitting
+from ldp_lib import _two_phases, channel, check, corr_rr, fake_data, grr, pure, splitting
 from ldp_lib.book.claims import claim
 from ldp_lib.corr_rr import SecondPhase
-from ldp_lib.corr_rr.mechanism import draw_estimates
+from ldp_lib.corr_rr.mechanism import _draw_estimates
 from ldp_lib.datasets import load_corr_rr
-from ldp_lib.fake_data import two_phase
 from ldp_lib.population import marginal_frequencies
 
 ODDS, ONE, HALF, THIRD = Fraction(3), Fraction(1), Fraction(1, 2), Fraction(1, 3)
@@ -256,8 +255,8 @@ def test_the_variances_on_mushroom_with_users_fixed_and_drawn():
     check.close(runs, variance=variance, foil=1.1 * variance)
     rng = np.random.default_rng(2)
     counts = rng.multinomial(people.n, people.counts / people.n, size=20_000)
-    held = two_phase.draw_pivots(people.records, counts, phase.k, rng)
-    fresh = np.hstack(draw_estimates(held, np.array(reuse), people.n, 1.0, rng))
+    held = _two_phases.draw_pivots(people.records, counts, phase.k, rng)
+    fresh = np.hstack(_draw_estimates(held, np.array(reuse), people.n, 1.0, rng))
     iid = corr_rr.iid_variance(np.array(marginal_frequencies(people)), reuse, people.n, math.e).ravel()
     check.close(fresh, variance=iid, foil=1.1 * iid)
     assert 0.98 < variance.sum() / iid.sum() < 0.985

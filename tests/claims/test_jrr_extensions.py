@@ -98,7 +98,7 @@ def test_the_truth_gets_rarer_as_the_domain_grows():
 
 def test_inside_hashing_a_negative_correlation_never_loses():
     n, n_v, p, g, r = sp.symbols("n n_v p g r", positive=True)
-    extra = extensions.hashed_variance(n_v, n, p, g, -r)
+    extra = jrr.hashed_variance(n_v, n, p, g, -r)
     growth = sp.cancel(extra - extra.subs(r, 0))
     printed = -r * p * (1 - p) * n_v * (n_v - 1) / ((n - 1) * (p - 1 / g) ** 2)  # never positive for whole n_v
     crowd = Population.from_counts([400, 500, 1, 0])

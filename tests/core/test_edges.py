@@ -27,10 +27,11 @@ from ldp_lib import (
     check_mechanism,
     recommend,
 )
-from ldp_lib.corr_rr import synthetic
+from ldp_lib.corr_rr import _synthetic as synthetic
 from ldp_lib.limit import _covering, least_error
 from ldp_lib.limit._rational import never_negative
-from ldp_lib.shrinkage import plurality, stein
+from ldp_lib.shrinkage import _stein as stein
+from ldp_lib.shrinkage import plurality
 from ldp_lib.survey import aggregate, files
 from ldp_lib.tables import consistency, covariance, likelihood, raking
 

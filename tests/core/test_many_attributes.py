@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from ldp_lib import _two_phases as two_phase
 from ldp_lib import channel, check, fake_data, grr, postprocess, pure, sampling, splitting
-from ldp_lib.fake_data import RSFD, RSRFD, _sampled, two_phase
+from ldp_lib.fake_data import RSFD, RSRFD, _sampled
 from ldp_lib.fake_data import mechanism as fakes
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.grr import GRR
@@ -356,37 +357,37 @@ def test_what_a_report_supports_by_hand():
     assert own == (Fraction(1, 2) + 2 * Fraction(1, 5)) / 3
     assert other == (Fraction(1, 6) + 2 * Fraction(1, 5)) / 3
     assert fake_data.amplified(Fraction(5, 2), 4) == 7
-    assert fakes.uniform((2, 4)) == ((0.5, 0.5), (0.25,) * 4)
+    assert fakes._uniform((2, 4)) == ((0.5, 0.5), (0.25,) * 4)
 
 
 def test_priors_are_probabilities_to_a_thousand_millionth():
     for end in (0.5 + 9e-10, 0.5 - 9e-10):
-        assert math.fsum(fakes.check_priors([(0.5, end)], (2,))[0]) == pytest.approx(1, abs=2.0**-52)
+        assert math.fsum(fakes._check_priors([(0.5, end)], (2,))[0]) == pytest.approx(1, abs=2.0**-52)
     for end in (0.5 + 2e-9, 0.5 - 2e-9):
         with pytest.raises(
             ValueError, match=r"priors must be non-negative and sum to 1; got \[0.5, .*\] for attribute 0"
         ):
-            fakes.check_priors([(0.5, end)], (2,))
+            fakes._check_priors([(0.5, end)], (2,))
     with pytest.raises(ValueError, match=r"for attribute 1, sum 1$"):
-        fakes.check_priors([(0.5, 0.5), (-1e-3, 1 + 1e-3)], (2, 2))
+        fakes._check_priors([(0.5, 0.5), (-1e-3, 1 + 1e-3)], (2, 2))
     with pytest.raises(ValueError, match="for attribute 1, sum inf"):
-        fakes.check_priors([(0.5, 0.5), (math.inf, 0.5)], (2, 2))
+        fakes._check_priors([(0.5, 0.5), (math.inf, 0.5)], (2, 2))
     with pytest.raises(ValueError, match=r"of lengths \(2, 3\); got shapes \[\(2,\), \(2,\)\]"):
-        fakes.check_priors([(0.5, 0.5), (0.5, 0.5)], (2, 3))
+        fakes._check_priors([(0.5, 0.5), (0.5, 0.5)], (2, 3))
     with pytest.raises(ValueError, match=r"of lengths \(2,\); got shapes \[\(2,\), \(2,\)\]"):
-        fakes.check_priors([(0.5, 0.5), (0.5, 0.5)], (2,))
+        fakes._check_priors([(0.5, 0.5), (0.5, 0.5)], (2,))
     for wrong in (3.0, [("a", "b")], [object()]):
         with pytest.raises(TypeError, match="priors must be 1 sequences of probabilities; got"):
-            fakes.check_priors(wrong, (2,))
+            fakes._check_priors(wrong, (2,))
 
 
 def test_priors_that_sum_to_one_in_floats_stay_and_others_are_divided():
     for stays in ((1 / 3, 1 / 3, 1 / 3 + 2.0**-53), (0.25, 0.25, 0.5 + 2.0**-51), (0.25, 0.25, 0.25, 0.25 + 2.0**-50)):
-        assert fakes.check_priors([stays], (len(stays),)) == (stays,)
-    assert fakes.check_priors([(0.25, 0.25, 0.5 + 2.0**-50)], (3,))[0][0] < 0.25
+        assert fakes._check_priors([stays], (len(stays),)) == (stays,)
+    assert fakes._check_priors([(0.25, 0.25, 0.5 + 2.0**-50)], (3,))[0][0] < 0.25
     off = (0.25, 0.25, 0.5 + 2.0**-49)  # further than three roundings
-    assert fakes.check_priors([off], (3,))[0][0] == 0.25 / (1 + 2.0**-49) < 0.25
-    assert fakes.check_priors([(0.2 + 1e-10, 0.8)], (2,))[0][1] < 0.8
+    assert fakes._check_priors([off], (3,))[0][0] == 0.25 / (1 + 2.0**-49) < 0.25
+    assert fakes._check_priors([(0.2 + 1e-10, 0.8)], (2,))[0][1] < 0.8
 
 
 @pytest.mark.parametrize("changed", [(0, 2), (1,), (2, 1), (0, 1, 2)])

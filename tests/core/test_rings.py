@@ -12,7 +12,7 @@ import ldp_lib
 
 ROOT = Path(ldp_lib.__file__).parent
 RINGS = {
-    "papers": ["corr_rr", "jrr", "fake_data", "shrinkage"],
+    "papers": ["corr_rr", "jrr", "fake_data", "shrinkage", "_two_phases"],
     "tables": ["tables"],
     "limit": ["limit"],
     "survey": ["survey"],
@@ -25,14 +25,14 @@ INWARD |= {"book": {"papers", "tables", "limit", "use", "survey"}}
 # What a ring may grow to: lines of code, and public names beside `ldp_lib.__all__`.
 PRESENT = {
     "core": (2_240, 110),
-    "papers": (1_880, 92),
+    "papers": (1_895, 22),
     "tables": (1_580, 40),
     "limit": (1_045, 12),
     "use": (300, 40),
     "survey": (1_400, 65),
     "book": (950, 75),
 }
-LONGER = {"ldp_lib.survey.planner": 360, "ldp_lib.corr_rr.mechanism": 320}  # files that are still to be cut
+LONGER = {"ldp_lib.survey.planner": 360}  # files that are still to be cut
 FILES = {path: path.relative_to(ROOT.parent).with_suffix("") for path in sorted(ROOT.rglob("*.py"))}
 
 

@@ -13,8 +13,7 @@ from ldp_lib import channel as channels
 from ldp_lib import check, corr_rr, grr, splitting
 from ldp_lib.book import printed_corr_rr
 from ldp_lib.book.printed_corr_rr import AppendixCorrRR
-from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, cond_rr
-from ldp_lib.corr_rr.synthetic import syn_a, tree_law
+from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, _least_squares, _reuse, cond_rr, syn_a, tree_law
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.inputs import NoExactMoments
 from ldp_lib.population import Population
@@ -500,7 +499,7 @@ def test_synthetic_data_with_bad_arguments_are_refused(change, message):
 
 
 def test_the_shortest_least_squares_by_hand():
-    shortest = corr_rr.reuse.shortest_least_squares
+    shortest = _least_squares.shortest_least_squares
     cases = [
         ([[1, 1]], [1], (0.5, 0.5)),
         ([[1, 1]], [3], (1, 1)),
@@ -575,7 +574,7 @@ def test_the_shortest_least_squares_at_corners():
         a = rng.integers(-3, 4, size=rng.integers(1, (4, 5))).astype(float)
         low = -1 / int(rng.integers(1, 4))
         corner = rng.choice([low, 1.0], size=a.shape[1])
-        t = corr_rr.reuse.shortest_least_squares(a, a @ corner, low, 1.0)
+        t = _least_squares.shortest_least_squares(a, a @ corner, low, 1.0)
         assert np.allclose(t, min(all_sets_of_bounds(a, a @ corner, low, 1.0))[2], rtol=0, atol=1e-8)
         shorter += t @ t < corner @ corner - 1e-9
     assert shorter > 50
@@ -589,7 +588,7 @@ def test_a_round_of_the_search_in_a_box_lowers_the_error_and_stays_inside():
         a = (rng.normal(size=(20, 20)) + 10 * rng.normal(size=20) * signs) / 30
         start, free = rng.uniform(low, 1, size=20), rng.random(20) < 0.8
         b = a @ rng.uniform(-3, 3, size=20)
-        t, left = corr_rr.reuse._solve_free(a, b, start, free, low, 1.0)
+        t, left = _least_squares._solve_free(a, b, start, free, low, 1.0)
         assert np.array_equal(t[~free], start[~free])
         assert not (left & ~free).any()
         assert ((t[left] > low) & (t[left] < 1)).all()
@@ -601,12 +600,12 @@ def test_a_round_of_the_search_in_a_box_lowers_the_error_and_stays_inside():
 def test_the_shortest_least_squares_where_sets_of_bounds_could_come_twice():
     a = np.array([[-1, -3, -3, -1, -1, 1, -2, 1], [-3, -2, -1, -2, 0, 1, 0, 2], [2, 1, 3, 2, 0, -1, -2, 3]], float)
     a = np.vstack([a, [1, -3, 1, 2, 3, -1, 0, -1]])
-    t = corr_rr.reuse.shortest_least_squares(a, np.array([1.0, 3, 3, 4]), -0.2, 1.0)
+    t = _least_squares.shortest_least_squares(a, np.array([1.0, 3, 3, 4]), -0.2, 1.0)
     assert 25 * np.sum((a @ t - [1, 3, 3, 4]) ** 2) == pytest.approx(32, rel=1e-12)
     assert t @ t < 2.3275  # another best one, 2.33, has all but two of its coordinates at tenths
     assert t[[0, 1, 4, 7]].tolist() == [-0.2, -0.2, 1, 1]
     a, b = np.array([[2.0, -1, -3], [-2, 2, -2]]), np.array([-4.0, -2])
-    assert corr_rr.reuse.shortest_least_squares(a, b, -1.0, 1.0).tolist() == [-1, -1, 1]
+    assert _least_squares.shortest_least_squares(a, b, -1.0, 1.0).tolist() == [-1, -1, 1]
 
 
 @pytest.mark.parametrize(
@@ -625,7 +624,7 @@ def test_the_shortest_least_squares_where_sets_of_bounds_could_come_twice():
     ],
 )
 def test_the_best_probability_is_a_vertex_or_an_end(c, want):
-    assert corr_rr.reuse.best_from_0_to_1(*map(np.array, c)) == want
+    assert _reuse.best_from_0_to_1(*map(np.array, c)) == want
 
 
 def test_a_pivot_is_uniform_to_within_rounding():

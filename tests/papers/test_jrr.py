@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from ldp_lib import check, jrr
 from ldp_lib.book import printed_jrr
-from ldp_lib.jrr import mechanism as pairs
-from ldp_lib.jrr import parameters, privacy, protocols
+from ldp_lib.jrr import _checks, _parameters, privacy, protocols
 from ldp_lib.jrr.enumeration import half_law, least_delta, mixture, pairings, truth_law, worst_ratio
 from ldp_lib.population import Population
 from ldp_lib.sampled.assignment import random_places
@@ -517,11 +516,11 @@ def test_the_weight_of_rho_in_the_variance(n):
     plain = n * p * (1 - p) / (2 * p - 1) ** 2
     weights = [(jrr.variance(Fraction(n1), n, p, rho, odd=n % 2) / plain - 1) / rho for n1 in range(n + 1)]
     for n1, weight in enumerate(weights):
-        assert parameters.weight(n, np.int64(n1)) == pytest.approx(float(weight), abs=1e-15)
-    assert parameters.weight(n) == pytest.approx(float(sum(weights) / (n + 1)), abs=1e-15)
+        assert _parameters.weight(n, np.int64(n1)) == pytest.approx(float(weight), abs=1e-15)
+    assert _parameters.weight(n) == pytest.approx(float(sum(weights) / (n + 1)), abs=1e-15)
     for n1 in (-1, n + 1, 1.0, "1", True):
         with pytest.raises(ValueError, match=re.escape(f"n1 must be None or an integer from 0 to {n}; got {n1!r}")):
-            parameters.weight(n, n1)
+            _parameters.weight(n, n1)
 
 
 def test_the_corner_and_the_best_of_three_by_hand():
@@ -529,10 +528,10 @@ def test_the_corner_and_the_best_of_three_by_hand():
     p, low = Fraction(11, 16), -Fraction(5, 11)
     assert jrr.corner(p0, c) == p
     # p q / (p-q)^2 is 3/4 without rho, 55/36 at the corner: it pays if a rho is below -28/55, -0.509...
-    assert parameters.best_of_three(p0, c, Fraction(1)) == (p0, 0)
-    assert parameters.best_of_three(p0, c, Fraction(9, 8)) == (p, low)
-    assert parameters.best_of_three(p0, c, Fraction(-1, 2)) == (p0, 0)
-    assert parameters.best_of_three(p0, c, Fraction(-11, 20)) == (p, 1)
+    assert _parameters.best_of_three(p0, c, Fraction(1)) == (p0, 0)
+    assert _parameters.best_of_three(p0, c, Fraction(9, 8)) == (p, low)
+    assert _parameters.best_of_three(p0, c, Fraction(-1, 2)) == (p0, 0)
+    assert _parameters.best_of_three(p0, c, Fraction(-11, 20)) == (p, 1)
 
 
 def test_where_the_corner_is_best_to_the_number_of_colluders():
@@ -549,18 +548,18 @@ def test_where_the_corner_is_best_to_the_number_of_colluders():
 
 def test_users_and_colluders_are_integers_within_bounds():
     for n, colluders in ((1, 0), (2, 1), (np.int64(3), np.int8(2))):
-        assert parameters.check_colluders(n, colluders) is None
+        assert _checks.check_colluders(n, colluders) is None
     for wrong in (True, np.True_, 2.0, "2", None):
         with pytest.raises(TypeError, match=re.escape(f"n must be an integer; got {wrong!r}")):
-            parameters.check_colluders(wrong)
+            _checks.check_colluders(wrong)
         with pytest.raises(TypeError, match=re.escape(f"colluders must be an integer; got {wrong!r}")):
-            parameters.check_colluders(5, wrong)
+            _checks.check_colluders(5, wrong)
     for wrong in (0, -1):
         with pytest.raises(ValueError, match=f"n must be an integer of at least 1; got {wrong}"):
-            parameters.check_colluders(wrong)
+            _checks.check_colluders(wrong)
     for wrong in (-1, 5, 6):
         with pytest.raises(ValueError, match=f"colluders must be from 0 to n - 1 = 4; got {wrong}"):
-            parameters.check_colluders(5, wrong)
+            _checks.check_colluders(5, wrong)
 
 
 @pytest.mark.parametrize("cls", [jrr.JRR, jrr.SignedRR, jrr.ServerProtocol, jrr.ShuffleProtocol])
@@ -628,29 +627,29 @@ def test_the_bounds_of_p_and_rho():
             with pytest.raises(
                 ValueError, match=re.escape(f"p must be above 1/k = {p:g} and at most 1; got {wrong!r}")
             ):
-                pairs.check_p(wrong, k)
+                _checks.check_p(wrong, k)
         for right in (p + 1e-9, 1, Fraction(1), np.float32(0.75)):
-            assert pairs.check_p(right, k) is None
+            assert _checks.check_p(right, k) is None
     for p, k in ((0.75, 2), (1 - 1e-7, 2), (0.4, 3), (Fraction(9, 10), 3), (1, 2)):
         low, high = jrr.rho_range(p, k)
         for right in (low, 0, high):
-            assert pairs.check_parameters(p, right, k) is None
+            assert _checks.check_parameters(p, right, k) is None
         for wrong in (low - 1e-9, high + 1e-9, math.nan):
             with pytest.raises(ValueError, match=f"rho must be from .* to {high} for p = .* and k = {k}; got"):
-                pairs.check_parameters(p, wrong, k)
+                _checks.check_parameters(p, wrong, k)
     with pytest.raises(ValueError, match=r"rho must be from -0\.111111111111 to 1 for p = 0\.9 and k = 2; got 2"):
-        pairs.check_parameters(Fraction(9, 10), 2)
+        _checks.check_parameters(Fraction(9, 10), 2)
     for wrong in (True, np.False_, "0", None, 1j):
         with pytest.raises(TypeError, match="rho must be a number; got"):
-            pairs.check_parameters(0.75, wrong)
+            _checks.check_parameters(0.75, wrong)
 
 
 def test_the_largest_population_to_simulate():
     people = Population.from_counts([10**9 - 3, 2])
-    assert pairs.check_users(people) == 10**9 - 1
+    assert _checks.check_users(people) == 10**9 - 1
     assert jrr.JRR(epsilon=1.0).simulate(people, rng=np.random.default_rng(1), runs=1)[0, 0] > 0.99
     with pytest.raises(ValueError, match=r"less than 10\*\*9 users to be simulated; got n = 1000000000"):
-        pairs.check_users(Population.from_counts([10**9 - 3, 3]))
+        _checks.check_users(Population.from_counts([10**9 - 3, 3]))
 
 
 def test_independent_coins_tell_nothing_of_others():

@@ -10,7 +10,7 @@ import pytest
 from scipy.optimize import linprog
 
 from ldp_lib import check, hashing, jrr
-from ldp_lib.jrr import extensions, signed
+from ldp_lib.jrr import _signs
 from ldp_lib.jrr.extensions import JointHashing, JointUnary
 from ldp_lib.jrr.signed import SignedRR
 from ldp_lib.population import Population
@@ -43,15 +43,15 @@ def test_the_variance_under_signs_equals_enumeration(n, p, q, s, t):
         first, second = first / Fraction(len(signs(n))), second / Fraction(len(signs(n)))
         assert (first - n * q) / (p - q) == n_v
         exact = (second - first**2) / (p - q) ** 2
-        assert exact == signed.signed_variance(Fraction(n_v), n, p, q, s, t, odd=n % 2)
+        assert exact == jrr.signed_variance(Fraction(n_v), n, p, q, s, t, odd=n % 2)
 
 
 def test_signed_truths_are_joint_randomized_response_and_signed_reports_are_not_worse():
     p, rho, s = Fraction(3, 5), Fraction(-1, 6), Fraction(1, 5)
     for n, n1 in itertools.product((2, 4, 10), range(11)):
         if n1 <= n:
-            truths = signed.signed_variance(Fraction(n1), n, p, 1 - p, s, -s)
-            reports = signed.signed_variance(Fraction(n1), n, p, 1 - p, s, s)
+            truths = jrr.signed_variance(Fraction(n1), n, p, 1 - p, s, -s)
+            reports = jrr.signed_variance(Fraction(n1), n, p, 1 - p, s, s)
             assert truths == jrr.variance(Fraction(n1), n, p, rho)
             assert reports == n * p * (1 - p) * (1 + rho) / (2 * p - 1) ** 2
             assert reports < truths or n1 in (0, n)
@@ -81,7 +81,7 @@ def test_the_variance_of_joint_hashing_equals_enumeration(n_v, n, g):
                 first += weight * (sure + maybe * c)
                 second += weight * ((sure + maybe * c) ** 2 + maybe * c * (1 - c))
     exact = (second - first**2) / (p - Fraction(1, g)) ** 2
-    assert exact == extensions.hashed_variance(Fraction(n_v), n, p, g, r, odd=n % 2)
+    assert exact == jrr.hashed_variance(Fraction(n_v), n, p, g, r, odd=n % 2)
 
 
 @pytest.mark.parametrize("g", [2, 3, 4, 7])
@@ -90,10 +90,10 @@ def test_no_law_of_the_number_of_truths_has_a_smaller_correlation(g, p):
     truths, mean = np.arange(g + 1), float(g * p)
     least = linprog(truths**2, A_eq=[np.ones(g + 1), truths], b_eq=[1, mean]).fun - mean**2
     spread = float(p * (1 - p))
-    assert extensions.least_correlation(p, g) == pytest.approx((least / (g * spread) - 1) / (g - 1), abs=1e-9)
+    assert jrr.least_correlation(p, g) == pytest.approx((least / (g * spread) - 1) / (g - 1), abs=1e-9)
     if g == 2:
-        assert extensions.least_correlation(p, g) == -(1 - p) / p
-    assert extensions.least_correlation(p, g) >= Fraction(-1, g - 1)
+        assert jrr.least_correlation(p, g) == -(1 - p) / p
+    assert jrr.least_correlation(p, g) >= Fraction(-1, g - 1)
 
 
 @pytest.mark.parametrize("lean", ["truth", "report"])
@@ -190,28 +190,28 @@ def test_variances_of_estimates_count_the_odd_user(n, lean):
     (p, q), (s, t) = bits.probabilities, bits.moves
     assert (s, t) == (pytest.approx(math.sqrt(0.1 * p * (1 - p))), bits.moves[1])
     assert abs(t) == pytest.approx(math.sqrt(0.1 * q * (1 - q)))
-    want = [signed.signed_variance(c, n, p, q, s, t, odd=n % 2) / n**2 for c in counts]
+    want = [jrr.signed_variance(c, n, p, q, s, t, odd=n % 2) / n**2 for c in counts]
     assert bits.variance(Population.from_counts(counts)) == pytest.approx(want, rel=1e-13)
     hashed = JointHashing(k=3, epsilon=1.0, g=4, rho=-0.6)
     own = math.e / (math.e + 3)
     assert hashed.probabilities == pytest.approx((own, 1 / 4))
-    want = [extensions.hashed_variance(c, n, own, 4, -0.2, odd=n % 2) / n**2 for c in counts]
+    want = [jrr.hashed_variance(c, n, own, 4, -0.2, odd=n % 2) / n**2 for c in counts]
     assert hashed.variance(Population.from_counts(counts)) == pytest.approx(want, rel=1e-12)
     counts = counts[:2]
     reports = SignedRR(p=0.6, rho=-0.5)
-    want = [signed.signed_variance(c, n, 0.6, 0.4, *[math.sqrt(0.12)] * 2, odd=n % 2) / n**2 for c in counts]
+    want = [jrr.signed_variance(c, n, 0.6, 0.4, *[math.sqrt(0.12)] * 2, odd=n % 2) / n**2 for c in counts]
     assert reports.variance(Population.from_counts(counts)) == pytest.approx(want, rel=1e-13)
 
 
 def test_moves_are_exact_and_leave_chances_between_0_and_1():
     half, third, tenth = Fraction(1, 2), Fraction(1, 3), Fraction(1, 10)
-    assert signed.exact_moves((half, half), (0.25, -0.125)) == [Fraction(1, 4), -Fraction(1, 8)]
-    assert signed.exact_moves((half, half), (0.0, 0.5)) == [0, half]
+    assert _signs.exact_moves((half, half), (0.25, -0.125)) == [Fraction(1, 4), -Fraction(1, 8)]
+    assert _signs.exact_moves((half, half), (0.0, 0.5)) == [0, half]
     for chance in (third, 1 - third, tenth, 1 - tenth, 1 - tenth**9):
         most = min(chance, 1 - chance)
         for sign in (1, -1):
             for move in (float(most), math.nextafter(most, 1)):
-                (found,) = signed.exact_moves([chance], [sign * move])
+                (found,) = _signs.exact_moves([chance], [sign * move])
                 assert most * (1 - Fraction(1, 10**9)) < sign * found <= most
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import signal, stats
 
 from ldp_lib import jrr
-from ldp_lib.jrr import calibration, privacy_profile
+from ldp_lib.jrr import _privacy_profile, calibration
 
 POINTS = [(Fraction(3, 5), Fraction(1, 5)), (Fraction(3, 4), Fraction(1, 8)), (Fraction(3, 5), Fraction(2, 5))]
 E = [Fraction(1), Fraction(5, 4), Fraction(8, 5), Fraction(5, 2)]
@@ -48,12 +48,12 @@ def test_delta_equals_enumeration_for_all_values_of_the_others_and_all_colluders
             seen = views(p, s, n, colluders, (1,) * ones + (0,) * (n - 1 - colluders - ones))
             exact = [max(sum(max(0, v[a] - e * v[1 - a]) for v in seen) for a in (0, 1)) for e in E]
             logs = np.log([float(e) for e in E])
-            got = privacy_profile.signed_delta(logs, float(p), rho, n, colluders, ones=ones)
+            got = _privacy_profile.signed_delta(logs, float(p), rho, n, colluders, ones=ones)
             assert got == pytest.approx([float(v) for v in exact], abs=1e-13)
-            bound = privacy_profile.signed_delta_bound(logs, float(p), rho, n, colluders)
+            bound = _privacy_profile.signed_delta_bound(logs, float(p), rho, n, colluders)
             assert (bound >= got - 1e-13).all()
             if ones == n - 1 - colluders:
-                default = privacy_profile.signed_delta(logs, float(p), rho, n, colluders)
+                default = _privacy_profile.signed_delta(logs, float(p), rho, n, colluders)
                 assert default == pytest.approx(got, abs=1e-13)
             if ones == n - 1 and n % 2 == 0 and s < 1 - p:
                 worst = max(v[a] / v[1 - a] for v in seen for a in (0, 1))
@@ -280,8 +280,8 @@ def test_rho_is_at_most_0_for_signed_reports():
 def test_the_variance_of_randomized_response_by_hand():
     assert calibration.plain_variance(math.log(3)) == pytest.approx(0.75)
     assert calibration.plain_variance(math.log(3), 0.1) == pytest.approx(0.775 * 0.225 / 0.55**2)
-    assert calibration.cost(0.75, 0.6, lambda rho: 2 + rho) == pytest.approx(0.75 * 1.8)
-    assert calibration.rho_at(0.75, 0.6) == pytest.approx(-0.2)
+    assert calibration._cost(0.75, 0.6, lambda rho: 2 + rho) == pytest.approx(0.75 * 1.8)
+    assert calibration._rho_at(0.75, 0.6) == pytest.approx(-0.2)
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ def test_the_best_share_is_found_between_those_tried(best):
     def factor(rho):
         return 1 + (-rho * 0.7 / 0.3 - best) ** 2
 
-    p, share = calibration.tune(spent, math.log(3), 0.1, factor)
+    p, share = calibration._tune(spent, math.log(3), 0.1, factor)
     assert p == pytest.approx(0.7, abs=1e-9)
     assert share == round(share, 4)
     assert share == pytest.approx(best, abs=2e-4)
@@ -342,10 +342,10 @@ def test_of_equally_good_shares_the_least_is_taken():
     def spent(p, rho):
         return 0.1 * (p - 0.5) / 0.2
 
-    assert calibration.tune(spent, math.log(3), 0.1, lambda rho: 1) == (pytest.approx(0.7), 0.0)
-    assert calibration.tune(spent, math.log(3), 0.1, lambda rho: 1 + rho)[1] == pytest.approx(0.999, abs=1e-3)
+    assert calibration._tune(spent, math.log(3), 0.1, lambda rho: 1) == (pytest.approx(0.7), 0.0)
+    assert calibration._tune(spent, math.log(3), 0.1, lambda rho: 1 + rho)[1] == pytest.approx(0.999, abs=1e-3)
     # Nothing between 0.2 and 0.4 is better.
-    assert calibration.tune(spent, math.log(3), 0.1, lambda rho: 1 + abs(-rho * 0.7 / 0.3 - 0.2))[1] == pytest.approx(
+    assert calibration._tune(spent, math.log(3), 0.1, lambda rho: 1 + abs(-rho * 0.7 / 0.3 - 0.2))[1] == pytest.approx(
         0.2, abs=1e-3
     )
 

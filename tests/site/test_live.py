@@ -25,7 +25,6 @@ from ldp_lib import (
     splitting,
     subset,
 )
-from ldp_lib.corr_rr import formulas
 from ldp_lib.jrr import privacy
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -133,7 +132,7 @@ def library_keep_ratio(formula):
 def library_best_copy(formula):
     for n in (2, 7, 1000):
         a, b = [F(1, 2), F(1, 3), F(1, 6)], [F(1, 5), F(1, 5), F(3, 5)]
-        yield formula["best"](a, b, n), formulas.minimizer(a, b, n)
+        yield formula["best"](a, b, n), corr_rr.minimizer(a, b, n)
 
 
 def library_copies_and_dependence(formula):

@@ -23,7 +23,7 @@ CHANGES = [  # a sampler, formulas, a validator, an estimator, what decides betw
     ),
     ("limit/_covering.py", "(part == 1)", "(part == 2)", test_edges.test_what_draws_lack_is_made_up_for),
     (
-        "shrinkage/stein.py",
+        "shrinkage/_stein.py",
         "1 + a / s**2",
         "1 + a / s**1",
         lambda: test_edges.test_the_estimated_risk_of_pooling_is_stein_s(4, 3),

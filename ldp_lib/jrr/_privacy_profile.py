@@ -9,7 +9,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from ldp_lib.jrr import mechanism, parameters, privacy
+from ldp_lib.jrr._checks import check_colluders, check_epsilons, check_parameters
 
 _RARE = 1e-40  # what is rarer than this is left out
 
@@ -102,8 +102,8 @@ def signed_delta_bound(epsilon, p, rho, n, colluders=0):
 
 
 def _check(p, rho, n=1, colluders=0):
-    mechanism.check_parameters(p, rho)
-    parameters.check_colluders(n, colluders)
+    check_parameters(p, rho)
+    check_colluders(n, colluders)
     if rho > 0:
         raise ValueError(f"rho must be at most 0 for signed reports; got {rho!r}")
 
@@ -208,7 +208,7 @@ def _thinned(laws, others, tossed):
 
 def _worst(epsilon, p, s, laws):
     """The larger sum of excesses: of x = 1 over x = 0 for a report of 1, and of x = 0 over x = 1 for a report of 0."""
-    e, q = privacy.check_epsilons(epsilon), 1 - p
+    e, q = check_epsilons(epsilon), 1 - p
     sums = 0
     for weight, (_, law) in laws:
         moved, chance = s * (law[0] - law[1]).ravel(), law.sum(axis=0).ravel()

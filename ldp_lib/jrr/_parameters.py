@@ -4,16 +4,8 @@ import math
 
 import numpy as np
 
-from ldp_lib import inputs
-
-
-def corner(p0, c):
-    """Return p* = (p0 - c) / (1 - c): with it and the least or the largest rho a ratio is exp(epsilon).
-
-    Here p0 = e / (1+e). With c = colluders / (n - colluders) it is the exact ratio, with colluders / (n-1) the printed
-    one; c is below 1. Derived in the chapter `audit_jrr`.
-    """
-    return (p0 - c) / (1 - c)
+from ldp_lib.jrr._checks import check_design
+from ldp_lib.jrr._formulas import corner
 
 
 def optimal_parameters(*, epsilon, n, colluders, n1=None):
@@ -47,7 +39,7 @@ def optimal_parameters(*, epsilon, n, colluders, n1=None):
     Notes
     -----
     Derived in the chapter `audit_jrr`. The optimum of problem (22) of Zheng et al. (2025), whose bound on the
-    ratio is a little too small, is `printed.optimum`.
+    ratio is a little too small, is `book.printed_jrr.optimum`.
     """
     check_design(epsilon, n, colluders)
     epsilon = float(epsilon)
@@ -69,20 +61,3 @@ def best_of_three(p0, c, a):
     p = corner(p0, c)
     candidates = [(p0, 0.0), (p, -(1 - p) / p), (p, 1.0)]
     return min(candidates, key=lambda pair: pair[0] * (1 - pair[0]) / (2 * pair[0] - 1) ** 2 * (1 + a * pair[1]))
-
-
-def check_design(epsilon, n, colluders):
-    """Check a budget, a number of users and one of colluders; the error says what is allowed."""
-    inputs.require(epsilon=epsilon)
-    check_colluders(n, colluders)
-
-
-def check_colluders(n, colluders=0):
-    """Check a number of users, at least 1, and of colluders, 0 to n-1."""
-    for name, value in (("n", n), ("colluders", colluders)):
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
-            raise TypeError(f"{name} must be an integer; got {value!r}")
-    if n < 1:
-        raise ValueError(f"n must be an integer of at least 1; got {n!r}")
-    if not 0 <= colluders < n:
-        raise ValueError(f"colluders must be from 0 to n - 1 = {n - 1}; got {colluders!r}")

@@ -1,0 +1,168 @@
+"""Two phases: some users split their budget, and what they show decides how the others report."""
+
+import math
+from functools import cached_property
+from numbers import Integral
+
+import numpy as np
+
+from ldp_lib import grr, inputs, pure, splitting
+from ldp_lib.mechanism import Several
+from ldp_lib.population import Population, marginal_counts
+
+
+class TwoPhase(Several):
+    """What mechanisms of two phases share: `n1` users split their budget (`SPL`) and set how the others report."""
+
+    k: tuple[int, ...]
+    epsilon: float
+    n1: int | float
+    independent = False
+    dtype = None
+    _equal = False  # whether all domains must have one size
+
+    def __post_init__(self):
+        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1, equal=self._equal))
+        inputs.settle(self, "epsilon")
+        object.__setattr__(self, "n1", check_first(self.n1))
+
+    @property
+    def least_users(self) -> int:
+        """The least number of users: one in the second phase."""
+        return 2 if isinstance(self.n1, float) else self.n1 + 1
+
+    @cached_property
+    def _first(self):
+        return splitting.SPL(k=self.k, epsilon=self.epsilon)
+
+    def first_users(self, n) -> int:
+        """Return how many of n users are in the first phase."""
+        return first_users(self.n1, n)
+
+    def _report_first(self, x, rng):
+        """Return the first phase's reports, and the records of the other users."""
+        inputs.require(rng=rng)
+        first, second = split_users(inputs.check_records(x, self.k), self.n1, rng)
+        return self._first.perturb(first, rng=rng), second
+
+    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
+        """Return one array (runs, k_j) for each attribute: the exact joint distribution of ``estimate(perturb(x))``.
+
+        The first phase's users are drawn without replacement. The cost is free of n; n must be below 10**9.
+        """
+        phases = self.simulate_phases(population, rng=rng, runs=runs)
+        n1 = self.first_users(population.n)
+        return combine(*phases, n1, population.n - n1)
+
+    def simulate_phases(self, population, *, rng, runs) -> tuple[list, list]:
+        """Return the two phases' estimates on their own; a subclass says how."""
+        raise NotImplementedError
+
+    def mean(self, population: Population) -> list:
+        """Raise `inputs.NoExactMoments`."""
+        raise inputs.NoExactMoments(self)
+
+    def variance(self, population: Population) -> list:
+        """Raise `inputs.NoExactMoments`."""
+        raise inputs.NoExactMoments(self)
+
+
+def check_n1(n1, n=None, name="n1"):
+    """Raise unless n1 is an integer of at least 1 and, if `n` is given, below n."""
+    if isinstance(n1, (bool, np.bool_)) or not isinstance(n1, Integral) or n1 < 1:
+        raise ValueError(f"{name} must be an integer of at least 1; got {n1!r}")
+    if n is not None and n <= n1:
+        raise ValueError(f"n1 must be below the number of users, {n}; got {n1}")
+
+
+def check_first(n1):
+    """Return n1 as an int or a float; raise unless it is a number of users, at least 1, or a share from 0 to 1."""
+    number = isinstance(n1, Integral) and not isinstance(n1, (bool, np.bool_)) and n1 >= 1
+    if not number and not (isinstance(n1, (float, np.floating)) and 0 < n1 < 1):
+        raise ValueError(f"n1 must be an integer of at least 1, or a share of the users from 0 to 1; got {n1!r}")
+    return int(n1) if number else float(n1)
+
+
+def first_users(n1, n):
+    """Return how many of n users are in the first phase: n1, or the share n1 of them, rounded; each phase has some."""
+    if n < 2:
+        raise ValueError(f"x and y must have at least two users, one for each phase; got {n}")
+    if isinstance(n1, (float, np.floating)):
+        return min(max(1, round(n1 * n)), n - 1)
+    check_n1(n1, n)
+    return int(n1)
+
+
+def check_phases(y, n1):
+    """Return the two phases' reports after checking that their numbers of users are those that n1 says."""
+    try:
+        first, second = y
+        n = len(first) + len(second)
+    except (TypeError, ValueError):
+        raise ValueError(f"y must be two arrays, the reports of either phase; got {y!r}") from None
+    wanted = int(n1) if isinstance(n1, Integral) else first_users(n1, n)
+    if len(first) != wanted or len(second) == 0:
+        raise ValueError(
+            f"y must start with the reports of n1 = {wanted} users, and have others; got {len(first)} and {len(second)}"
+        )
+    return first, second
+
+
+def split_users(x, n1, rng):
+    """Return the records of the first phase's users, chosen at random, and those of the others."""
+    chosen = np.zeros(len(x), dtype=bool)
+    chosen[rng.choice(len(x), size=first_users(n1, len(x)), replace=False, shuffle=False)] = True
+    return x[chosen], x[~chosen]
+
+
+def combine(first, second, n1, n2):
+    """Return the average of the two phases' estimates, weighted with their numbers of users."""
+    return [(n1 * a + n2 * b) / (n1 + n2) for a, b in zip(first, second, strict=True)]
+
+
+def draw_phases(population, n1, *, rng, runs):
+    """Return how many users with each record are in the first and in the second phase: two arrays (runs, m)."""
+    if population.n >= 10**9:
+        raise ValueError(f"population must have fewer than 10**9 users to simulate two phases; got {population.n}")
+    n1 = first_users(n1, population.n)
+    chosen = rng.multivariate_hypergeometric(population.counts, n1, size=runs, method="marginals")
+    return chosen, population.counts - chosen
+
+
+def draw_reports(population, k, epsilon, n1, *, rng, runs):
+    """Draw what no user's report of the second phase depends on: the first phase, and the second one's pivots.
+
+    Returns
+    -------
+    first : list of d arrays (runs, k_j)
+        The first phase's estimates.
+    held : list of d arrays (runs, k_j)
+        How many users of the second phase picked each attribute and hold each value.
+    n2 : int
+        Number of users in the second phase.
+    """
+    chosen, rest = draw_phases(population, n1, rng=rng, runs=runs)
+    first = simulate_spl(population.records, chosen, k, epsilon, rng)
+    return first, draw_pivots(population.records, rest, k, rng), population.n - first_users(n1, population.n)
+
+
+def draw_pivots(records, counts, k, rng):
+    """Return how many users picked each attribute and hold each value: d arrays (runs, k_j).
+
+    Every user picks one of the d attributes at random. `counts` has shape (runs, m), one column a record.
+    """
+    picked = [None] * len(k)
+    for j in range(len(k) - 1, -1, -1):
+        chosen = rng.binomial(counts, 1 / (j + 1)) if j else counts
+        (picked[j],) = marginal_counts(records[:, [j]], chosen, [k[j]])
+        counts = counts - chosen
+    return picked
+
+
+def simulate_spl(records, counts, k, epsilon, rng):
+    """Return `SPL` estimates, d arrays (runs, k_j), for populations given as counts of records (runs, m)."""
+    root, n = math.exp(epsilon / len(k)), counts[0].sum()
+    histograms = marginal_counts(records, counts, k)
+    return [
+        pure.estimate(grr.draw_counts(h, root, rng=rng), n, *grr.probabilities(root, h.shape[-1])) for h in histograms
+    ]
