@@ -1,4 +1,4 @@
-"""Sphinx directives that render the claims ledger: ``ledger-totals``, and ``ledger`` with a paper's short name.
+"""Sphinx directives that render the claims ledger: its totals, its slips, and the claims of a paper by its short name.
 
 The same claims are written beside the page as JSON and CSV, for those who count or search them with tools of their own.
 """
@@ -60,6 +60,25 @@ def _row(cells, labels=None):
     return row
 
 
+def _links(ids):
+    """Return links to the rows of some claims, with commas between them."""
+    found = []
+    for id in ids:
+        anchor = claims.ledger()[id].anchor
+        found += [nodes.Text(", "), nodes.reference("", "", nodes.literal("", id), refid=anchor, internal=True)]
+    return found[1:]
+
+
+class Slips(_Directive):
+    """The slips on which more than one claim rests, each with its claims, most claims first."""
+
+    def run(self):
+        """Return the list."""
+        found = sorted(claims.slips(self.claims()).items(), key=lambda slip: -len(slip[1]))
+        rows = [nodes.paragraph("", f"{name} ({len(ids)}): ", *_links(ids)) for name, ids in found]
+        return [nodes.bullet_list("", *(nodes.list_item("", row) for row in rows), classes=["ledger-slips"])]
+
+
 class Ledger(_Directive):
     """The claims of one paper, as a list."""
 
@@ -68,7 +87,9 @@ class Ledger(_Directive):
     def run(self):
         """Return the list."""
         paper = self.arguments[0]
-        rows = [c for c in self.claims() if c.paper == paper]
+        ledger = self.claims()
+        self.slips = claims.slips(ledger)
+        rows = [c for c in ledger if c.paper == paper]
         if not rows:
             raise self.error(f"no claim of {paper!r} in the ledger")
         return [nodes.bullet_list("", *map(self.row, rows), classes=["ledger", f"paper-{paper}"])]
@@ -89,6 +110,8 @@ class Ledger(_Directive):
         for title, text in [("Correction", claim.correction), ("Note", claim.note)]:
             if text:
                 item += self.remark(title, text)
+        if others := [id for id in self.slips.get(claim.slip, []) if id != claim.id]:
+            item += nodes.paragraph("", f"One slip ({claim.slip}) with ", *_links(others), nodes.Text("."))
         if claim.chapter:
             item += self.place(claim)
         return item
@@ -141,6 +164,7 @@ def finish(app, exception):
 def setup(app):
     """Register the directives and the files that style and filter the list."""
     app.add_directive("ledger-totals", Totals)
+    app.add_directive("ledger-slips", Slips)
     app.add_directive("ledger", Ledger)
     app.connect("doctree-resolved", resolve)
     app.connect("build-finished", finish)

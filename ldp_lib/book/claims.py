@@ -13,7 +13,7 @@ import yaml
 
 FOLDER = Path(__file__).with_name("ledger")
 REQUIRED = ("id", "source", "kind", "statement", "verdict")
-OPTIONAL = ("correction", "note", "chapter")
+OPTIONAL = ("correction", "note", "slip", "chapter")
 FORMULAS = ("equation", "theorem", "lemma", "proposition", "corollary")
 KINDS = (*FORMULAS, "definition", "sentence", "algorithm", "figure", "table", "extension")
 # Each verdict with the sign that its badge shows, in the order of the ledger's tables.
@@ -50,6 +50,7 @@ class Claim:
     verdict: str
     correction: str = ""
     note: str = ""
+    slip: str = ""
     chapter: str = ""
 
     @property
@@ -191,7 +192,9 @@ def _validated(item, file):
         return claim
     place = r"(tests/claims/)?[a-z][a-z0-9_]*"
     require(re.fullmatch(place, claim.chapter), f"chapter {claim.chapter!r} is not a notebook or tests/claims/<module>")
-    if claim.verdict not in ("holds", "reproduced"):
+    if claim.verdict in ("holds", "reproduced"):
+        require(not claim.slip, "a claim that is right must not name a slip")
+    else:
         require(claim.note, f"{claim.verdict} needs a note")
     if claim.verdict == "misprint":
         require(claim.correction, "misprint needs a correction")
@@ -222,6 +225,15 @@ def claims_in(folder):
     """
     own, folder = read_ledger(folder), Path(folder).resolve()
     return lambda id: _find(own, id, folder)
+
+
+def slips(claims):
+    """Return the ids of the claims that rest on one and the same slip, by the slip's name: one finding, not many."""
+    found = {}
+    for claim in claims:
+        if claim.slip:
+            found.setdefault(claim.slip, []).append(claim.id)
+    return found
 
 
 def _find(claims, id, folder):

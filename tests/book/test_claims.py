@@ -447,3 +447,17 @@ def test_a_broken_ledger_is_a_value_error(tmp_path, text, problem):
 def test_a_refuted_formula_without_correction_says_why(tmp_path):
     text = REFUTED + "  note: No correction is known.\n"
     assert write_ledger(tmp_path, text)["a/eq-1"].refuted(True)
+
+
+def test_one_slip_is_one_group_of_claims_that_are_not_right():
+    groups = claims.slips(ledger().values())
+    assert min(map(len, groups.values())) > 1, "a slip of one claim needs no name"
+    assert len(groups["partner of a user given the colluders' truths, Appendix B"]) == 7
+    refuted = [c for c in ledger().values() if c.verdict == "refuted"]
+    assert len({c.slip or c.id for c in refuted}) < len(refuted) - 6
+
+
+def test_a_claim_that_is_right_names_no_slip(tmp_path):
+    text = ITEM.format(id="a/eq-1", kind="equation", verdict="holds") + "  slip: a sign\n  chapter: one\n"
+    with pytest.raises(ValueError, match="must not name a slip"):
+        write_ledger(tmp_path, text)

@@ -351,9 +351,18 @@ def test_over_all_tables_of_forty_people_frequencies_hint_at_the_correlation():
     three = ([[0, 300], [300, 400]], [[90, 210], [210, 490]], [[300, 0], [0, 700]])  # all with frequencies .3 and .3
     assert {(sum(t[0]), t[0][0] + t[1][0]) for t in three} == {(300, 300)}
     signs = [np.sign(t[0][0] * t[1][1] - t[0][1] * t[1][0]) for t in three]
-    claim("corr-rr-v2/sent-marginals-proxy").conditional(
-        bool((np.diff(means) > 0).all()),
-        bool(strong and best(0.49, 0.51) == 0 and signs == [-1, 0, 1] and best(0.3, 0.3) == 1),
+    # No rule for a given pair: similar marginals with p_y of 0, and the same marginals with any correlation.
+    assert strong
+    assert best(0.49, 0.51) == 0
+    assert signs == [-1, 0, 1]
+    assert best(0.3, 0.3) == 1
+    gap = np.abs(first - second)
+    gaps = [gap[proper][quarter == i].mean() for i in range(4)]
+    by_gap = [p_y[np.digitize(gap, [0.1, 0.25, 0.5]) == i].mean() for i in range(4)]
+    claim("corr-rr-v2/sent-marginals-proxy").holds(
+        bool((np.diff(gaps) < 0).all()),  # the more correlated, the more similar the marginals
+        bool((np.diff(means) > 0).all()),  # and the larger p_y
+        bool((np.diff(by_gap) < 0).all()),  # the less similar the marginals, the smaller p_y
     )
 
 

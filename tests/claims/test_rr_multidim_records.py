@@ -77,19 +77,31 @@ def test_separate_randomization_gives_unbiased_marginals_and_their_product():
 
 
 def test_the_whole_record_at_once(adult):
-    def cellwise(reports):
-        shares = [Fraction(c, 3) for c in channel.counts(reports, 4)]
-        return np.array(shares) @ grr.inverse(RATIO, 4)  # as printed, (P^T)^-1 lambda
+    # As printed, (P^T)^-1 lambda, summed over S: any channel of the six records, any three people, any S.
+    P = random_channel(np.random.default_rng(1), 6)
+    sets = [[0], [1], [2], [3], [4], [5], [0, 3], [1, 2, 5]]
 
-    truth = np.array([Fraction(2, 3), 0, 0, Fraction(1, 3)])
-    mean, _ = channel.exact_moments(grr.channel(RATIO, 4), [0, 0, 3], cellwise)
+    def found_and_true(people, matrix):
+        exact = sp.Matrix(matrix).inv()
+        inverse = np.array([[Fraction(int(v.p), int(v.q)) for v in exact.row(i)] for i in range(6)])
+
+        def each_set(reports):
+            table = inverse @ np.array([Fraction(c, 3) for c in channel.counts(reports, 6)])
+            return [table[s].sum() for s in sets]
+
+        mean, _ = channel.exact_moments(P, people, each_set)
+        return list(mean) == [Fraction(sum(x in s for x in people), 3) for s in sets]
+
+    groups = ([0, 0, 3], [1, 4, 5], [2, 2, 2])
     # The library asks for one count: the reports in the set, on all 1,814,400 cells.
     joint, rng = RRJoint(k=adult.k, epsilon=15.9), np.random.default_rng(1)
     y, inside = joint.perturb(adult.users(), rng=rng), rng.random(adult.k) < 0.1
     p, q = grr.probabilities(math.exp(joint.epsilon), inside.size)
     by_count = (inside[tuple(y.T)].mean() - inside.sum() * q) / (p - q)
+    assert not any(found_and_true(people, P) for people in groups)  # the foil: P in place of its transpose
     claim("rr-multidim/prot-2").holds(
-        (mean == truth).all(), np.isclose(ask_cells(joint, y, range(8), inside).estimate, by_count, rtol=1e-9)
+        all(found_and_true(people, P.T) for people in groups),
+        np.isclose(ask_cells(joint, y, range(8), inside).estimate, by_count, rtol=1e-9),
     )
 
 
@@ -302,9 +314,10 @@ def test_the_marginals_of_example_1():
     wanted = [P.T.inv() * lam for P, lam in zip(tilted, reports, strict=True)]
     e = sp.symbols("e", positive=True)
     symmetric = (sp.Matrix(grr.inverse(e, 2)).T * reports[0])[0]
-    claim("rr-multidim/ex-1-attainable").conditional(
-        wanted == [sp.Matrix([1, 1]) / 2] * 2,
-        sp.solve(symmetric - sp.Rational(1, 2), e) == [] and sp.limit(symmetric, e, sp.oo) == sp.Rational(2, 5),
+    assert sp.solve(symmetric - sp.Rational(1, 2), e) == []  # never with the symmetric matrices of Section 6.3
+    assert sp.limit(symmetric, e, sp.oo) == sp.Rational(2, 5)
+    claim("rr-multidim/ex-1-attainable").holds(
+        wanted == [sp.Matrix([1, 1]) / 2] * 2, all(min(P) > 0 and P * sp.ones(2, 1) == sp.ones(2, 1) for P in tilted)
     )
     # Plausible: covariance c of the truth gives s = c t1 t2 in the reports, with t the channels' determinants.
     s = sp.symbols("s")
@@ -312,9 +325,10 @@ def test_the_marginals_of_example_1():
     (peak,) = sp.solve(slope, s)
     lying = sp.Matrix([[3, 7], [5, 5]]) / 10
     assert lying.T.inv() * reports[0] == sp.Matrix([1, 1]) / 2
-    claim("rr-multidim/ex-1-plausible").conditional(
-        peak > sp.Rational(16, 100) and slope.subs(s, 0) > 0 and min(P.det() for P in tilted) > 0,
-        lying.det() * tilted[1].det() < 0 and slope.subs(s, sp.Rational(-1, 10)) > 0,
+    assert lying.det() * tilted[1].det() < 0  # a channel with p_u < p_d in one column: the other table is the likelier
+    assert slope.subs(s, sp.Rational(-1, 10)) > 0
+    claim("rr-multidim/ex-1-plausible").holds(
+        peak > sp.Rational(16, 100), slope.subs(s, 0) > 0, min(P.det() for P in tilted) > 0
     )
 
 
@@ -330,9 +344,9 @@ def test_closer_in_which_distance():
         "Euclidean": lambda a, b: math.sqrt(((a - b) ** 2).sum()),
         "divergence": divergence,
     }
-    claim("rr-multidim/ex-1-closer").conditional(
-        all(far(raked, observed) < far(independent, observed) for far in distances.values()),
-        divergence(observed, raked) == math.inf > divergence(observed, independent),
+    assert divergence(observed, raked) == math.inf > divergence(observed, independent)
+    claim("rr-multidim/ex-1-closer").holds(
+        all(far(raked, observed) < far(independent, observed) for far in distances.values())
     )
 
 
