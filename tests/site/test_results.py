@@ -1,22 +1,27 @@
 """The numbers of the page of results are computed here, and must stand in the row that they belong to."""
 
 import functools
+import itertools
 import math
 import re
+from fractions import Fraction as F
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from ldp_lib import fake_data, subset
+from ldp_lib import designs, fake_data, subset
 from ldp_lib.book import best_settings
-from ldp_lib.datasets import load_adult
+from ldp_lib.datasets import load_adult, load_minarets, load_students
 from ldp_lib.grr import GRR
+from ldp_lib.hashing import OLH
 from ldp_lib.jrr import calibration, signed_parameters
 from ldp_lib.limit.closed_forms import simple_pair_error
 from ldp_lib.splitting import BRR, OBRR
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import planner
 from ldp_lib.survey.errors import total_error
+from ldp_lib.unary import OUE
 
 PAGE = (Path(__file__).resolve().parents[2] / "book" / "results.md").read_text(encoding="utf-8")
 NUMBERS = [cells[1] for line in re.findall(r"^\| (.*) \|$", PAGE, re.MULTILINE) if len(cells := line.split(" | ")) == 3]
@@ -81,9 +86,70 @@ def hidden():
     return "23/11"
 
 
+INNOCUOUS = (F(1, 12), F(1, 10), F(2, 3), F(1, 10), F(1, 3), F(1, 12))  # in the order of the students' questions
+
+
+def warner_for_students():
+    students, enough = load_students(), []
+    for yes, alpha in zip(students.counts @ students.records / students.n, INNOCUOUS, strict=True):
+        card = designs.unrelated_question(F(1, 2), alpha)
+        ratio = max(designs.report_ratios(card))
+        both = [designs.variance(one, 2 * yes - float(alpha), 1) for one in (designs.warner(ratio / (1 + ratio)), card)]
+        enough.append(math.ceil(students.n * both[0] / both[1]))
+    return f"{min(enough)}; {max(enough)}"
+
+
+def excluding_reports():
+    law = designs.joint_law(
+        [
+            (m == 7, g == 2, d <= 20, g == 5, 15 <= d <= 25, m == 4)
+            for m, d, g in itertools.product(range(1, 13), range(1, 31), range(10))
+        ]
+    )
+    zero, students = (designs.record_channel(F(1, 2), law) == 0).any(axis=0), load_students()
+    return f"{zero.sum()}; {students.counts[zero[students.records @ 2 ** np.arange(5, -1, -1)]].sum()}"
+
+
+def minarets():
+    """Return the shares of holders who tell, who deny, and of those who are no holders."""
+    rows = load_minarets().set_index(["condition", "answer"])["count"]
+    ones = [F(int(rows[g, 1]), int(rows[g, 0] + rows[g, 1])) for g in (1, 2)]
+    holders, telling = designs.lie_detector(ones, (F(1, 6), F(5, 6)))
+    return holders * telling, holders * (1 - telling), 1 - holders
+
+
+def readings():
+    tell, deny, _ = minarets()
+    return f"{float(tell + deny):.1%}; {float(tell - deny):.1%}".replace("%", " %")
+
+
+def deniable():
+    def deviation(share):
+        return math.sqrt(share * (1 - share))
+
+    tell, _, others = minarets()
+    told, p, q = deviation(tell + others), 6 / 7, 1 / 7
+    own = (deviation(p * tell + q * others) + p * told) / (p - q)
+    return f"{(own / ((told + deviation(tell + others / 6)) * 6 / 5)) ** 2:.2f} times"
+
+
+def careless():
+    """The mean over all reports; of a random bucket among g, under any function, 1/g."""
+    unary, one, hashed = OUE(k=6, epsilon=1.0), GRR(k=6, epsilon=1.0), OLH(k=6, epsilon=1.0)
+    means = [float(np.mean([m.estimate(np.array([y])) for y in m.reports()], axis=0)[0]) for m in (unary, one)]
+    p, q = hashed.probabilities
+    means.append((1 / hashed.g_ - q) / (p - q))
+    return "; ".join(str(F(mean).limit_denominator(1000)) for mean in means)
+
+
 @pytest.mark.parametrize(
     "computed",
     [
+        warner_for_students,
+        excluding_reports,
+        readings,
+        deniable,
+        careless,
         people,
         named,
         saved,

@@ -81,6 +81,14 @@ def test_no_design_beats_warner_s_at_its_own_ratio(name):
         assert designs.variance(best, share, 1) <= designs.variance(matrix, share, 1)
 
 
+@pytest.mark.parametrize("share", [F(0), F(1, 10), F(1, 2), F(9, 10)])
+@pytest.mark.parametrize("e", [F(3, 2), F(3), F(13)])
+def test_a_design_that_protects_only_a_yes_needs_fewer_people_than_warner_s(e, share):
+    only_yes, both = designs.mangat(1 - 1 / e), designs.warner(e / (1 + e))
+    assert designs.report_ratios(only_yes) == (math.inf, e)
+    assert designs.variance(only_yes, share, 1) < designs.variance(both, share, 1)
+
+
 @pytest.mark.parametrize("alpha", [F(1, 12), F(1, 2), F(2, 3)])
 def test_the_best_card_uses_the_whole_budget(alpha):
     p = designs.unrelated_probability(F(3), alpha)
