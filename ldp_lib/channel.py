@@ -98,7 +98,7 @@ def success_rate(channel, prior):
 
 
 def compose(*channels):
-    """Return the channel that sends one input through each channel, with independent coins, and reports all outputs."""
+    """Return the channel that sends one input through each channel, independently, and reports all outputs."""
     matrix = check_channel(channels[0])
     for other in map(check_channel, channels[1:]):
         if len(other) != len(matrix):

@@ -155,7 +155,7 @@ class OLH(pure.Oracle):
     Notes
     -----
     Wang, Blocki, Li and Jha (2017). Chapter `frequency_oracles`. Seeds are public. They come from the same generator
-    as the coins, which is fine for a simulation and not for a deployment.
+    as the noise, which is fine for a simulation and not for a deployment.
     """
 
     k: int

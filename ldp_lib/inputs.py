@@ -54,11 +54,14 @@ def require(**arguments):
         If its value is out of range. Both name the argument, the value and what is allowed.
     """
     for name, value in arguments.items():
-        kind, fits, allowed = _RULES[name]
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
-            raise TypeError(f"{name} must be {allowed}; got {value!r}")
-        if not fits(value):
-            raise ValueError(f"{name} must be {allowed}; got {value!r}")
+        _require_one(name, value, *_RULES[name])
+
+
+def _require_one(name, value, kind, fits, allowed):
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
+        raise TypeError(f"{name} must be {allowed}; got {value!r}")
+    if not fits(value):
+        raise ValueError(f"{name} must be {allowed}; got {value!r}")
 
 
 def settle(mechanism, *names):
@@ -189,7 +192,4 @@ def check_population(population, k):
 
 def require_share(name, value):
     """Raise unless `value` is a number above 0 and below 1."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number above 0 and below 1; got {value!r}")
-    if not 0 < value < 1:
-        raise ValueError(f"{name} must be a number above 0 and below 1; got {value!r}")
+    _require_one(name, value, *_RULES["q"])

@@ -52,7 +52,7 @@ def variance(f, n, p, q):
 
     Notes
     -----
-    Only the users' coins are random here. Derived in the chapter `randomized_response`.
+    Only the perturbation is random here. Derived in the chapter `randomized_response`.
     """
     return (f * p * (1 - p) + (1 - f) * q * (1 - q)) / (n * (p - q) ** 2)
 

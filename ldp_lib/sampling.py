@@ -1,8 +1,8 @@
-"""Coins: random bits compared with integer thresholds, so that every probability that is realised is a known rational.
+"""Random draws whose probabilities are known rationals: random bits are compared with integer thresholds.
 
-All draws of users' reports come from here. A coin comes up with the largest multiple of 2**-136 that is at most the
-probability asked for, exactly; a uniform value is uniform, exactly. So what a mechanism spends can be proved of the
-code that runs, not of the real numbers that it stands for: see `exp_below` and `proved_epsilon`.
+All draws of users' reports come from here. A Bernoulli draw is true with the largest multiple of 2**-136 that is at
+most the probability asked for, exactly; a uniform value is uniform, exactly. So what a mechanism spends can be proved
+of the code that runs, not of the real numbers that it stands for: see `exp_below` and `proved_epsilon`.
 """
 
 import itertools
@@ -185,7 +185,7 @@ def _words(size, rng):
 
 
 def _digits(p):
-    """The threshold of a coin: its first byte, and two words."""
+    """The threshold of a Bernoulli draw: its first byte, and two words."""
     if not 0 <= p <= 1:
         raise ValueError(f"p must be a probability; got {p!r}")
     top, rest = divmod(math.floor(Fraction(p) * 2**BITS), 2 ** (BITS - 8))
@@ -193,7 +193,7 @@ def _digits(p):
 
 
 def _toss(digits, out, rng):
-    """Fill a block with coins."""
+    """Fill a block with Bernoulli draws."""
     byte = random_bits(np.uint8, out.size, rng)
     np.less(byte, digits[0], out=out)
     tie = np.flatnonzero(byte == digits[0])
@@ -203,10 +203,10 @@ def _toss(digits, out, rng):
 
 
 def _cells(keep, k):
-    """How the numbers of so many bits are shared out: first to the truth, then to each value; and the coin of the rest.
+    """How the numbers of so many bits are shared out: to the truth, then to each value; and how the rest is decided.
 
-    The shares are those of the reports, rounded down. A number that is left goes on to a coin and a uniform value, the
-    coin such that all is exact. So one small random number a user settles nearly all reports.
+    The shares are those of the reports, rounded down. A number that is left goes on to a Bernoulli draw and a uniform
+    value, the draw such that all is exact. So one small random number a user settles nearly all reports.
     """
     bits = next(bits for bits in (8, 16, 32) if 32 * (k + 1) <= 2**bits)
     share = Fraction(keep) * 2**bits

@@ -78,7 +78,7 @@ class _Bits(pure.Oracle):
 
     @cached_property
     def realised_probabilities(self) -> tuple[Fraction, Fraction]:
-        """Probabilities p and q of the coins of `perturb`, exactly: p is rounded down and q up, so the ratio falls."""
+        """Probabilities p and q that `perturb` realises, exactly: p is rounded down and q up, so the ratio falls."""
         p, q = probabilities(sampling.exp_below(self.epsilon), Fraction(self.q_))
         return sampling.realised(p), 1 - sampling.realised(1 - q)
 

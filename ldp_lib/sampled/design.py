@@ -116,10 +116,8 @@ def _best_sizes(e, k, m):
         sizes = np.arange(1, k.min())[:, None] * np.ones(len(k), int)
         return sizes[_first_least(total(sizes, 0))]
     starts = np.unique(np.clip(np.rint(np.linspace(0.01, 0.9, 90)[:, None] * k), 1, k - 1).astype(int), axis=0)
-    sizes, steps = (
-        starts[_first_least(total(starts, 50))],
-        np.vstack([np.eye(len(k), dtype=int), -np.eye(len(k), dtype=int)]),
-    )
+    sizes, one = starts[_first_least(total(starts, 50))], np.eye(len(k), dtype=int)
+    steps = np.vstack([one, -one])
     while True:
         around = np.vstack([sizes, np.clip(sizes + steps, 1, k - 1)])
         errors = total(around, 100)

@@ -1,4 +1,4 @@
-"""Splitting the budget: every attribute is reported on its own, at a share of it, with coins of its own.
+"""Splitting the budget: every attribute is reported on its own, at a share of it, independently.
 
 `SPL` is the usual name for equal shares and randomized response. `BRR`, `MRR`, `OBRR` and `OMRR` are those of the OBRR
 paper: bits (B) or values (M), equal shares or the shares of least error (O). `brr`, `mrr`, `obrr` and `omrr` give these
@@ -119,7 +119,7 @@ class _Split(Several):
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
         """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
 
-        The users' data are fixed and each attribute has coins of its own, so the attributes' estimates are
+        The users' data are fixed and each attribute is perturbed on its own, so the attributes' estimates are
         independent, whatever the correlation in the data. The cost is free of n.
         """
         inputs.require(rng=rng, runs=runs)

@@ -24,7 +24,7 @@ INWARD |= {"use": {"papers", "tables", "limit"}, "survey": {"papers", "tables", 
 INWARD |= {"book": {"papers", "tables", "limit", "use", "survey"}}
 # What a ring may grow to: lines of code, and public names beside `ldp_lib.__all__`.
 PRESENT = {
-    "core": (2_240, 110),
+    "core": (2_235, 110),
     "papers": (1_895, 22),
     "tables": (1_580, 40),
     "limit": (1_045, 12),

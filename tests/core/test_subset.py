@@ -229,6 +229,27 @@ def test_large_domains_are_drawn_block_by_block(size):
     assert abs(sets[1::2].mean() - (k - 1) / 2) < 5 * k / math.sqrt(12 * n * size / 2)
 
 
+@pytest.mark.parametrize("told", [False, True])
+def test_sets_by_least_keys_are_equally_likely(told, monkeypatch):
+    """All keys of 3 values, one user each: without a tie at the end of the set each set comes from as many of them."""
+    keys, asked = np.array(list(itertools.product(range(3), repeat=4)), np.uint32), []
+
+    def random_bits(dtype, size, rng):
+        asked.append(size)
+        return keys.ravel().copy() if len(asked) == 1 else np.tile(np.arange(4, dtype=dtype), size // 4)
+
+    monkeypatch.setattr(subset.sampling, "random_bits", random_bits)
+    drawn = subset._least_keys(np.full(81, 3), np.full(81, told), 4, 2, None)
+    if told:
+        keys[:, 3] = 0
+    second, third = np.sort(keys, axis=1)[:, 1:3].T
+    assert asked == [4 * 81, 4 * np.count_nonzero(second == third)]  # who has a tie draws anew
+    found = Counter(map(tuple, drawn[second < third].tolist()))
+    assert set(found) == {names for names in itertools.combinations(range(4), 2) if 3 in names or not told}
+    assert len(set(found.values())) == 1
+    assert (drawn[second == third] == ([0, 3] if told else [0, 1])).all()
+
+
 def test_a_block_holds_one_user_at_least():
     k = 2**20 + 1
     sets = subset.draw_sets(np.array([k - 1, 5, 0]), np.array([True, False, True]), k, 2, np.random.default_rng(3))

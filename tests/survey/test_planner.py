@@ -103,6 +103,24 @@ def test_the_plug_in_population_has_the_rounded_frequencies(mechanism, n):
         assert abs(counts / n - project_simplex(part)).max() <= 1 / n
 
 
+def test_a_first_phase_of_given_size_is_no_obstacle():
+    """Two phases need more users than the first one has: the search must not try fewer."""
+    mechanism = CorrRR(k=(2, 2), epsilon=1.0, n1=100, reuse=0.5)
+    n = planner.required_users(mechanism, 0.05)
+
+    def widest(n):
+        margins = []
+        for ones, others in itertools.product(np.linspace(0, 1, 5), repeat=2):
+            one, other = round(ones * n), round(others * n)
+            for both in (max(0, one + other - n), min(one, other)):  # the weakest and the strongest association
+                people = Population.from_counts([[n - one - other + both, other - both], [one - both, both]])
+                margins.append(1.959963984540054 * np.sqrt(flat(mechanism.variance(people)).max()))
+        return max(margins)
+
+    assert n > 100
+    assert widest(n) <= 0.05 < widest(n - 1)
+
+
 @each
 @pytest.mark.parametrize("margin", [0.01, 0.05])
 def test_the_planned_number_of_users_is_enough_in_the_worst_case_and_one_fewer_is_not(mechanism, margin):
