@@ -172,7 +172,7 @@ class CorrRR(_Equal, _two_phases.TwoPhase):
     The two phases' raw estimates are averaged with their numbers of users as weights. The estimate is biased. `mean`
     and `variance` are exact where the reuse table is fixed in advance; if the first phase sets it they have no short
     form, and `simulate` draws from the exact law. With fewer users than attributes some attributes are nobody's pivot;
-    all laws hold still. Chapters `corr_rr`, `audit_corr_rr` and `audit_corr_rr_evaluation`.
+    all distributions hold still. Chapters `corr_rr`, `audit_corr_rr` and `audit_corr_rr_evaluation`.
     """
 
     k: tuple
@@ -246,7 +246,7 @@ class CorrRR(_Equal, _two_phases.TwoPhase):
     def variance(self, population: Population) -> list:
         """Return the exact variance, one array (k,) for each attribute, the data held fixed, for a fixed reuse table.
 
-        Random are the users' coins and who is in the first phase.
+        Random are the users' random numbers and who is in the first phase.
         """
         (n1, second), n = self._fixed(population), population.n
         n2, shares = n - n1, population.counts / n

@@ -1,4 +1,4 @@
-"""Joint randomized response (JRR): two users at a time toss correlated coins for whether they tell the truth."""
+"""Joint randomized response (JRR): correlated randomization of whether two paired users tell the truth."""
 
 from ldp_lib.jrr._formulas import (
     corner,

@@ -38,7 +38,7 @@ def check_number(name, value):
 
 
 def check_users(population):
-    """Return the number of users, or raise ValueError if they are too many for a hypergeometric law."""
+    """Return the number of users, or raise ValueError if they are too many for a hypergeometric distribution."""
     if population.n >= 10**9:
         raise ValueError(f"population must have less than 10**9 users to be simulated; got n = {population.n}")
     return population.n

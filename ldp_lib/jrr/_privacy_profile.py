@@ -1,7 +1,7 @@
 """What all signed reports (`signed`) together reveal about one user: exact, in epsilon and delta.
 
 The observer sees all reports, knows the other users' values, and the signs of those who collude. Given the others'
-reports the sign of the one user has a mean lambda, and the user's chance of a 1 is p + lambda s or q + lambda s.
+reports the sign of the one user has a mean lambda, and the user's probability of a 1 is p + lambda s or q + lambda s.
 """
 
 import math
@@ -45,7 +45,7 @@ def signed_delta(epsilon, p, rho, n, colluders=0, ones=None):
     -------
     float or array
         The larger one of the two sums over all that the observer can see, signs of colluders among it, of
-        max(0, Pr[seen | x] - exp(epsilon) Pr[seen | x']). Chances below 1e-40 are left out.
+        max(0, Pr[seen | x] - exp(epsilon) Pr[seen | x']). Probabilities below 1e-40 are left out.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def signed_delta_bound(epsilon, p, rho, n, colluders=0):
 
     Notes
     -----
-    A user tells the truth outright with probability p - q, else reports a coin that shows 1 with chance 1/2 + sign
+    A user tells the truth outright with probability p - q, else reports a coin that shows 1 with probability 1/2 + sign
     s/(2q). The bound is the delta of an observer who sees who tossed, and the coins. The number who tossed is rounded
     up, which tells more. Derived in the chapter `audit_jrr_beyond`.
     """
@@ -152,7 +152,7 @@ def _sign_law(halves, size, chances, ones):
 
 
 def _reports(plus, others, chances, ones):
-    """Return (offset, law) of the numbers of ones among those who hold 1 and among those who do not."""
+    """Return (offset, distribution) of the numbers of ones among those who hold 1 and among those who do not."""
     zeros = others - ones
     among = np.arange(max(0, plus - zeros), min(plus, ones) + 1)
     weights = stats.hypergeom.pmf(among, others, ones, plus) if zeros and ones else np.ones(len(among))
@@ -167,7 +167,7 @@ def _reports(plus, others, chances, ones):
 
 
 def _two(plus, minus, chances):
-    """The law of the number of ones of so many users with plus and with minus: offset and chances."""
+    """The distribution of the number of ones of so many users with plus and with minus: offset and probabilities."""
     (a, first), (b, second) = (_binomial(size, chance) for size, chance in zip((plus, minus), chances, strict=True))
     return a + b, np.convolve(first, second)
 
@@ -187,7 +187,7 @@ def _stack(laws):
 
 
 def _thinned(laws, others, tossed):
-    """The laws of the number of ones among `tossed` of the others, drawn at random, jointly with the sign."""
+    """The distributions of the number of ones among `tossed` of the others, drawn at random, jointly with the sign."""
     counts = [(weight, start[0], law.sum(axis=2)) for weight, (start, law) in laws]
     low = min(start for _, start, _ in counts)
     ones = np.arange(low, max(start + law.shape[1] for _, start, law in counts))

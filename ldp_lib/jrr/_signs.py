@@ -58,7 +58,7 @@ def simulate_counts(histogram, p, q, s, t, *, rng, runs):
 
 
 def exact_moves(chances, moves):
-    """Return the moves as exact rationals that take no chance, itself exact, out of 0 to 1."""
+    """Return the moves as exact rationals that take no probability, itself exact, out of 0 to 1."""
     pairs = zip(map(Fraction, moves), chances, strict=True)
     return [(1 - 2 * (move < 0)) * sampling.realised(min(abs(move), chance, 1 - chance)) for move, chance in pairs]
 
@@ -66,7 +66,7 @@ def exact_moves(chances, moves):
 def toss(own, sign, chances, moves, rng):
     """Draw bits: 1 with p + s sign where `own` is true, else with q + t sign, exactly for p, q and s, t as given.
 
-    Over a sign that is +1 or -1 with equal chances, a bit is 1 with probability p or q, exactly.
+    Over a sign that is +1 or -1 with equal probabilities, a bit is 1 with probability p or q, exactly.
     """
     y = np.zeros(own.shape, np.uint8)
     for holds, chance, move in zip((True, False), chances, moves, strict=True):

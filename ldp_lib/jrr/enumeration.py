@@ -1,4 +1,4 @@
-"""Exact laws of small surveys by listing every pairing or every half: only the table goes in, no formula."""
+"""Exact distributions of small surveys by listing every pairing or every half: only the table goes in, no formula."""
 
 import itertools
 import math
@@ -61,6 +61,6 @@ def least_delta(first, second, ratio):
 
 
 def mixture(laws):
-    """Return the average of laws."""
+    """Return the average of distributions."""
     laws = list(laws)
     return {y: sum(law.get(y, 0) for law in laws) * Fraction(1, len(laws)) for y in set().union(*laws)}

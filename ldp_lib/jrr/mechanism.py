@@ -1,4 +1,4 @@
-"""Joint randomized response (JRR): two users at a time toss correlated coins for whether they tell the truth."""
+"""Joint randomized response (JRR): correlated randomization of whether two paired users tell the truth."""
 
 import math
 from dataclasses import dataclass
@@ -175,7 +175,7 @@ class KJRR(Reports):
         return random_places(n, told, rng)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
-        """Return estimates of shape (runs, k), drawn from the exact joint law of ``estimate(perturb(x))``.
+        """Return estimates of shape (runs, k), drawn from the exact joint distribution of ``estimate(perturb(x))``.
 
         Pairs with two truths, one and none are counted. Given their number, the true reports are a uniform sample of
         the users. The cost depends on k and `runs` only.

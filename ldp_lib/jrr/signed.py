@@ -53,7 +53,7 @@ class SignedRR(Reports):
 
     @cached_property
     def move(self) -> float:
-        """What the sign +1 adds to the chance of a 1."""
+        """What the sign +1 adds to the probability of a 1."""
         return math.sqrt(-self.rho_ * self.p_ * (1 - self.p_))
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
@@ -69,7 +69,7 @@ class SignedRR(Reports):
         return toss(x == 1, sign, chances, exact_moves(chances, (self.move, self.move)), rng)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
-        """Return estimates of shape (runs, 2), drawn from the exact joint law of ``estimate(perturb(x))``."""
+        """Return estimates of shape (runs, 2), drawn from the exact joint distribution of ``estimate(perturb(x))``."""
         histogram, n, q = inputs.check_histogram(population, 2), check_users(population), 1 - self.p_
         ones = simulate_counts(histogram, self.p_, q, self.move, self.move, rng=rng, runs=runs)[:, 1]
         return pure.estimate(np.column_stack([n - ones, ones]), n, self.p_, q)

@@ -1,4 +1,4 @@
-"""Plurality: users first look at how their own values hang together; a mechanism that makes use of correlation.
+"""Plurality: users first look at how their own values are associated; a mechanism that makes use of correlation.
 
 A user's plurality c is the value that most of the user's d attributes have, ties at random. Some users vote, that is,
 send c; some say whether a random attribute agrees with c; some are asked a random attribute. Each sends one report,
@@ -22,7 +22,7 @@ from ldp_lib.shrinkage import _stein
 
 
 def law(records, k, one=1):
-    """Return the law of each record's plurality, shape (m, k); exact if `one` is a Fraction."""
+    """Return the distribution of each record's plurality, shape (m, k); exact if `one` is a Fraction."""
     records = np.asarray(records)
     votes = np.stack([(records == v).sum(axis=1) for v in range(k)], axis=1)
     top = (votes == votes.max(axis=1, keepdims=True)).astype(int)
@@ -55,7 +55,7 @@ def channel(e, k, d, shares):
 
 @dataclass(frozen=True, kw_only=True)
 class Plurality(Several):
-    """Estimate every attribute from the law of the users' plurality and its agreement with the attribute.
+    """Estimate every attribute from the distribution of the users' plurality and its agreement with the attribute.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Plurality(Several):
     epsilon : float
         Privacy budget of one user's whole report.
     shares : sequence of 3 floats
-        Chances that a user votes, says whether an attribute agrees, and is asked an attribute. The first two are
+        Probabilities that a user votes, says whether an attribute agrees, and is asked an attribute. The first two are
         above 0; all sum to 1.
 
     Raises
@@ -114,7 +114,7 @@ class Plurality(Several):
 
     @cached_property
     def _cells(self):
-        """Chances of the 1 + 2d kinds of report."""
+        """Probabilities of the 1 + 2d kinds of report."""
         d, (vote, agree, ask) = len(self.k), self.shares
         return np.array([vote] + [agree / d] * d + [ask / d] * d)
 
@@ -174,7 +174,7 @@ class Plurality(Several):
         return [found for (found,) in self._estimate(counts[None, 1:])]
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
-        """Return one array (runs, k) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
+        """Return one array (runs, k) for each attribute, from the exact joint distribution of ``estimate(perturb(x))``.
 
         The cost depends on the number of distinct records and on `runs`, not on n.
         """

@@ -188,7 +188,7 @@ def test_the_noise_that_plurality_shrinks_by_is_that_of_its_answers(monkeypatch)
 
     mechanism = Plurality(k=(3, 3), epsilon=1.0)
     people = Population.from_counts(np.full((3, 3), 200))
-    monkeypatch.setattr(plurality, "stein", SimpleNamespace(together=together))
+    monkeypatch.setattr(plurality, "_stein", SimpleNamespace(together=together))
     mechanism.simulate(people, rng=np.random.default_rng(1), runs=4_000)
     ((estimates, noise),) = told
     for found, total in zip(estimates, noise, strict=True):
