@@ -16,7 +16,8 @@ import ldp_lib as ldp
 from ldp_lib import limit, sampling
 from ldp_lib.datasets import load_adult
 from ldp_lib.limit.pair_tables import least_pair_error
-from ldp_lib.survey import files, planner
+from ldp_lib.survey import _files as files
+from ldp_lib.survey import planner
 from ldp_lib.survey.aggregate import aggregate, perturb_in_chunks
 
 EPSILON, N, FEWER, REPETITIONS = 1.0, 1_000_000, 100_000, 5

@@ -146,7 +146,7 @@ class Plurality(Several):
         kind = sampling.draw(self._cells, n, rng).astype(np.intp)
         votes = np.stack([(x == v).sum(axis=1) for v in range(k)], axis=1)
         plurality = (votes + rng.random((n, k))).argmax(axis=1)
-        asked = x[np.arange(n), (kind - 1) % d]  # a vote looks at none
+        asked = x[np.arange(n), (kind - 1) % d].astype(np.intp)  # a vote looks at none
         value = np.where(kind == 0, plurality, np.where(kind <= d, plurality == asked, asked))
         y = np.empty(n, self.dtype)
         for size, chosen in ((k, (kind == 0) | (kind > d)), (2, (kind > 0) & (kind <= d))):

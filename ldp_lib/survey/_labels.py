@@ -4,16 +4,25 @@ import ast
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
-from ldp_lib.survey import files
-from ldp_lib.survey.aggregate import check_countable
+from ldp_lib.survey import _files as files
 from ldp_lib.survey.catalogue import MECHANISMS
 
 FORMAT = "ldp_lib survey 1"
+
+
+class Randomizer(Protocol):
+    """What a survey needs of a mechanism, beside its parameters."""
+
+    @property
+    def k(self) -> Any: ...
+    def perturb(self, x: Any, *, rng: np.random.Generator) -> Any: ...
+    def count(self, y: Any) -> Any: ...
+    def estimate_counts(self, counts: Any) -> Any: ...
 
 
 def check_domain(domain: Any) -> dict[str, tuple]:
@@ -50,7 +59,7 @@ def check_mechanism(mechanism: Any, k: tuple[int, ...], epsilon: float) -> None:
     if mechanism.epsilon > epsilon:
         raise ValueError(f"mechanism must spend at most epsilon = {epsilon}; got {mechanism.epsilon}")
     files.columns(mechanism)
-    check_countable(mechanism)
+    files.check_countable(mechanism)
     if mechanism.needs_dealer:
         raise ValueError(f"mechanism must let each person report alone, without a dealer; got {mechanism!r}")
     if not (mechanism.unbiased and mechanism.has_exact_moments):

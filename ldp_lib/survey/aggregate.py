@@ -18,7 +18,7 @@ import pandas as pd
 
 import ldp_lib
 from ldp_lib import inputs
-from ldp_lib.survey import files
+from ldp_lib.survey import _files as files
 
 CHUNK = 2**20  # users; each chunk has a generator of its own
 
@@ -46,12 +46,10 @@ class Counts:
     survey: str | None = None
 
     def __post_init__(self) -> None:
-        check_countable(self.mechanism)
+        files.check_countable(self.mechanism)
         counts = np.asarray(self.counts)
         if counts.ndim != 1 or counts.dtype.kind not in "iu" or not counts.size or counts.min() < 0 or counts[0] < 1:
-            raise ValueError(
-                f"counts must be a vector of whole numbers that starts with a positive one; got {counts!r}"
-            )
+            raise ValueError(f"counts must be a vector of whole numbers, the first positive; got {counts!r}")
         object.__setattr__(self, "counts", counts.astype(np.int64))
         object.__setattr__(self, "parts", tuple(self.parts))
         if self.counts.max() > self.counts[0]:
@@ -103,20 +101,12 @@ class Counts:
         x = np.zeros((2, len(mechanism.k)) if isinstance(mechanism.k, tuple) else 2, dtype=int)
         length = len(mechanism.count(mechanism.perturb(x, rng=np.random.default_rng(1))))
         if wanted != _checksum(whole) or len(counts) != length or counts[0] != count:
-            raise ValueError(
-                f"path must be a file of counts as it was written; {str(path)!r} is damaged or was changed"
-            )
+            raise ValueError(f"path must be a file of counts as written; {str(path)!r} is damaged or was changed")
         return cls(mechanism, np.array(counts), tuple(parts), whole["survey"])
 
 
 def _checksum(whole):
     return hashlib.sha256(json.dumps(whole, sort_keys=True).encode()).hexdigest()
-
-
-def check_countable(mechanism: Any) -> None:
-    """Raise ValueError unless the mechanism's estimate needs nothing but sums over the reports."""
-    if not (hasattr(mechanism, "count") and hasattr(mechanism, "estimate_counts")):
-        raise ValueError(f"mechanism must have reports whose counts add up; those of {mechanism!r} do not")
 
 
 def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Counts:
@@ -144,7 +134,7 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
         If a report does not fit the mechanism, is of another survey, or a file is damaged, lacks a column or is there
         twice: the file and its row group are named.
     """
-    check_countable(mechanism)
+    files.check_countable(mechanism)
     total = None
     if hasattr(reports, "to_delayed"):
         total = _counted_by_dask(reports, mechanism)
@@ -175,7 +165,7 @@ def blocks(reports: Any, mechanism: Any, survey: str) -> Iterator:
         yield np.concatenate(waiting)
 
 
-def count_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
+def _count_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
     """Return the counts of the reports in a data frame; what a Dask worker does with its partition."""
     if not len(frame):
         return np.zeros(1, np.int64)
@@ -206,9 +196,7 @@ def _sources(reports, mechanism, survey, act):
         for one in reports:
             yield from _sources(one, mechanism, survey, act)
     else:
-        raise TypeError(
-            f"reports must be arrays, data frames, paths or a Dask data frame; got {type(reports).__name__}"
-        )
+        raise TypeError(f"reports must be arrays, frames, paths or a Dask frame; got {type(reports).__name__}")
 
 
 def _check_survey(told, survey, mechanism, what):
@@ -222,7 +210,7 @@ def _counted_by_dask(collection, mechanism):
     """Return the counts of a Dask data frame, added up by the workers in pairs; None if there are no reports."""
     from dask import compute, delayed
 
-    counts = [delayed(count_frame)(part, mechanism) for part in collection.to_delayed()]
+    counts = [delayed(_count_frame)(part, mechanism) for part in collection.to_delayed()]
     while len(counts) > 1:
         pairs = [counts[i : i + 2] for i in range(0, len(counts), 2)]
         counts = [delayed(np.add)(*pair) if len(pair) > 1 else pair[0] for pair in pairs]

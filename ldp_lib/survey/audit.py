@@ -107,17 +107,17 @@ def audit(
     events = []
     for (likely, rare), seen in ((chosen, tested), (chosen[::-1], tested[::-1])):
         order = np.argsort(-(likely + 0.5) / (rare + 0.5), kind="stable")
-        bounds = log_ratio_bound(np.cumsum(likely[order]), np.cumsum(rare[order]), half, confidence)
+        bounds = _log_ratio_bound(np.cumsum(likely[order]), np.cumsum(rare[order]), half, confidence)
         event = order[: np.argmax(bounds) + 1]
         first, second = (int(counts[event].sum()) for counts in seen)
         events.append((bounds.max(), (first, second)))
     _, hits = max(events, key=lambda event: event[0])
     promise = float(mechanism.epsilon if epsilon is None else epsilon)
-    bound = max(0.0, float(log_ratio_bound(*hits, runs - half, confidence)))
+    bound = max(0.0, float(_log_ratio_bound(*hits, runs - half, confidence)))
     return Audit(epsilon=promise, bound=bound, hits=hits, runs=runs - half, confidence=confidence)
 
 
-def log_ratio_bound(hits, hits2, runs, confidence):
+def _log_ratio_bound(hits, hits2, runs, confidence):
     """Return a lower confidence bound on ln(P / P2) from two binomial counts, Clopper and Pearson's for each share."""
     hits, hits2, error = np.asarray(hits), np.asarray(hits2), (1 - confidence) / 2
     low = np.where(hits > 0, beta.ppf(error, hits, runs - hits + 1), 1e-300)
@@ -131,7 +131,7 @@ def _all(y):
 
 def _bucket_view(mechanism, *values):
     def view(y):
-        buckets = [hashing.hash_values(y["seed"], int(value), mechanism.g) for value in values]
+        buckets = [hashing.hash_values(y["seed"], int(value), mechanism.g_) for value in values]
         return np.column_stack([y["y"], *buckets])
 
     return view

@@ -107,22 +107,18 @@ def pair_estimates(mechanism, y, pairs=None, estimators=None):
     product = {(j, i): np.outer(marginals[j], marginals[i]) for j, i in pairs}
     if not isinstance(mechanism, (AskSome, ProductChannel)):
         return {"product": product} if "product" in chosen else {}
-    raw, found = {pair: raw_table(mechanism, y, *pair) for pair in pairs}, {}
-    for name in chosen:
-        if name == "raw":
-            found[name] = raw
-        elif name == "projected":
-            found[name] = {pair: project_simplex(raw[pair].ravel()).reshape(raw[pair].shape) for pair in pairs}
-        elif name == "consistent":
-            found[name] = consistency.repair_pairs(raw)
-        elif name == "shrunk":
-            shrunk = {pair: _shrunk(mechanism, raw[pair], product[pair], pair, len(y)) for pair in pairs}
-            found[name] = consistency.repair_pairs(shrunk)
-        elif name == "most likely":
-            found[name] = {pair: likelihood.estimate(mechanism, y, *pair).table for pair in pairs}
-        else:
-            found[name] = product
-    return found
+    raw = {pair: raw_table(mechanism, y, *pair) for pair in pairs}
+    found = {
+        "raw": lambda: raw,
+        "projected": lambda: {p: project_simplex(table.ravel()).reshape(table.shape) for p, table in raw.items()},
+        "consistent": lambda: consistency.repair_pairs(raw),
+        "shrunk": lambda: consistency.repair_pairs(
+            {pair: _shrunk(mechanism, raw[pair], product[pair], pair, len(y)) for pair in pairs}
+        ),
+        "most likely": lambda: {pair: likelihood.estimate(mechanism, y, *pair).table for pair in pairs},
+        "product": lambda: product,
+    }
+    return {name: found[name]() for name in chosen}
 
 
 ESTIMATORS = ("raw", "projected", "consistent", "shrunk", "most likely", "product")
@@ -162,16 +158,10 @@ def pair_table_errors(population, epsilon, *, rng, runs=4, pairs=None, mechanism
             for name, found in tables.items():
                 errors.setdefault(name, []).append(sum(((found[p] - truth[p]) ** 2).sum() for p in pairs))
         for name, values in errors.items():
-            rows.append(
-                {
-                    "mechanism": type(mechanism).__name__,
-                    "estimator": name,
-                    "error": float(np.mean(values)),
-                    "standard_error": float(np.std(values, ddof=1) / np.sqrt(runs)),
-                    "root": float(np.sqrt(np.mean(values) / len(pairs))),
-                }
-            )
-    return pd.DataFrame(rows).sort_values("error", kind="stable", ignore_index=True)
+            error, noise = float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(runs))
+            rows.append((type(mechanism).__name__, name, error, noise, float(np.sqrt(error / len(pairs)))))
+    found = pd.DataFrame(rows, columns=["mechanism", "estimator", "error", "standard_error", "root"])
+    return found.sort_values("error", kind="stable", ignore_index=True)
 
 
 def strength_errors(mechanism, population, users, *, rng, runs=1):

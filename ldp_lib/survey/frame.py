@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,21 +13,11 @@ import pandas as pd
 import ldp_lib
 from ldp_lib import inputs
 from ldp_lib.sampled import OneQuestion
+from ldp_lib.survey import _files as files
 from ldp_lib.survey import _labels as labels
-from ldp_lib.survey import files
-from ldp_lib.survey.results import Results
+from ldp_lib.survey._results import Results
 
 Labels = Sequence[Hashable]
-
-
-class Randomizer(Protocol):
-    """What a survey needs of a mechanism, beside its parameters."""
-
-    @property
-    def k(self) -> Any: ...
-    def perturb(self, x: Any, *, rng: np.random.Generator) -> Any: ...
-    def count(self, y: Any) -> Any: ...
-    def estimate_counts(self, counts: Any) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -62,7 +52,7 @@ class Survey(Results):
 
     domain: Mapping[str, Labels]
     epsilon: float
-    mechanism: Randomizer | None = None
+    mechanism: labels.Randomizer | None = None
     missing: Hashable | None = None
     other: Hashable | None = None
 
@@ -86,10 +76,8 @@ class Survey(Results):
         """
         domain = labels.categories(frame, epsilon)
         if domain and all(labels.look_read_off(frame[name]) for name in domain):
-            told = (
-                'all categories are sorted, and all occur: if they were read off the answers, by astype("category"), '
-            )
-            warnings.warn(told + "they tell what people said; declare the domain", stacklevel=2)
+            told = 'all categories are sorted, and all occur: if astype("category") read them off the answers, they '
+            warnings.warn(told + "tell what people said; declare the domain", stacklevel=2)
         return cls(domain, epsilon, mechanism=mechanism, missing=missing, other=other)
 
     @property

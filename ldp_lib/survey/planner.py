@@ -12,13 +12,13 @@ from scipy.special import ndtri
 
 from ldp_lib.inputs import check_domain, require, require_share
 from ldp_lib.sampled import AskSome, assignment
+from ldp_lib.survey._intervals import MOST_USERS as MOST_USERS
+from ldp_lib.survey._intervals import check_users, plug_in_population
+from ldp_lib.survey._intervals import estimate_interval as estimate_interval
+from ldp_lib.survey._intervals import required_users as required_users
+from ldp_lib.survey._intervals import standard_errors as standard_errors
 from ldp_lib.survey.catalogue import MECHANISMS
 from ldp_lib.survey.errors import total_error
-from ldp_lib.survey.intervals import MOST_USERS as MOST_USERS
-from ldp_lib.survey.intervals import check_users, plug_in_population
-from ldp_lib.survey.intervals import estimate_interval as estimate_interval
-from ldp_lib.survey.intervals import required_users as required_users
-from ldp_lib.survey.intervals import standard_errors as standard_errors
 from ldp_lib.tables.covariance import held_fixed, table_covariance
 from ldp_lib.tables.product import RRIndependent, RRJoint
 from ldp_lib.tables.sampled import ask_pairs
@@ -104,15 +104,11 @@ def recommend(
     name = type(first[1]).__name__
     why = f"{name} has the least exact error of {len(rows)} mechanisms at this budget"
     if others:
-        more = f"{second[0] / first[0]:.3g} times its error" if first[0] else f"{second[0]:.3g}, where it has none"
-        why += f"; {type(second[1]).__name__}, the next, has {more}"
+        times = f"{second[0] / first[0]:.3g} times its error" if first[0] else f"{second[0]:.3g}, where it has none"
+        why += f"; {type(second[1]).__name__}, the next, has {times}"
+    (error, mechanism), (more, runner_up), points = first, second, 100 * float(np.sqrt(first[0] / cells))
     return Recommendation(
-        mechanism=first[1],
-        error=first[0],
-        points=100 * float(np.sqrt(first[0] / cells)),
-        runner_up=second[1],
-        runner_up_error=second[0],
-        why=why + ".",
+        mechanism=mechanism, error=error, points=points, runner_up=runner_up, runner_up_error=more, why=why + "."
     )
 
 

@@ -1,7 +1,4 @@
-"""Clusters of dependent attributes: measures of dependence, the clustering, and a mechanism that randomizes clusters.
-
-Private ways to measure dependence are in `ldp_lib.survey.secure`.
-"""
+"""Clusters of dependent attributes: measures of dependence, the clustering, and a mechanism of clusters."""
 
 import itertools
 import math

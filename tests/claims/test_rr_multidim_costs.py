@@ -7,12 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import secure_sums
 import sympy as sp
 
 from ldp_lib import channel, grr, pure
 from ldp_lib.book.claims import claim
 from ldp_lib.population import Population
-from ldp_lib.survey import secure
 from ldp_lib.tables import clusters as clustering
 from ldp_lib.tables.clusters import RRClusters
 from ldp_lib.tables.product import RRIndependent
@@ -250,7 +250,7 @@ def test_a_secure_sum_is_linear_for_each_party_and_quadratic_for_all():
         rng.drawn = []
         x = np.column_stack([np.arange(n) % size for size in k])
         for i, j in itertools.combinations(range(len(k)), 2):
-            table = secure.secure_table(x[:, [i, j]], (k[i], k[j]), rng=rng)
+            table = secure_sums.secure_table(x[:, [i, j]], (k[i], k[j]), rng=rng)
             assert (table == Population.from_records(x, k=k).select(i, j).histogram).all()
         sums = len(rng.drawn) // n
         shares = np.reshape(rng.drawn, (sums, n))  # by sum and party; the one that a party keeps included
@@ -266,20 +266,20 @@ def test_a_secure_sum_is_linear_for_each_party_and_quadratic_for_all():
 
 def test_masking_pairs_sends_no_more_and_inverts_more(monkeypatch):
     sums = []
-    secure_sum = secure.secure_sum
+    secure_sum = secure_sums.secure_sum
 
     def watched(bits, *, rng):
         sums.append(len(bits))
         return secure_sum(bits, rng=rng)
 
-    monkeypatch.setattr(secure, "secure_sum", watched)
+    monkeypatch.setattr(secure_sums, "secure_sum", watched)
     exchanged = {}
     for n, k in itertools.product((4, 8, 16), ((2, 2), (2, 3), (3, 4))):
         rng = np.random.default_rng(1)
         x = np.column_stack([rng.integers(size, size=n) for size in k])
         for way, call in (
-            ("exact", lambda: secure.secure_table(x, k, rng=rng)),  # noqa: B023
-            ("masked", lambda: secure.masked_table(x, k, 1.0, rng=rng)),  # noqa: B023
+            ("exact", lambda: secure_sums.secure_table(x, k, rng=rng)),  # noqa: B023
+            ("masked", lambda: secure_sums.masked_table(x, k, 1.0, rng=rng)),  # noqa: B023
         ):
             sums.clear()
             call()

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import secure_sums
 import sympy as sp
 from scipy.stats import chi2
 
@@ -14,7 +15,6 @@ from ldp_lib import channel, grr, pure
 from ldp_lib.book.claims import claim
 from ldp_lib.datasets import load_adult
 from ldp_lib.postprocess import project_simplex
-from ldp_lib.survey import secure
 from ldp_lib.tables import clusters, product
 from ldp_lib.tables.product import RRIndependent, RRJoint
 from ldp_lib.tables.queries import ask_cells
@@ -234,10 +234,11 @@ def test_a_secure_sum_says_the_count_and_nothing_else():
     # The least modulus that tells the counts 0 to n apart, and what n ones give.
     least = {n: min(m for m in range(1, 99) if len({c % m for c in range(n + 1)}) == n + 1) for n in range(1, 13)}
     coins = np.random.default_rng(1)
-    count, _ = secure.secure_sum([1, 0, 1, 1] * 50, rng=coins)
+    count, _ = secure_sums.secure_sum([1, 0, 1, 1] * 50, rng=coins)
     claim("rr-multidim/s4.2-secure-sum").holds(right, hidden, count == 150)
     claim("rr-multidim/s4.2-modulus").holds(
-        least == {n: n + 1 for n in least}, [secure.secure_sum([1] * n, rng=coins)[0] for n in least] == list(least)
+        least == {n: n + 1 for n in least},
+        [secure_sums.secure_sum([1] * n, rng=coins)[0] for n in least] == list(least),
     )
 
 

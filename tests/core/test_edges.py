@@ -32,7 +32,8 @@ from ldp_lib.limit import _covering, least_error
 from ldp_lib.limit._rational import never_negative
 from ldp_lib.shrinkage import _stein as stein
 from ldp_lib.shrinkage import plurality
-from ldp_lib.survey import aggregate, files
+from ldp_lib.survey import _files as files
+from ldp_lib.survey import aggregate
 from ldp_lib.tables import consistency, covariance, likelihood, raking
 
 
@@ -93,8 +94,8 @@ def test_the_estimated_risk_of_pooling_is_stein_s(d, k):
 def test_a_part_of_a_frame_may_be_empty():
     mechanism = GRR(k=3, epsilon=1.0)
     frame = files.to_frame(mechanism.perturb([0, 1, 2, 2], rng=np.random.default_rng(1)))
-    whole = aggregate.count_frame(frame, mechanism)
-    assert np.array_equal(aggregate.count_frame(frame[:0], mechanism) + whole, whole)
+    whole = aggregate._count_frame(frame, mechanism)
+    assert np.array_equal(aggregate._count_frame(frame[:0], mechanism) + whole, whole)
 
 
 @pytest.mark.parametrize(("off", "told"), [(5.5, "the theory is 5.5"), (4.5, None)])

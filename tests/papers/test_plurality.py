@@ -275,3 +275,10 @@ def test_counts_of_plurality_s_reports():
     with pytest.raises(ValueError, match=r"y must be .* from 0 to 12; got 13 at position 1"):
         mechanism.count([0, 13])
     assert mechanism.reports().tolist() == list(range(13))
+
+
+@pytest.mark.parametrize("kind", ["i1", "u1", "u8"])
+def test_records_of_any_type_of_integers_give_the_same_reports(kind):
+    x = np.array([[0, 1], [2, 2], [1, 0]] * 20)
+    sent = [GATED.perturb(part, rng=np.random.default_rng(1)) for part in (x, x.astype(kind))]
+    assert np.array_equal(*sent)

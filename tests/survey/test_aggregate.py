@@ -15,7 +15,8 @@ from ldp_lib.corr_rr import CorrRR
 from ldp_lib.grr import GRR
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import SPL
-from ldp_lib.survey import aggregate, files
+from ldp_lib.survey import _files as files
+from ldp_lib.survey import aggregate
 from ldp_lib.survey.aggregate import Counts
 from ldp_lib.unary import OUE
 
@@ -138,7 +139,7 @@ def test_nothing_and_what_is_no_report_are_refused():
     grr = GRR(k=3, epsilon=1.0)
     with pytest.raises(ValueError, match="at least one report; got none"):
         aggregate.aggregate([], grr)
-    with pytest.raises(TypeError, match="reports must be arrays, data frames, paths or a Dask data frame; got int"):
+    with pytest.raises(TypeError, match="reports must be arrays, frames, paths or a Dask frame; got int"):
         aggregate.aggregate(3, grr)
     with pytest.raises(ValueError, match="from 0 to 2"):
         aggregate.aggregate([np.array([0, 1]), np.array([3])], grr)
@@ -230,7 +231,7 @@ def test_counts_start_with_a_positive_number_and_may_be_one():
         both + 1
     for lacking in ("count", "estimate_counts"):
         with pytest.raises(ValueError, match="whose counts add up; those of namespace"):
-            aggregate.check_countable(SimpleNamespace(**{lacking: len}))
+            files.check_countable(SimpleNamespace(**{lacking: len}))
 
 
 @pytest.mark.parametrize("text", ["[]", "3", "null", '{"mechanism": "GRR"}'])

@@ -29,7 +29,7 @@ from ldp_lib import (
     sampling,
 )
 from ldp_lib.jrr import colluder_ratio, transcript_ratio
-from ldp_lib.survey.audit import Audit, log_ratio_bound
+from ldp_lib.survey.audit import Audit, _log_ratio_bound
 
 RUNS = int(os.environ.get("RUNS", "20000"))  # more by `make audit`
 PHASES = (CorrRR, CondRR, TwoPhaseRSRFD)
@@ -174,15 +174,15 @@ def test_the_bound_holds_as_often_as_it_says_and_is_not_idle(p, p2):
     # All pairs of counts out of 100, by their exact probabilities.
     hits = np.arange(101)
     chances = np.outer(binom.pmf(hits, 100, p), binom.pmf(hits, 100, p2))
-    bounds = log_ratio_bound(hits[:, None], hits[None], 100, 0.95)
+    bounds = _log_ratio_bound(hits[:, None], hits[None], 100, 0.95)
     covered = chances[bounds <= math.log(p / p2)].sum()
     assert 0.95 <= covered < 1 - 1e-6
 
 
 def test_the_bound_knows_its_ends():
-    assert log_ratio_bound(0, 5, 10, 0.9) < -100
-    assert log_ratio_bound(5, 10, 10, 0.9) == pytest.approx(math.log(0.2224), abs=1e-3)
-    assert log_ratio_bound(10, 0, 10, 0.9) == pytest.approx(
+    assert _log_ratio_bound(0, 5, 10, 0.9) < -100
+    assert _log_ratio_bound(5, 10, 10, 0.9) == pytest.approx(math.log(0.2224), abs=1e-3)
+    assert _log_ratio_bound(10, 0, 10, 0.9) == pytest.approx(
         math.log(0.05 ** (1 / 10) / (1 - 0.05 ** (1 / 10))), abs=1e-9
     )
 
@@ -227,11 +227,11 @@ def test_the_event_is_what_tells_best_in_one_half_and_its_bound_is_of_the_other(
         for size in range(1, 10):
             chosen = [sum(side[v] for v in values[:size]) for side in first]
             hits = tuple(int(np.isin(side[30:], values[:size]).sum()) for side in (likely, rare))
-            events.append((log_ratio_bound(*chosen, 30, 0.9), -size, hits))
+            events.append((_log_ratio_bound(*chosen, 30, 0.9), -size, hits))
     most = max(bound for bound, *_ in events)
     found = audit(mechanism, 0, 1, rng=rng, runs=runs, confidence=0.9)
     assert found.hits in {hits for bound, _, hits in events if bound == most}
-    assert found.bound == pytest.approx(max(0, log_ratio_bound(*found.hits, 31, 0.9)))
+    assert found.bound == pytest.approx(max(0, _log_ratio_bound(*found.hits, 31, 0.9)))
     assert (found.runs, found.epsilon, found.confidence) == (31, 1.0, 0.9)
 
 
@@ -252,17 +252,17 @@ def test_what_is_spent_may_be_all_that_was_promised():
 
 def test_the_bound_is_that_of_clopper_and_pearson_by_hand():
     # Of three tosses two or more hit with chance 5/32 at 1/4; one or none with chance 5/32 at 3/4.
-    assert log_ratio_bound(2, 1, 3, 1 - 2 * 5 / 32) == pytest.approx(math.log(1 / 3))
+    assert _log_ratio_bound(2, 1, 3, 1 - 2 * 5 / 32) == pytest.approx(math.log(1 / 3))
     for n, error in ((1, 0.1), (10, 0.05)):
         some, all_hit = 1 - (1 - error) ** (1 / n), error ** (1 / n)  # least shares for one hit, and for n
         confidence = 1 - 2 * error
-        assert log_ratio_bound(1, n - 1, n, confidence) == pytest.approx(
+        assert _log_ratio_bound(1, n - 1, n, confidence) == pytest.approx(
             math.log((some if n > 1 else all_hit) / (1 - some))
         )
-        assert log_ratio_bound(n, 0, n, confidence) == pytest.approx(math.log(all_hit / (1 - all_hit)))
-        assert log_ratio_bound(n, n, n, confidence) == pytest.approx(math.log(all_hit))
-        assert math.isfinite(log_ratio_bound(0, n, n, confidence))
-        assert log_ratio_bound(0, n, n, confidence) < -600
+        assert _log_ratio_bound(n, 0, n, confidence) == pytest.approx(math.log(all_hit / (1 - all_hit)))
+        assert _log_ratio_bound(n, n, n, confidence) == pytest.approx(math.log(all_hit))
+        assert math.isfinite(_log_ratio_bound(0, n, n, confidence))
+        assert _log_ratio_bound(0, n, n, confidence) < -600
 
 
 def test_surveys_differ_in_one_user_s_row_whatever_of_it_differs():

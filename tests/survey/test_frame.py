@@ -12,7 +12,8 @@ from ldp_lib.grr import GRR
 from ldp_lib.hashing import OLH
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import SPL
-from ldp_lib.survey import files, planner
+from ldp_lib.survey import _files as files
+from ldp_lib.survey import planner
 from ldp_lib.survey.frame import Survey
 
 DOMAIN = {"smoker": ["no", "yes"], "region": ["north", "east", "south", "west"], "children": [0, 1, 2]}

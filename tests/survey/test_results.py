@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from ldp_lib import GRR, OUE, SPL, AskSome, OneQuestion, Population, RRIndependent, Survey, check, recommend
-from ldp_lib.survey import estimates, files
+from ldp_lib.survey import _estimates as estimates
+from ldp_lib.survey import _files as files
 from ldp_lib.survey.aggregate import aggregate
 
 DOMAIN = {"a": ["x", "y"], "b": ["p", "q", "r"]}

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import secure_sums
 from branches import Walk
 from randomgen import ChaCha
 
@@ -102,7 +103,7 @@ def test_broadcasts_are_uniform_by_enumeration():
         total, law, path = sum(bits), Counter(), []
         while path is not None:  # every draw of the parties in turn
             rng = Walk(path, 9)
-            count, broadcasts = secure.secure_sum(bits, rng=rng)
+            count, broadcasts = secure_sums.secure_sum(bits, rng=rng)
             assert count == total
             law[tuple(broadcasts.tolist())] += rng.weight
             taken = [fork for fork, _ in rng.forks]
@@ -115,11 +116,11 @@ def test_broadcasts_are_uniform_by_enumeration():
 def test_sums_and_tables_of_one_or_two_parties():
     rng = np.random.default_rng(1)
     for bit in (0, 1):
-        count, broadcasts = secure.secure_sum([bit], rng=rng)
+        count, broadcasts = secure_sums.secure_sum([bit], rng=rng)
         assert (count, broadcasts.tolist()) == (bit, [bit])
-    assert secure.secure_sum(np.array([1, 1, 1, 1], np.uint8), rng=rng)[0] == 4
-    assert secure.secure_table([[1, 2], [1, 0]], (2, 3), rng=rng).tolist() == [[0, 0, 0], [1, 0, 1]]
+    assert secure_sums.secure_sum(np.array([1, 1, 1, 1], np.uint8), rng=rng)[0] == 4
+    assert secure_sums.secure_table([[1, 2], [1, 0]], (2, 3), rng=rng).tolist() == [[0, 0, 0], [1, 0, 1]]
     x, mechanism = np.repeat([[0, 1], [1, 2]], [30, 20], axis=0), RRJoint(k=(2, 3), epsilon=1.5)
     y = mechanism.perturb(x, rng=np.random.default_rng(2))
-    masked = secure.masked_table(x, (2, 3), 1.5, rng=np.random.default_rng(2))
+    masked = secure_sums.masked_table(x, (2, 3), 1.5, rng=np.random.default_rng(2))
     assert masked == pytest.approx(mechanism.estimate_table(y))

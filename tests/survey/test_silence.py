@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from ldp_lib import GRR, JRR, Plurality, RRIndependent, SecondPhase, Survey, recommend
-from ldp_lib.survey import files
+from ldp_lib.survey import _files as files
 from ldp_lib.survey.aggregate import Counts, aggregate
 
 DOMAIN = {"smoker": ["no", "yes"], "region": ["north", "east", "south", "west"]}

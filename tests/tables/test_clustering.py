@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+import secure_sums
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import contingency
@@ -12,7 +13,6 @@ from scipy.stats import contingency
 from ldp_lib import check
 from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
-from ldp_lib.survey import secure
 from ldp_lib.tables import clusters as clustering
 from ldp_lib.tables.clusters import RRClusters
 
@@ -77,14 +77,14 @@ def test_tables_must_be_finite(bad):
 
 def test_secure_sums_need_a_generator_and_bits():
     with pytest.raises(TypeError, match="rng must be"):
-        secure.secure_sum([0, 1], rng=1)
+        secure_sums.secure_sum([0, 1], rng=1)
     with pytest.raises(ValueError, match=r"bits must be .*; got 2 at position 1"):
-        secure.secure_sum([0, 2], rng=np.random.default_rng(1))
+        secure_sums.secure_sum([0, 2], rng=np.random.default_rng(1))
 
 
 @given(bits=st.lists(st.integers(0, 1), min_size=1, max_size=30), seed=st.integers(0, 99))
 def test_the_secure_sum_is_the_sum(bits, seed):
-    count, broadcasts = secure.secure_sum(bits, rng=np.random.default_rng(seed))
+    count, broadcasts = secure_sums.secure_sum(bits, rng=np.random.default_rng(seed))
     assert count == sum(bits)
     assert len(broadcasts) == len(bits)
     assert ((broadcasts >= 0) & (broadcasts <= len(bits))).all()
@@ -93,7 +93,7 @@ def test_the_secure_sum_is_the_sum(bits, seed):
 def test_the_broadcasts_are_uniform_whoever_has_the_one():
     rng = np.random.default_rng(1)
     for bits in ([1, 0, 0], [0, 0, 1]):
-        runs = np.array([secure.secure_sum(bits, rng=rng)[1] for _ in range(8000)])
+        runs = np.array([secure_sums.secure_sum(bits, rng=rng)[1] for _ in range(8000)])
         law = {(a, b, (1 - a - b) % 4): 1 / 16 for a in range(4) for b in range(4)}
         assert check.law_z(runs, law) < 5
         tilted = {key: (1.2 if key[0] < 2 else 0.8) / 16 for key in law}
@@ -103,8 +103,8 @@ def test_the_broadcasts_are_uniform_whoever_has_the_one():
 def test_secure_and_masked_tables():
     x = Population.from_counts([[5, 0, 2], [1, 4, 3]]).users()
     rng = np.random.default_rng(1)
-    assert secure.secure_table(x, (2, 3), rng=rng).tolist() == [[5, 0, 2], [1, 4, 3]]
-    runs = np.array([secure.masked_table(x, (2, 3), 2.0, rng=rng).ravel() for _ in range(2000)])
+    assert secure_sums.secure_table(x, (2, 3), rng=rng).tolist() == [[5, 0, 2], [1, 4, 3]]
+    runs = np.array([secure_sums.masked_table(x, (2, 3), 2.0, rng=rng).ravel() for _ in range(2000)])
     truth = np.array([5, 0, 2, 1, 4, 3]) / 15
     assert check.mean_z(runs, truth) < 5 < check.mean_z(runs, np.roll(truth, 1))
 
@@ -206,11 +206,11 @@ def test_bad_thresholds_and_matrices_are_refused():
 
 def test_bad_input_to_secure_sums_is_refused():
     with pytest.raises(ValueError, match="bits must be"):
-        secure.secure_sum([0, 2], rng=np.random.default_rng(1))
+        secure_sums.secure_sum([0, 2], rng=np.random.default_rng(1))
     with pytest.raises(TypeError, match="rng must be"):
-        secure.secure_sum([0, 1], rng=1)
+        secure_sums.secure_sum([0, 1], rng=1)
     with pytest.raises(ValueError, match="epsilon must be"):
-        secure.masked_table([[0, 1]], (2, 2), 0, rng=np.random.default_rng(1))
+        secure_sums.masked_table([[0, 1]], (2, 2), 0, rng=np.random.default_rng(1))
 
 
 def test_measures_by_hand():

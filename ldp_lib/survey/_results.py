@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ldp_lib.postprocess import project_simplex
-from ldp_lib.survey import estimates, files
+from ldp_lib.survey import _estimates as estimates
+from ldp_lib.survey import _files as files
 from ldp_lib.survey.aggregate import Counts, aggregate, blocks
 from ldp_lib.tables import consistency, dependence, synthetic
 from ldp_lib.tables.covariance import table_covariance
@@ -119,12 +120,7 @@ class Results:
         return found.assign(estimate=project_simplex(flat)) if projected else found
 
     def query(
-        self,
-        where: Mapping[str, Any],
-        reports: Reports,
-        *,
-        confidence: float = 0.95,
-        sampling: bool = False,
+        self, where: Mapping[str, Any], reports: Reports, *, confidence: float = 0.95, sampling: bool = False
     ) -> Share:
         """Return the estimated share of people whose labels are among those named, for each attribute in `where`."""
         if not isinstance(where, Mapping) or not where:
@@ -147,8 +143,7 @@ class Results:
         inside = chosen[0]
         for one in chosen[1:]:
             inside = np.outer(inside, one).ravel()
-        spread = np.sqrt(max(float(inside @ covariance @ inside), 0))
-        spread = float(spread)
+        spread = float(np.sqrt(max(float(inside @ covariance @ inside), 0)))
         half, found = estimates.half_width(confidence) * spread, float(inside @ flat)
         return Share(estimate=found, standard_error=spread, low=found - half, high=found + half)
 

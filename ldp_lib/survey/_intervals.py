@@ -83,11 +83,10 @@ def estimate_interval(mechanism, estimate, n, *, confidence=0.95, simultaneous=F
     spread = standard_errors(mechanism, estimate, n)
     cells = sum(map(len, spread)) if isinstance(spread, list) else len(spread)
     z = -ndtri((1 - confidence) / (2 * cells if simultaneous else 2))
-    if isinstance(spread, list):
-        return [a - z * s for a, s in zip(estimate, spread, strict=True)], [
-            a + z * s for a, s in zip(estimate, spread, strict=True)
-        ]
-    return estimate - z * spread, estimate + z * spread
+    if not isinstance(spread, list):
+        return estimate - z * spread, estimate + z * spread
+    pairs = list(zip(estimate, spread, strict=True))
+    return [a - z * s for a, s in pairs], [a + z * s for a, s in pairs]
 
 
 def required_users(mechanism, margin, *, confidence=0.95, sampled=False):

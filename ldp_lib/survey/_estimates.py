@@ -13,7 +13,8 @@ from ldp_lib.inputs import require_share
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.subset import SubsetSelection
-from ldp_lib.survey import files, planner
+from ldp_lib.survey import _files as files
+from ldp_lib.survey import planner
 from ldp_lib.tables.covariance import held_fixed, raw_table, table_covariance
 from ldp_lib.tables.product_channel import ProductChannel
 
