@@ -154,7 +154,7 @@ def single(mechanism, y):
         return shrinkage.together(estimates, noise, centre)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plurality, "stein", SimpleNamespace(together=together))
+        patch.setattr(plurality, "_stein", SimpleNamespace(together=together))
         mechanism.estimate(np.array([y]))
     ((estimates, noise, _),) = told
     assert len(estimates) == len(noise) == d
