@@ -293,7 +293,7 @@ def test_up_to_twelve_columns_say_what_they_hold():
 class Echo:
     """Reports are the values themselves, and a coin."""
 
-    k = 7
+    k, independent, dtype = 7, True, np.dtype((np.int64, (2,)))
 
     def perturb(self, x, *, rng):
         if (np.asarray(x) == 6).any():
