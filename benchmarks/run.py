@@ -19,6 +19,7 @@ import scale
 from adult import measures
 from joint_tables import measures as table_measures
 from peer import make_data
+from report import FULL, show
 
 from ldp_lib import jrr
 from ldp_lib.book import printed_jrr, printed_values
@@ -361,7 +362,8 @@ def main():
     ]
     missed = [line.split(" | ")[0].removeprefix("| ") for line in lines if line.endswith("| missed |")]
     lines += ["", f"Below target: {'; '.join(missed) or 'nothing'}."]
-    (HERE.parent / "book" / "benchmarks.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    FULL.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    show()
     print("\n".join(lines))
 
 

@@ -13,12 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import ldp_lib as ldp
-from ldp_lib import limit, sampling
+from ldp_lib import _sets, limit
+from ldp_lib._sampling import BLOCK, random_bits
+from ldp_lib.chunks import perturb_in_chunks
 from ldp_lib.datasets import load_adult
 from ldp_lib.limit.pair_tables import least_pair_error
 from ldp_lib.survey import _files as files
 from ldp_lib.survey import planner
-from ldp_lib.survey.aggregate import aggregate, perturb_in_chunks
+from ldp_lib.survey.aggregate import aggregate
 
 EPSILON, N, FEWER, REPETITIONS = 1.0, 1_000_000, 100_000, 5
 COUNT_FILE = """
@@ -59,12 +61,16 @@ def coin_rows(seconds):
     one, bits = ldp.OUE(k=1_000, epsilon=EPSILON), FEWER * 1_000
     x = cases[-1][1]
     floor = [
-        seconds(lambda: [sampling.random_bits(np.uint8, sampling.BLOCK, rng) for _ in range(bits // sampling.BLOCK)], 3)
+        seconds(lambda: [random_bits(np.uint8, BLOCK, rng) for _ in range(bits // BLOCK)], 3)
         / seconds(lambda: one.perturb(x, rng=rng), 3)
         for _ in range(3)
     ]
     name = f"OUE, k = 1,000, {FEWER:,} answers: share of the rate of one random byte a coin, its floor"
     yield name, np.multiply(100, floor), None
+    user = np.array([7]), np.array([True]), 10**6, ldp.SubsetSelection(k=10**6, epsilon=EPSILON).size_, rng
+    faster = paired(seconds, lambda: _sets._floyd(*user), lambda: _sets.draw_sets(*user))
+    name = "SubsetSelection, k = 1,000,000, one answer: rate over that of a set drawn value by value"
+    yield name, np.multiply(100, faster), 2_000
 
 
 def thread_rows(n=32_000_000):

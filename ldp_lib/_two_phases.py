@@ -6,24 +6,20 @@ from numbers import Integral
 
 import numpy as np
 
-from ldp_lib import grr, inputs, pure, splitting
-from ldp_lib.mechanism import Several
-from ldp_lib.population import Population, marginal_counts
+from ldp_lib import _inputs, _sampling, grr, pure, splitting
+from ldp_lib.mechanism import NoExactMoments, Several
+from ldp_lib.population import Population
 
 
 class TwoPhase(Several):
     """What mechanisms of two phases share: `n1` users split their budget (`SPL`) and set how the others report."""
 
-    k: tuple[int, ...]
-    epsilon: float
     n1: int | float
     independent = False
     dtype = None
-    _equal = False  # whether all domains must have one size
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1, equal=self._equal))
-        inputs.settle(self, "epsilon")
+        super().__post_init__()
         object.__setattr__(self, "n1", check_first(self.n1))
 
     @property
@@ -41,8 +37,8 @@ class TwoPhase(Several):
 
     def _report_first(self, x, rng):
         """Return the first phase's reports, and the records of the other users."""
-        inputs.require(rng=rng)
-        first, second = split_users(inputs.check_records(x, self.k), self.n1, rng)
+        _inputs.require(rng=rng)
+        first, second = split_users(_inputs.check_records(x, self.k), self.n1, rng)
         return self._first.perturb(first, rng=rng), second
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
@@ -59,38 +55,37 @@ class TwoPhase(Several):
         raise NotImplementedError
 
     def mean(self, population: Population) -> list:
-        """Raise `inputs.NoExactMoments`."""
-        raise inputs.NoExactMoments(self)
+        """Raise `NoExactMoments`."""
+        raise NoExactMoments(self)
 
     def variance(self, population: Population) -> list:
-        """Raise `inputs.NoExactMoments`."""
-        raise inputs.NoExactMoments(self)
+        """Raise `NoExactMoments`."""
+        raise NoExactMoments(self)
 
 
-def check_n1(n1, n=None, name="n1"):
-    """Raise unless n1 is an integer of at least 1 and, if `n` is given, below n."""
+def check_n1(n1, name="n1", more=""):
+    """Raise unless n1 is an integer of at least 1; `more` says what else is allowed."""
     if isinstance(n1, (bool, np.bool_)) or not isinstance(n1, Integral) or n1 < 1:
-        raise ValueError(f"{name} must be an integer of at least 1; got {n1!r}")
-    if n is not None and n <= n1:
-        raise ValueError(f"n1 must be below the number of users, {n}; got {n1}")
+        raise ValueError(f"{name} must be an integer of at least 1{more}; got {n1!r}")
 
 
 def check_first(n1):
     """Return n1 as an int or a float; raise unless it is a number of users, at least 1, or a share from 0 to 1."""
-    number = isinstance(n1, Integral) and not isinstance(n1, (bool, np.bool_)) and n1 >= 1
-    if not number and not (isinstance(n1, (float, np.floating)) and 0 < n1 < 1):
-        raise ValueError(f"n1 must be an integer of at least 1, or a share of the users from 0 to 1; got {n1!r}")
-    return int(n1) if number else float(n1)
+    if isinstance(n1, (float, np.floating)) and 0 < n1 < 1:
+        return float(n1)
+    check_n1(n1, more=", or a share of the users from 0 to 1")
+    return int(n1)
 
 
 def first_users(n1, n):
     """Return how many of n users are in the first phase: n1, or the share n1 of them, rounded; each phase has some."""
     if n < 2:
         raise ValueError(f"x and y must have at least two users, one for each phase; got {n}")
-    if isinstance(n1, (float, np.floating)):
+    if isinstance(n1, float):
         return min(max(1, round(n1 * n)), n - 1)
-    check_n1(n1, n)
-    return int(n1)
+    if n <= n1:
+        raise ValueError(f"n1 must be below the number of users, {n}; got {n1}")
+    return n1
 
 
 def check_phases(y, n1):
@@ -100,7 +95,7 @@ def check_phases(y, n1):
         n = len(first) + len(second)
     except (TypeError, ValueError):
         raise ValueError(f"y must be two arrays, the reports of either phase; got {y!r}") from None
-    wanted = int(n1) if isinstance(n1, Integral) else first_users(n1, n)
+    wanted = first_users(n1, n) if isinstance(n1, float) else n1
     if len(first) != wanted or len(second) == 0:
         raise ValueError(
             f"y must start with the reports of n1 = {wanted} users, and have others; got {len(first)} and {len(second)}"
@@ -163,6 +158,10 @@ def simulate_spl(records, counts, k, epsilon, rng):
     """Return `SPL` estimates, d arrays (runs, k_j), for populations given as counts of records (runs, m)."""
     root, n = math.exp(epsilon / len(k)), counts[0].sum()
     histograms = marginal_counts(records, counts, k)
-    return [
-        pure.estimate(grr.draw_counts(h, root, rng=rng), n, *grr.probabilities(root, h.shape[-1])) for h in histograms
-    ]
+    drawn = [_sampling.draw_counts(histogram, root, rng=rng) for histogram in histograms]
+    return [pure.estimate(counts, n, *grr.probabilities(root, counts.shape[-1])) for counts in drawn]
+
+
+def marginal_counts(records, counts, k):
+    """Return the numbers of users with each value, d arrays (runs, k_j), from counts of records (runs, m)."""
+    return [(counts @ np.eye(size)[records[:, j]]).astype(np.int64) for j, size in enumerate(k)]  # exact below 2**53

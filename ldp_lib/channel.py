@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
 
 
 def check_channel(channel):
@@ -22,7 +22,7 @@ def check_channel(channel):
     ValueError
         If it is not a matrix, an entry is negative or not a number, or a row does not sum to 1.
     """
-    matrix = inputs.unmasked(channel, "channel")
+    matrix = _inputs.unmasked(channel, "channel")
     if matrix.dtype.kind in "mM":
         raise TypeError(f"channel must hold numbers; got type {matrix.dtype}")
     if matrix.ndim != 2 or matrix.size == 0:
@@ -87,7 +87,7 @@ def success_rate(channel, prior):
     Chapter `attacker`.
     """
     matrix = check_channel(channel)
-    prior = inputs.unmasked(prior, "prior")
+    prior = _inputs.unmasked(prior, "prior")
     if prior.shape != matrix.shape[:1]:
         raise ValueError(f"prior must have one probability for each of {len(matrix)} inputs; got shape {prior.shape}")
     try:
@@ -117,7 +117,7 @@ def tensor(*channels):
 
 
 def exact_law(channel, x, statistic):
-    """Return the exact law of a statistic of all reports, by enumerating every outcome.
+    """Return the exact distribution of a statistic of all reports, by enumerating every outcome.
 
     Parameters
     ----------

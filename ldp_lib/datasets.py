@@ -1,17 +1,12 @@
-"""Real data: small count tables that ship with the library, and checked raw files for those who ask.
+"""Real data: small count tables that ship with the library.
 
-`load_*` reads what ships; ``ldp_lib/data/README.md`` gives source, citation and licence of each table. `fetch_*` gives
-the path of a raw file: from the folder named by the environment variable ``LDP_LIB_DATA``, else downloaded once from
-the UCI Machine Learning Repository by pooch (``pip install ldp-lib[data]``). Either way its checksum must match.
+``ldp_lib/data/README.md`` gives source, citation and licence of each. The raw files are had by `book.raw.fetch`.
 """
 
 import csv
-import hashlib
 import io
 import json
-import os
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 
@@ -19,10 +14,6 @@ from ldp_lib.population import Population
 
 DATA = files("ldp_lib") / "data"
 CORR_RR = ("adult", "mushroom", "clave")
-UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
-# Path in the data folder: URL below UCI, kind of checksum, checksum. Copies of Clave differ in their line ends, so its
-# checksum is that of the parsed digits.
-RAW = {path: tuple(row) for path, row in json.loads((DATA / "raw.json").read_text(encoding="utf-8")).items()}
 
 
 def load_adult():
@@ -32,9 +23,7 @@ def load_adult():
     code is its place in the sorted labels; "?" (missing) is a value like any other.
     """
     about = json.loads((DATA / "adult.json").read_text(encoding="utf-8"))
-    _, records, counts = _read_table("adult.csv")
-    if counts.sum() != about["n"]:
-        raise ValueError(f"adult.csv must add up to {about['n']} users; got {counts.sum()}")
+    _, records, counts = _read_table("adult.csv", about["n"], "users")
     labels = tuple(map(tuple, about["labels"].values()))
     k = tuple(map(len, labels))
     return Population(records=records, counts=counts, k=k, names=tuple(about["labels"]), labels=labels)
@@ -82,9 +71,7 @@ def load_students():
     What a record holds is reports, not truths. With probability 1/2 a card asks the sensitive question, else an
     innocuous one. A simple random sample without replacement from 10,777. Chapter `real_survey`.
     """
-    names, records, counts = _read_table("students.csv")
-    if counts.sum() != 710:
-        raise ValueError(f"students.csv must add up to 710 students; got {counts.sum()}")
+    names, records, counts = _read_table("students.csv", 710, "students")
     labels = (("no", "yes"),) * len(names)
     return Population(records=records, counts=counts, k=(2,) * len(names), names=names, labels=labels)
 
@@ -98,34 +85,6 @@ def load_minarets():
     return read_frame("minarets.csv", 6)
 
 
-def fetch_adult():
-    """Return the path of UCI's adult.data: 32,561 rows of 15 fields separated by ", "; no header, missing is "?"."""
-    return _fetch("adult/adult.data")
-
-
-def fetch_mushroom():
-    """Return the path of UCI's agaricus-lepiota.data: 8,124 rows of 23 fields; no header, the class comes first."""
-    return _fetch("mushroom/agaricus-lepiota.data")
-
-
-def fetch_nursery():
-    """Return the path of UCI's nursery.data: 12,960 rows of 9 fields; no header, the class comes last."""
-    return _fetch("nursery/nursery.data")
-
-
-def fetch_clave():
-    """Return the path of UCI's Clave vectors: 10,800 rows, 16 onset bits and 4 output bits.
-
-    Some lines go on after the bits: take the first 20 fields.
-    """
-    return _fetch("clave/ClaveVectors_Firm-Teacher_Model.txt")
-
-
-def content_sha256(rows):
-    """Return the sha256 of a parsed table: its fields joined by ",", one newline after each row."""
-    return hashlib.sha256("".join(",".join(row) + "\n" for row in rows).encode()).hexdigest()
-
-
 def read_frame(name, rows, **options):
     """Return a shipped table as a DataFrame, or raise ValueError if it does not have so many whole rows."""
     import pandas as pd
@@ -137,50 +96,16 @@ def read_frame(name, rows, **options):
     return frame
 
 
-def _read_table(file):
-    """Return the attributes' names, the records and their counts from a shipped table."""
+def _read_table(file, n=None, people=None):
+    """Return the attributes' names, the records and their counts from a shipped table, which add up to n if given."""
     with (DATA / file).open(encoding="utf-8") as lines:
         names = tuple(next(lines).strip().split(",")[:-1])
-        table = np.loadtxt(lines, delimiter=",", dtype=np.int64, ndmin=2)
-    return names, table[:, :-1], table[:, -1]
+        *columns, counts = np.loadtxt(lines, delimiter=",", dtype=np.int64, ndmin=2, unpack=True)
+    if n is not None and counts.sum() != n:
+        raise ValueError(f"{file} must add up to {n} {people}; got {counts.sum()}")
+    return names, np.column_stack(columns), counts
 
 
 def _require_name(name, allowed):
     if name not in allowed:
         raise ValueError(f"name must be one of {', '.join(allowed)}; got {name!r}")
-
-
-def _fetch(path):
-    """Return the checked local path of a raw file, or raise an error that says where to get it."""
-    url, kind, wanted = RAW[path]
-    source = f"{path} ({kind} {wanted}) comes from {UCI}{url}"
-    folder = os.environ.get("LDP_LIB_DATA")
-    if folder:
-        file = Path(folder, path)
-        if not file.is_file():
-            raise FileNotFoundError(f"LDP_LIB_DATA must name a folder that holds {path}; got {folder}. {source}")
-    else:
-        file = _download(path, UCI + url, f"sha256:{wanted}" if kind == "sha256" else None, source)
-    found = _checksum(file, kind)
-    if found != wanted:
-        raise ValueError(f"{file} must have {kind} {wanted}; got {found}. {source}")
-    return file
-
-
-def _checksum(file, kind):
-    if kind == "sha256":
-        return hashlib.sha256(file.read_bytes()).hexdigest()
-    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-    return content_sha256(line.split()[:20] for line in lines if line.strip())
-
-
-def _download(path, url, known_hash, source):
-    remedy = f"{source}: download it, or set LDP_LIB_DATA to a folder that holds it"
-    try:
-        import pooch
-    except ImportError as error:
-        raise ImportError(f"pooch is needed to download {path}: pip install ldp-lib[data]. {remedy}") from error
-    try:
-        return Path(pooch.retrieve(url, known_hash, fname=Path(path).name, path=pooch.os_cache("ldp_lib")))
-    except (OSError, ValueError) as error:
-        raise ConnectionError(f"{path} could not be downloaded: {error}. {remedy}") from error

@@ -69,8 +69,12 @@ def report_ratios(channel):
 
     The larger of the two is exp(epsilon); infinity if one truth rules the report out.
     """
-    columns = [(min(column), max(column)) for column in check_channel(channel).T]
-    return tuple((most / least if least else math.inf) if most else 1 for least, most in columns)
+    ratios = []
+    for column in check_channel(channel).T:
+        least, most = min(column), max(column)
+        ratio = most / least if least else math.inf
+        ratios.append(ratio if most else 1)
+    return tuple(ratios)
 
 
 def report_weights(channel):
@@ -152,9 +156,13 @@ def record_channel(p, innocuous):
         Records and reports in lexicographic order.
     """
     law = np.asarray(innocuous)
-    d, own, same = law.ndim, np.eye(2, dtype=int), np.ones(2, dtype=int)
+    d = law.ndim
+    own = np.eye(2, dtype=int)
+    same = np.ones(2, dtype=int)
     for asked in np.broadcast_to(p, d):  # for each question: innocuous answer, truth, report
-        card = asked * same[:, None, None] * own + (1 - asked) * own[:, None, :] * same[:, None]
+        truth = same[:, None, None] * own
+        other = own[:, None, :] * same[:, None]
+        card = asked * truth + (1 - asked) * other
         law = np.tensordot(law, card, axes=(0, 0))
     return law.transpose(*range(0, 2 * d, 2), *range(1, 2 * d, 2)).reshape(2**d, 2**d)
 

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import inputs, pure, sampling
+from ldp_lib import _inputs, _sampling, pure
 from ldp_lib.population import Population
 
 
@@ -44,16 +44,6 @@ def inverse(e, k):
     return np.array([[diagonal if u == v else other for v in range(k)] for u in range(k)])
 
 
-def proved_keep(epsilon, k):
-    """Return a rational just below p - q, the chance that a report is the truth for sure; the rest is uniform.
-
-    With the rational e just below exp(epsilon) that `sampling.exp_below` gives, it is (e-1) / (e+k-1). Reports that are
-    kept with a probability s have the ratio 1 + k s / (1-s), which rises with s: at most e for any s up to this one.
-    """
-    e = sampling.exp_below(epsilon)
-    return (e - 1) / (e + k - 1)
-
-
 def covariance(f, n, e):
     """Return the exact covariance matrix of the GRR estimates when the users' data are held fixed.
 
@@ -81,12 +71,6 @@ def covariance(f, n, e):
     return (np.diag(f @ rows) - rows.T @ np.diag(f) @ rows) / (n * (p - q) ** 2)
 
 
-def draw_counts(counts, e, *, rng):
-    """Draw how often each value is reported where `counts`, an array of shape (..., k), users hold each value."""
-    p, q = probabilities(e, np.shape(counts)[-1])
-    return sampling.grr_counts(counts, p - q, rng=rng)
-
-
 @dataclass(frozen=True, kw_only=True)
 class GRR(pure.Oracle):
     """Report the true value with probability p, else a uniform other value.
@@ -98,11 +82,6 @@ class GRR(pure.Oracle):
     epsilon : float
         Privacy budget of one report, finite and above 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `k` or `epsilon` is of the wrong type or out of range.
-
     Notes
     -----
     Kairouz, Bonawitz and Ramage (2016). Chapter `randomized_response`.
@@ -111,24 +90,15 @@ class GRR(pure.Oracle):
     k: int
     epsilon: float
 
-    def __post_init__(self):
-        inputs.settle(self, "k", "epsilon")
-
     @cached_property
     def _keep(self):
-        return proved_keep(self.epsilon, self.k)
+        return _sampling.proved_keep(self.epsilon, self.k)
 
     @cached_property
     def realised_probabilities(self) -> tuple[Fraction, Fraction]:
         """Probabilities p and q with which `perturb` reports the true and any other value, exactly."""
-        q = (1 - sampling.realised_keep(self._keep, self.k)) / self.k
+        q = (1 - _sampling.realised_keep(self._keep, self.k)) / self.k
         return 1 - (self.k - 1) * q, q
-
-    @cached_property
-    def probabilities(self) -> tuple[float, float]:
-        """Probabilities p and q of the true and of any other value."""
-        p, q = self.realised_probabilities
-        return float(p), float(q)
 
     @property
     def realised_ratio(self) -> Fraction:
@@ -136,56 +106,24 @@ class GRR(pure.Oracle):
         p, q = self.realised_probabilities
         return p / q
 
-    def realised_epsilon(self) -> float:
-        """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
-        return sampling.proved_epsilon(self.realised_ratio, self.epsilon)
-
-    def channel(self) -> np.ndarray:
-        """Return Pr[y | x], shape (k, k)."""
-        inputs.check_cells(self.k, self.k)
-        p, q = self.probabilities
-        return np.where(np.eye(self.k, dtype=bool), p, q)
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Type of one report."""
-        return inputs.small_dtype(self.k)
-
-    def reports(self) -> np.ndarray:
-        """Return all reports of one user, in the order of the channel's columns."""
-        return np.arange(self.k, dtype=self.dtype)
-
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
-        """Return one report a user.
-
-        Parameters
-        ----------
-        x : array_like of int, shape (n,)
-            The users' values, 0 to k-1.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        array of shape (n,)
-            Reports 0 to k-1, in the smallest unsigned integer type that holds them.
-        """
-        inputs.require(rng=rng)
-        x = inputs.check_values(x, self.k)
-        return sampling.grr_reports(x, self.k, self._keep, rng)
+        """Return one report a user, 0 to k-1, from values 0 to k-1 of shape (n,), in the smallest integer type."""
+        _inputs.require(rng=rng)
+        x = _inputs.check_values(x, self.k)
+        return _sampling.grr_reports(x, self.k, self._keep, rng)
 
     def draw_support(self, histogram, rng: np.random.Generator) -> np.ndarray:
         """Draw counts of reports, shape (runs, k), for numbers of users with each value, shape (runs, k)."""
-        return sampling.grr_counts(histogram, self._keep, rng=rng)
+        return _sampling.grr_counts(histogram, self._keep, rng=rng)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
-        """Return estimates of shape (runs, k), drawn from the exact joint law of ``estimate(perturb(x))``.
+        """Return estimates of shape (runs, k), drawn distributed exactly as ``estimate(perturb(x))``.
 
         The cost depends on k and `runs`, not on the number of users.
         """
-        inputs.require(rng=rng, runs=runs)
-        histogram = inputs.check_histogram(population, self.k)
-        counts = sampling.grr_counts(histogram, self._keep, rng=rng, runs=runs)
+        _inputs.require(rng=rng, runs=runs)
+        histogram = _inputs.check_histogram(population, self.k)
+        counts = _sampling.grr_counts(histogram, self._keep, rng=rng, runs=runs)
         return pure.estimate(counts, population.n, *self.probabilities)
 
 
@@ -203,4 +141,4 @@ class RR(GRR):
     @classmethod
     def serves(cls, k) -> bool:
         """Return whether `k` is 2."""
-        return inputs.is_size(k) and k == 2
+        return _inputs.is_size(k) and k == 2

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import grr, inputs, pure
+from ldp_lib import _inputs, grr, pure
 
 PRIME = 2**31 - 1
 BLOCK = 2**12  # users at a time: what is computed for them stays in the cache
@@ -147,11 +147,6 @@ class OLH(pure.Oracle):
     g : int, optional
         Number of buckets, 2 to 2**20. If not given, `optimal_g` or 2**20, whichever is less.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is of the wrong type or out of range.
-
     Notes
     -----
     Wang, Blocki, Li and Jha (2017). Chapter `frequency_oracles`. Seeds are public. They come from the same generator
@@ -163,16 +158,16 @@ class OLH(pure.Oracle):
     g: int | None = None
 
     def __post_init__(self):
-        inputs.settle(self, "k", "epsilon")
+        super().__post_init__()
         if self.g is not None:
-            inputs.settle(self, "g")
+            _inputs.settle(self, "g")
         if self.k > PRIME:
             raise ValueError(f"k must be at most {PRIME} for hashing; got {self.k}")
 
     @classmethod
     def serves(cls, k) -> bool:
         """Return whether `k` is one attribute's domain size."""
-        return inputs.is_size(k) and k <= PRIME
+        return _inputs.is_size(k) and k <= PRIME
 
     @cached_property
     def g_(self) -> int:
@@ -193,41 +188,32 @@ class OLH(pure.Oracle):
         """Probabilities with which `perturb` reports the value's bucket and any other, exactly, given the seed."""
         return self._buckets.realised_probabilities
 
-    def realised_epsilon(self) -> float:
-        """Return the budget that `perturb` spends, proved from its thresholds: that of GRR on the buckets."""
-        return self._buckets.realised_epsilon()
+    @property
+    def realised_ratio(self) -> Fraction:
+        """Largest ratio of a report's probabilities under two values, exactly: that of GRR on the buckets."""
+        return self._buckets.realised_ratio
 
     def channel(self) -> np.ndarray:
         """Return Pr[function, bucket | x], shape (k, g**k * g), the function uniform over all from values to buckets.
 
         Columns go by function, whose buckets of the values 0, ..., k-1 are in lexicographic order, then by bucket.
         """
-        inputs.check_cells(self.k, self.g_ ** min(self.k + 1, 64))
+        _inputs.check_cells(self.k, self.g_ ** min(self.k + 1, 64))
         buckets = np.array(list(itertools.product(range(self.g_), repeat=self.k)))
         return np.concatenate(self._buckets.channel()[buckets], axis=1) / len(buckets)
 
     @property
     def dtype(self) -> np.dtype:
         """Type of one report: fields `seed` and `y`."""
-        return np.dtype([("seed", np.uint32, (4,)), ("y", inputs.small_dtype(self.g_))])
+        return np.dtype([("seed", np.uint32, (4,)), ("y", _inputs.small_dtype(self.g_))])
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
-        """Return one report a user.
+        """Return one report a user, a structured array of shape (n,), from values 0 to k-1 of shape (n,).
 
-        Parameters
-        ----------
-        x : array_like of int, shape (n,)
-            The users' values, 0 to k-1.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        structured array, shape (n,)
-            Fields `seed`, the four numbers of the user's hash function, and `y`, the reported bucket.
+        Fields `seed`, the four numbers of the user's hash function, and `y`, the reported bucket.
         """
-        inputs.require(rng=rng)
-        x = inputs.check_values(x, self.k)
+        _inputs.require(rng=rng)
+        x = _inputs.check_values(x, self.k)
         y = np.empty(x.size, self.dtype)
         for start in range(0, x.size, 4 * BLOCK):
             block = slice(start, start + 4 * BLOCK)
@@ -237,10 +223,10 @@ class OLH(pure.Oracle):
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
-        y = inputs.unmasked(y, "y")
+        y = _inputs.unmasked(y, "y")
         if y.dtype != self.dtype:
             raise TypeError(f"y must be reports of type {self.dtype}; got type {y.dtype}")
-        bucket = inputs.check_values(y["y"], self.g_, "y['y']")
+        bucket = _inputs.check_values(y["y"], self.g_, "y['y']")
         if y["seed"].max() >= PRIME:
             raise ValueError(f"y['seed'] must be below {PRIME}; got {y['seed'].max()}")
         return np.concatenate([[y.size], _count_support(y["seed"], bucket, self.k, self.g_)])

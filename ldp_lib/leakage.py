@@ -5,13 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
 from ldp_lib.channel import check_channel
 
 
 def posterior(channel, prior):
     """Return Pr[input | report], shape (inputs, reports), by Bayes' rule; a report that cannot occur gets zeros."""
-    joint = check_channel(channel) * inputs.unmasked(prior, "prior")[:, None]
+    joint = check_channel(channel) * _inputs.unmasked(prior, "prior")[:, None]
     total = joint.sum(axis=0)
     return joint / np.where(total == 0, 1, total)
 
@@ -38,7 +38,8 @@ def attribute_channel(channel, joint, attribute):
     ValueError
         If the shapes do not fit, or a value of the attribute has probability 0.
     """
-    matrix, joint = check_channel(channel), inputs.unmasked(joint, "joint")
+    matrix = check_channel(channel)
+    joint = _inputs.unmasked(joint, "joint")
     if joint.size != len(matrix):
         raise ValueError(f"joint must have one entry for each of {len(matrix)} records; got shape {joint.shape}")
     weights = transition(joint, attribute)
@@ -50,7 +51,7 @@ def attribute_channel(channel, joint, attribute):
 
 def transition(joint, attribute):
     """Return Pr[the other attributes | one attribute], shape (k_j, number of the others' records)."""
-    joint = inputs.unmasked(joint, "joint")
+    joint = _inputs.unmasked(joint, "joint")
     if not -joint.ndim <= attribute < joint.ndim:
         raise ValueError(f"attribute must be from 0 to {joint.ndim - 1}; got {attribute!r}")
     rows = np.moveaxis(joint, attribute, 0).reshape(joint.shape[attribute], -1)
@@ -87,7 +88,8 @@ def inferred_ratio(e, table):
     For two hidden values the best set collects the values with the largest ratios (Neyman and Pearson). At most
     1 + delta (e-1) with delta from `dobrushin`. Chapter `attacker`.
     """
-    rows, worst = check_channel(table), Fraction(1)
+    rows = check_channel(table)
+    worst = Fraction(1)
     for one, other in itertools.permutations(rows, 2):
         a = b = 0
         for v in sorted(range(len(one)), key=lambda v: one[v] / other[v] if other[v] else np.inf, reverse=True):

@@ -1,16 +1,24 @@
 """What a mechanism is: the protocol that all of them keep, and what most of them state and do alike."""
 
+import math
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
 from ldp_lib.population import Population, marginal_frequencies
+
+
+class NoExactMoments(ValueError):
+    """A mechanism's mean and variance have no closed form here."""
+
+    def __init__(self, mechanism):
+        super().__init__(f"{type(mechanism).__name__}: mean and variance have no closed form here; use simulate")
 
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """What a mechanism is: users' data in, reports out, frequencies from reports, and the exact law of the result.
+    """What a mechanism is: users' data in, reports out, frequencies from reports, and their exact distribution.
 
     One attribute: `k` is an int, data have shape (n,), estimates (k,), simulated estimates (runs, k). Several: `k` is a
     tuple of d sizes, data have shape (n, d), estimates are lists of d arrays. Estimates are in shares, raw.
@@ -22,7 +30,7 @@ class Mechanism(Protocol):
     epsilon : float
         The budget of one user's whole report about the user's whole record.
     has_exact_moments : bool
-        Whether `mean` and `variance` have a closed form. If not, both raise `inputs.NoExactMoments`.
+        Whether `mean` and `variance` have a closed form. If not, both raise `NoExactMoments`.
     independent : bool
         Whether users report independently of each other, as if each were alone.
     unbiased : bool
@@ -38,12 +46,14 @@ class Mechanism(Protocol):
 
     Notes
     -----
-    A mechanism is a frozen, keyword-only dataclass, validated when it is made; its `repr` evaluates back, it can be
-    pickled, and it equals any other with the same parameters. A parameter that is left out stays None; what is used in
+    A mechanism is a frozen, keyword-only dataclass, validated when it is made: a parameter of the wrong type or out of
+    range is a TypeError or ValueError that names it. Its `repr` evaluates back, it can be pickled, and it equals any
+    other with the same parameters. A parameter that is left out stays None; what is used in
     its place is a property with an underscore after its name, such as `size_`. So ``dataclasses.replace(m, epsilon=2)``
     is the mechanism made anew. `Stated` and `Several` spare what most mechanisms have alike, `pure.Oracle` what
     frequency oracles have. Optional: `realised_epsilon()`, a proved bound on the budget of the code that runs;
-    `count(y)` and `estimate_counts(counts)`, if the estimate needs only sums over the reports.
+    `count(y)` and `estimate_counts(counts)`, if the estimate needs only sums over the reports; `symmetric`, true if
+    exchanging an attribute's values exchanges their variances and changes no other.
     """
 
     k: Any
@@ -63,7 +73,7 @@ class Mechanism(Protocol):
         """Return frequencies from all reports."""
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int):
-        """Return `runs` estimates drawn from the law of ``estimate(perturb(x))``, at a cost free of n."""
+        """Return `runs` estimates drawn from the distribution of ``estimate(perturb(x))``, at a cost free of n."""
 
     def mean(self, population: Population):
         """Return the exact expectation of the estimate."""
@@ -89,6 +99,7 @@ class Stated:
     independent = True
     unbiased = True
     needs_dealer = False
+    symmetric = False
     least_users = 1
     joint = 1
 
@@ -98,16 +109,43 @@ class Stated:
 
 
 class Several(Stated):
-    """What an unbiased mechanism for several attributes has in common with others."""
+    """What unbiased mechanisms for several attributes share.
+
+    Subclasses give `count` and `estimate_counts`, or `estimate`; those that set `equal` serve equal domains only.
+    """
 
     k: tuple[int, ...]
+    epsilon: float
+    count: Any
+    estimate_counts: Any
+    equal = False
+
+    def __post_init__(self):
+        object.__setattr__(self, "k", _inputs.check_attributes(self.k, least=1, equal=self.equal))
+        _inputs.settle(self, "epsilon")
 
     @classmethod
     def serves(cls, k) -> bool:
-        """Return whether `k` is a tuple of domain sizes of one attribute or more."""
-        return inputs.are_sizes(k)
+        """Return whether `k` is a tuple of domain sizes, all equal if they must be, of one attribute or more."""
+        return _inputs.are_sizes(k, equal=cls.equal)
+
+    @property
+    def dtype(self) -> np.dtype | None:
+        """Type and shape of one report: a record."""
+        return np.dtype((_inputs.small_dtype(max(self.k)), (len(self.k),)))
+
+    def reports(self) -> np.ndarray:
+        """Return all reports, one a row, in lexicographic order, if a report is a record."""
+        if getattr(self.dtype, "shape", None) != (len(self.k),):
+            return super().reports()
+        _inputs.check_cells(1, math.prod(self.k))
+        return np.array(list(np.ndindex(*self.k)), self.dtype.base)
+
+    def estimate(self, y) -> list[np.ndarray]:
+        """Return frequencies, one array (k_j,) for each attribute, from the reports of `perturb`; raw."""
+        return self.estimate_counts(self.count(y))
 
     def mean(self, population: Population) -> list[np.ndarray]:
         """Return the exact expectation of the estimate, the true frequencies: one array (k_j,) for each attribute."""
-        inputs.check_population(population, self.k)
+        _inputs.check_population(population, self.k)
         return marginal_frequencies(population)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
 
 
 def clip_normalize(v):
@@ -58,7 +58,7 @@ def project_simplex(v):
 
 
 def _check(v):
-    v = inputs.unmasked(v, "v")
+    v = _inputs.unmasked(v, "v")
     if v.ndim == 0 or v.shape[-1] == 0:
         raise ValueError(f"v must have at least one entry along its last axis; got shape {v.shape}")
     if v.dtype.kind not in "iufO":

@@ -4,9 +4,12 @@ An oracle is pure when a user whose value is v supports v with probability p, an
 probability q, whatever the other value is. Then the number of users who support v, the count, settles everything.
 """
 
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import _inputs, _sampling
 from ldp_lib.mechanism import Stated
 from ldp_lib.population import Population
 
@@ -66,20 +69,53 @@ def iid_variance(f, n, p, q):
 
 
 class Oracle(Stated):
-    """A pure frequency oracle: subclasses give `k`, `epsilon`, `probabilities`, `dtype`, `perturb` and `count`."""
+    """A pure frequency oracle; subclasses give `k`, `epsilon`, `probabilities`, `realised_ratio` and `perturb`.
+
+    If a report is not a value, they give `dtype`, `reports`, `channel` and `count` too.
+    """
 
     k: int
     epsilon: float
-    probabilities: tuple[float, float]
+    realised_probabilities: Any
+    realised_ratio: Any
+    symmetric = True
+
+    def __post_init__(self):
+        _inputs.settle(self, "k", "epsilon")
+
+    @cached_property
+    def probabilities(self) -> tuple[float, float]:
+        """Probabilities p and q that a report supports the user's own value, and any other: as realised, in floats."""
+        p, q = self.realised_probabilities
+        return float(p), float(q)
 
     @classmethod
     def serves(cls, k) -> bool:
         """Return whether `k` is one attribute's domain size."""
-        return inputs.is_size(k)
+        return _inputs.is_size(k)
+
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
+        return _sampling.proved_epsilon(self.realised_ratio, self.epsilon)
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type of one report: a value."""
+        return _inputs.small_dtype(self.k)
+
+    def reports(self) -> np.ndarray:
+        """Return all reports of one user, in the order of the channel's columns, if a report is a value."""
+        return super().reports() if self.dtype.names else np.arange(self.k, dtype=self.dtype)
+
+    def channel(self) -> np.ndarray:
+        """Return Pr[y | x] of one report on its own, shape (k, k)."""
+        _inputs.check_cells(self.k, self.k)
+        p, q = self.probabilities
+        return np.where(np.eye(self.k, dtype=bool), p, q)
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
-        y = inputs.check_values(y, self.k, "y")
+        y = _inputs.check_values(y, self.k, "y")
         return np.concatenate([[y.size], np.bincount(y, minlength=self.k)])
 
     def estimate(self, y) -> np.ndarray:
@@ -97,18 +133,18 @@ class Oracle(Stated):
         return rng.binomial(histogram, p) + rng.binomial(others, q)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
-        """Return estimates of shape (runs, k), from the law of ``estimate(perturb(x))``, at a cost free of n.
+        """Return estimates of shape (runs, k), from the distribution of ``estimate(perturb(x))``, at a cost free of n.
 
-        The joint law is exact; of `OLH` that of any three values, as any four values' hashes are independent.
+        The joint distribution is exact; of `OLH` that of any three values, as any four values' hashes are independent.
         """
-        inputs.require(rng=rng, runs=runs)
-        histogram = inputs.check_histogram(population, self.k)
+        _inputs.require(rng=rng, runs=runs)
+        histogram = _inputs.check_histogram(population, self.k)
         counts = self.draw_support(np.broadcast_to(histogram, (runs, self.k)), rng)
         return estimate(counts, population.n, *self.probabilities)
 
     def mean(self, population: Population) -> np.ndarray:
         """Return the exact expectation of the estimate, shape (k,): the true frequencies."""
-        return inputs.check_histogram(population, self.k) / population.n
+        return _inputs.check_histogram(population, self.k) / population.n
 
     def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
 from ldp_lib.leakage import contracted
 
 
@@ -111,7 +111,7 @@ def two_stage_reports(x, memo, fresh, *, rng):
     -------
     array of int, shape (n, rounds)
     """
-    inputs.require(rng=rng)
-    x = inputs.check_records(x, (2,) * np.shape(x)[-1])
+    _inputs.require(rng=rng)
+    x = _inputs.check_records(x, (2,) * np.shape(x)[-1])
     kept = np.array([0, 1]) ^ (rng.random((len(x), 2)) < 1 / (1 + memo))
     return np.take_along_axis(kept, x, axis=1) ^ (rng.random(x.shape) < 1 / (1 + fresh))

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import inputs, pure, sampling
+from ldp_lib import _inputs, _sampling, pure
 
 
 def probabilities(e, q):
@@ -64,33 +64,23 @@ class _Bits(pure.Oracle):
     q_: float
 
     def __post_init__(self):
-        inputs.settle(self, "k", "epsilon")
-        inputs.require(q=self.q_)
+        super().__post_init__()
+        _inputs.require(q=self.q_)
         p, q = self.probabilities
         if p - q < 1000 * np.spacing(p):
             raise ValueError(f"q must be such that p and q differ in floating point; got {self.q_!r}")
 
     @cached_property
-    def probabilities(self) -> tuple[float, float]:
-        """Probabilities p and q that the own bit, and any other, is reported as 1."""
-        p, q = self.realised_probabilities
-        return float(p), float(q)
-
-    @cached_property
     def realised_probabilities(self) -> tuple[Fraction, Fraction]:
         """Probabilities p and q that `perturb` realises, exactly: p is rounded down and q up, so the ratio falls."""
-        p, q = probabilities(sampling.exp_below(self.epsilon), Fraction(self.q_))
-        return sampling.realised(p), 1 - sampling.realised(1 - q)
+        p, q = probabilities(_sampling.exp_below(self.epsilon), Fraction(self.q_))
+        return _sampling.realised(p), 1 - _sampling.realised(1 - q)
 
     @property
     def realised_ratio(self) -> Fraction:
         """Largest ratio of a report's probabilities under two values, exactly: at most exp(epsilon)."""
         p, q = self.realised_probabilities
         return p * (1 - q) / (q * (1 - p))
-
-    def realised_epsilon(self) -> float:
-        """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
-        return sampling.proved_epsilon(self.realised_ratio, self.epsilon)
 
     def channel(self) -> np.ndarray:
         """Return Pr[y | x], shape (k, 2**k); column y has value v's bit at position v, least first."""
@@ -107,34 +97,21 @@ class _Bits(pure.Oracle):
 
     def reports(self) -> np.ndarray:
         """Return all reports of one user, shape (2**k, k), in the order of the channel's columns."""
-        inputs.check_cells(self.k, 2**self.k)
+        _inputs.check_cells(self.k, 2**self.k)
         return (np.arange(2**self.k)[:, None] >> np.arange(self.k) & 1).astype(np.uint8)
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
-        """Return one row of k bits a user.
-
-        Parameters
-        ----------
-        x : array_like of int, shape (n,)
-            The users' values, 0 to k-1.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        array of uint8, shape (n, k)
-            The reported bits.
-        """
-        inputs.require(rng=rng)
-        x = inputs.check_values(x, self.k)
+        """Return one row of k bits a user, uint8 of shape (n, k), from values 0 to k-1 of shape (n,)."""
+        _inputs.require(rng=rng)
+        x = _inputs.check_values(x, self.k)
         p, q = self.realised_probabilities
-        y = sampling.bernoulli(q, (x.size, self.k), rng).view(np.uint8)
-        y[np.arange(x.size), x] = sampling.bernoulli(p, x.size, rng)
+        y = _sampling.bernoulli(q, (x.size, self.k), rng).view(np.uint8)
+        y[np.arange(x.size), x] = _sampling.bernoulli(p, x.size, rng)
         return y
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
-        y = inputs.unmasked(y, "y")
+        y = _inputs.unmasked(y, "y")
         allowed = f"y must be an integer array of 0 and 1 with at least one row and {self.k} columns"
         if y.ndim != 2 or y.shape[1] != self.k or len(y) == 0:
             raise ValueError(f"{allowed}; got shape {y.shape}")
@@ -159,11 +136,6 @@ class UnaryEncoding(_Bits):
         Probability that a 0 is reported as 1, in (0, 1). A 1 stays 1 with the p that `probabilities` gives. If not
         given, that of `OUE`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is of the wrong type or out of range.
-
     Notes
     -----
     `SUE` and `OUE` make the two usual choices of q. Chapter `frequency_oracles`.
@@ -175,7 +147,7 @@ class UnaryEncoding(_Bits):
 
     def __post_init__(self):
         if self.q is not None:
-            inputs.settle(self, "q")
+            _inputs.settle(self, "q")
         super().__post_init__()
 
     @property

@@ -1,7 +1,7 @@
 """Go through every branch of a mechanism's own code: the law of its reports as exact rationals, without sampling.
 
 Each random draw that the code asks for is answered in turn by each of its outcomes, by running the code again and
-again. The coins of `ldp_lib.sampling` are answered by their realised probabilities, which core/test_sampling.py proves
+again. The coins of `ldp_lib._sampling` are answered by their realised probabilities, which core/test_sampling.py proves
 from the random words themselves; NumPy's bounded integers, permutations and choices are uniform, exactly.
 """
 
@@ -13,8 +13,7 @@ from unittest import mock
 
 import numpy as np
 
-from ldp_lib import hashing, sampling
-from ldp_lib.jrr import mechanism
+from ldp_lib import _sampling, hashing
 
 
 class Walk(np.random.Generator):
@@ -66,12 +65,12 @@ class Walk(np.random.Generator):
 
 
 def _bernoulli(p, size, rng):
-    chance = sampling.realised(p)
+    chance = _sampling.realised(p)
     return rng.each(size, lambda: rng.fork([1 - chance, chance]) == 1, bool)
 
 
 def _draw(shares, size, rng):
-    chances = sampling.realised_shares(shares)
+    chances = _sampling.realised_shares(shares)
     return rng.each(size, lambda: rng.fork(chances), np.uint8)
 
 
@@ -86,7 +85,7 @@ def _bits(dtype, size, rng):
 
 
 def _reports(x, k, keep, rng):
-    kept = sampling.realised_keep(keep, k)
+    kept = _sampling.realised_keep(keep, k)
     chances = [[(1 - kept) / k + kept * (u == v) for v in range(k)] for u in range(k)]
     return np.array([rng.fork(chances[u]) for u in x], dtype=np.uint8)
 
@@ -122,9 +121,9 @@ def law(perturb, x, *, bits=True, most=64):
         parts["uniform"] = lambda k, size, rng: rng.integers(k, size=size, dtype=np.uint8)
     with ExitStack() as stack:
         for name, part in parts.items():
-            stack.enter_context(mock.patch.object(sampling, name, part))
+            stack.enter_context(mock.patch.object(_sampling, name, part))
         stack.enter_context(mock.patch.object(hashing, "_draw_seeds", _seeds))
-        stack.enter_context(mock.patch.object(mechanism, "random_places", _places))
+        stack.enter_context(mock.patch.object(_sampling, "random_places", _places))
         while True:
             walk = Walk(path, most)
             y = perturb(x, rng=walk)

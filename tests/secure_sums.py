@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from ldp_lib import inputs
-from ldp_lib.inputs import check_domain, check_records
+from ldp_lib import _inputs
+from ldp_lib._inputs import check_domain, check_records
 from ldp_lib.population import Population
 from ldp_lib.tables.product import RRJoint
 
@@ -30,8 +30,8 @@ def secure_sum(bits, *, rng):
     -----
     Domingo-Ferrer and Soria-Comas (2022), Section 4.2. All n^2 shares are drawn, one party at a time.
     """
-    inputs.require(rng=rng)
-    bits = inputs.check_values(bits, 2, "bits").astype(np.int64)
+    _inputs.require(rng=rng)
+    bits = _inputs.check_values(bits, 2, "bits").astype(np.int64)
     n = bits.size
     broadcasts = bits.copy()
     for _ in range(n):

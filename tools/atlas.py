@@ -19,7 +19,7 @@ from ldp_lib.limit.certificates import Limit
 from ldp_lib.limit.pair_tables import least_pair_error
 
 STATIC = Path(__file__).parents[1] / "book/_static"
-RECORDS, ORDERED, DIGITS = 16, 10, 10**12  # prefixes of more values take a program over too many sets at once
+RECORDS, DIGITS, MISSED, NEAR = 16, 10**12, 40, 4e-7
 BUDGETS = [i / 4 for i in range(1, 21)]
 
 
@@ -32,15 +32,30 @@ def domains(most=RECORDS, least=2):
 
 
 def prefix_error(k, epsilon):
-    """Return the least error of an ordered attribute's cumulative shares, by all sets of values."""
+    """Return the least error of an ordered attribute's cumulative shares, by all sets of values.
+
+    The convex program begins with all intervals; the sets that its dual variables fail are added, until none is.
+    """
     e = enclose(epsilon)
-    t, rows = float(e[1] - 1), _given_population.target_rows((k,), "prefixes")
+    t, rows, f = float(e[1] - 1), _given_population.target_rows((k,), "prefixes"), np.full(k, 1 / k)
     member = np.arange(1, 2**k - 1)[:, None] >> np.arange(k) & 1
-    f, every = np.full(k, 1 / k), 1 + t * member
-    q, inverse = _given_population.newton(every, rows, f, _given_population.balanced(every))
-    h = np.rint(inverse @ rows.T * DIGITS / np.abs(inverse).max()).T
-    h[:, -1] -= h.sum(axis=1)  # each direction sums to 0
-    dual = np.rint(_given_population.dual_variables((every @ h.T) / DIGITS, every, f) * (1 + 1e-9) * DIGITS)
+    runs = np.abs(np.diff(np.pad(member, ((0, 0), (1, 1))), axis=1)).sum(axis=1)
+    used = np.flatnonzero(runs == 2)
+    while True:
+        every = 1 + t * member[used]
+        q, inverse = _given_population.newton(every, rows, f, _given_population.balanced(every))
+        h = np.rint(inverse @ rows.T * DIGITS / np.abs(inverse).max()).T
+        h[:, -1] -= h.sum(axis=1)  # each direction sums to 0
+        dual = _given_population.dual_variables((every @ h.T) / DIGITS, every, f)
+        told, whole = ((t * (member @ (h.T / DIGITS))) ** 2).sum(axis=1), 1 + t * member @ f
+        over = told / whole / (dual.sum() + t * (member @ dual))  # at most 1 if the dual variables cover the set
+        missed = np.argsort(-over, kind="stable")[:MISSED]
+        missed = np.setdiff1d(missed[over[missed] > 1 + NEAR], used)
+        if not missed.size:
+            break
+        mirrored = (member[missed, ::-1] << np.arange(k)).sum(axis=1) - 1
+        used = np.unique(np.concatenate([used, missed, mirrored]))
+    dual = np.rint(dual * max(over.max(), 1) * (1 + 1e-9) * DIGITS)
     dual = [Fraction(int(x), DIGITS) for x in dual]
     directions = tuple(tuple(Fraction(int(x), DIGITS) for x in row) for row in h)
     gained = sum(x for row, own in zip(rows, directions, strict=True) for a, x in zip(row, own, strict=True) if a)
@@ -52,7 +67,7 @@ def prefix_error(k, epsilon):
     kept = [i for i in np.argsort(-often, kind="stable") if often[i] > 1e-7]
     return Limit(
         k=(k,), epsilon=epsilon, error=below(certificate.error), attained=float(((rows @ inverse) * rows).sum()),
-        sets=tuple(tuple((int(v),) for v in np.flatnonzero(member[i])) for i in kept),
+        sets=tuple(tuple((int(v),) for v in np.flatnonzero(member[used[i]])) for i in kept),
         weights=tuple((often[kept] / often[kept].sum()).tolist()), certificate=certificate,
         population=certificate.frequencies, target="prefixes",
     )  # fmt: skip
@@ -92,7 +107,7 @@ def rows(chosen=("shares", "pairs", "prefixes")):
                 yield row(limit.least_error(k, epsilon))
             if "pairs" in chosen and len(k) > 1:
                 yield row(least_pair_error(k, epsilon))
-            if "prefixes" in chosen and len(k) == 1 and k[0] <= ORDERED:
+            if "prefixes" in chosen and len(k) == 1:
                 yield row(prefix_error(k[0], epsilon))
 
 
@@ -122,12 +137,15 @@ def load():
 
 
 def tables(every, budgets=(0.5, 1.0, 2.0, 4.0)):
-    """Return the page's tables: one a target, least errors at some budgets and what attains them at the third."""
-    text, words = [], {"shares": "All frequencies", "pairs": "All pair tables", "prefixes": "Cumulative shares"}
+    """Return the page's tables: folded: one a target, least errors at some ε and what attains them at the third."""
+    words = {"shares": "All frequencies", "pairs": "All pair tables", "prefixes": "Cumulative shares"}
+    often = {target: sum(one["target"] == target for one in every) for target in words}
+    parts = ", ".join(f"{often[target]} for {title[0].lower()}{title[1:]}" for target, title in words.items())
+    text = [f"There are {len(every):,} certificates: {parts}.", ""]
     for target, title in words.items():
         found = {(tuple(one["domain"]), one["epsilon"]): one for one in every if one["target"] == target}
         text += [
-            f"## {title}",
+            f":::{{dropdown}} {title}",
             "",
             "| domain | " + " | ".join(f"ε = {b:g}" for b in budgets) + " | sets |",
         ]
@@ -138,7 +156,7 @@ def tables(every, budgets=(0.5, 1.0, 2.0, 4.0)):
             about = f"{last['attributes']} attribute{'s' * (last['attributes'] > 1)}"
             sizes = ", ".join(map(str, last["sizes"]))
             text.append(f"| {' × '.join(map(str, k))} | {numbers} | {about}; {sizes} of {math.prod(k)} |")
-        text += [""]
+        text += ["", ":::", ""]
     return "\n".join(text)
 
 

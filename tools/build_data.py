@@ -16,7 +16,7 @@ from collections import Counter
 from itertools import product
 from pathlib import Path
 
-from ldp_lib.datasets import content_sha256
+from ldp_lib.book.raw import _content_sha256
 
 HERE = Path(__file__).resolve().parents[1] / "ldp_lib" / "data"
 CENSUS = "xai/data/census.csv"
@@ -64,7 +64,7 @@ def build_adult(source, folder=HERE):
         text = source.read_text(encoding="utf-8")
     table = csv.DictReader(io.StringIO(text, newline=""))
     rows = [tuple(row[column].strip() for column in ADULT_COLUMNS.values()) for row in table]
-    require_sha256(source, content_sha256(rows), ADULT_SHA256)
+    require_sha256(source, _content_sha256(rows), ADULT_SHA256)
     labels = [sorted(set(column)) for column in zip(*rows, strict=True)]
     codes = [{label: code for code, label in enumerate(values)} for values in labels]
     counts = Counter(tuple(code[value] for code, value in zip(codes, row, strict=True)) for row in rows)

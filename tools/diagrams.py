@@ -2,9 +2,12 @@
 
 One visual language: a person's record is a row of squares, one an attribute; a coin is a circle; a report is a sheet
 with a folded corner; counts are grey bars; an estimate is bars with an interval. What stays on the device is left of
-the dashed line. Every drawing has its own light background, a title and a description for a screen reader.
+the dashed line. Every drawing has its own light background, a title and a description for a screen reader. For a
+phone it is cut at a place that only arrows cross, and the parts stand one below the other, with larger letters.
 """
 
+import itertools
+import re
 import sys
 from pathlib import Path
 
@@ -30,8 +33,11 @@ def diagram(draw):
 class Diagram:
     """A drawing to which the shapes of the visual language are added by their place."""
 
-    def __init__(self, title, words, height=200, device=None, width=WIDTH):
-        self.height = height
+    more = 0  # how much larger letters are than in the wide drawing
+
+    def __init__(self, title, words, height=200, device=None, width=WIDTH, cut=None, start=20):
+        self.title, self.words, self.height, self.width = title, words, height, width
+        self.cut, self.start = cut or (device + 4 if device else None), start
         self.drawing = dw.Drawing(width, height, role="img")
         self.drawing.append(dw.Title(title))
         self.drawing.append(dw.Raw(f"<desc>{words}</desc>"))
@@ -52,6 +58,7 @@ class Diagram:
 
     def text(self, x, y, words, size=13, colour=INK, anchor="middle", weight="normal"):
         """Write words around a point; a line break starts a new line."""
+        size += self.more
         for row, line in enumerate(words.split("\n")):
             self.drawing.append(
                 dw.Text(
@@ -147,6 +154,36 @@ class Diagram:
         """Return the SVG text, the same on every machine."""
         return self.drawing.as_svg() + "\n"
 
+    def stacked(self):
+        """Return the SVG text of the drawing cut in parts, which stand one below the other."""
+        if self.cut in (None, WIDTH):
+            return self.svg()
+        parts = list(itertools.pairwise((self.start, self.cut, WIDTH - 4)))
+        width = max(right - left for left, right in parts)
+        inner = re.sub(r"<(title|desc)>.*?</\1>|<svg[^>]*>|</svg>|<\?xml[^>]*>", "", self.svg(), flags=re.DOTALL)
+        shown = [
+            f'<svg x="{(width - right + left) / 2:g}" y="{row * self.height}" width="{right - left}" '
+            f'height="{self.height}" viewBox="{left} 0 {right - left} {self.height}"><use href="#all"/></svg>'
+            for row, (left, right) in enumerate(parts)
+        ]
+        height = self.height * len(parts)
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="{width}" '
+            f'height="{height}" viewBox="0 0 {width} {height}" role="img">\n<title>{self.title}</title>\n'
+            f'<desc>{self.words}</desc>\n<defs><g id="all">{inner}</g></defs>\n'
+            f'<rect width="{width}" height="{height}" rx="10" fill="{PAPER}"/>\n' + "\n".join(shown) + "\n</svg>\n"
+        )
+
+
+def for_a_phone(name):
+    """Return the SVG text of a diagram for a narrow screen."""
+    wide = DIAGRAMS[name]()
+    Diagram.more = (2 if wide.cut - wide.start < 430 else 3) if wide.cut else 0  # the wider, the smaller it is shown
+    try:
+        return DIAGRAMS[name]().stacked()
+    finally:
+        Diagram.more = 0
+
 
 @diagram
 def randomized_response():
@@ -174,13 +211,14 @@ def randomized_response():
 
 @diagram
 def channel_matrix():
-    """Draw the table of chances: a person's answer picks a row, the collector sees a column."""
+    """Draw the channel matrix: a person's answer picks a row, the collector sees a column."""
     d = Diagram(
         "One table, two readers",
-        "A square table of chances, with a row for each of three answers and a column for each of three reports. A "
-        "person's answer picks a row, and a draw from that row is the report. The collector sees which column it was "
-        "and compares the chances within that column.",
+        "A square table of probabilities, with a row for each of three answers and a column for each of three reports. "
+        "A person's answer picks a row, and a draw from that row is the report. The collector sees which column it was "
+        "and compares the probabilities within that column.",
         height=250,
+        cut=428,
     )
     shades = (("4", "1", "1"), ("1", "3", "2"), ("1", "1", "4"))
     d.person(52, 104)
@@ -200,7 +238,7 @@ def channel_matrix():
         d.record(264 + 56 * column, 30, [column], side=18)
     d.arrow(420, 127, 500, 127, "a draw")
     d.report(510, 104, [2])
-    d.text(386, 224, "this report's chances: 1, 2 and 4 sixths", size=12, colour="#a84300")
+    d.text(424, 224, "probabilities of this report: 1, 2, 4 sixths", size=12, colour="#a84300", anchor="end")
     d.arrow(574, 127, 620, 127, "undo")
     d.estimate(636, 160, [46, 34, 18])
     return d
@@ -235,25 +273,25 @@ def subset_selection():
 def budget_split():
     """Draw a record of three attributes, a budget cut in three, and three reports."""
     d = Diagram(
-        "One budget, cut into pieces",
+        "Budget splitting",
         "A person's record has three attributes with 2, 4 and 16 possible answers. The budget is a bar cut into three "
         "pieces, the widest for the attribute with the most answers. Each attribute is reported with its piece.",
         height=230,
-        device=560,
+        device=490,
     )
     d.person(44, 84)
-    left = 200
-    d.text(left + 140, 16, "the budget, in three pieces", size=12, colour=SOFT)
-    for row, (label, width) in enumerate((("2 answers", 60), ("4 answers", 86), ("16 answers", 134))):
+    left = 192
+    d.text(left + 105, 16, "\u03b5, in three parts", size=12, colour=SOFT)
+    for row, (label, width) in enumerate((("2 answers", 45), ("4 answers", 64), ("16 answers", 101))):
         y = 30 + 58 * row
         d.record(80, y, [row])
         d.text(118, y + 16, label, size=12, colour=SOFT, anchor="start")
         d.bar(left, y + 8, width, 16, VALUES[row], radius=2)
-        d.arrow(left + width + 6, y + 16, 486, y + 16)
-        d.report(496, y - 6, [row], width=50)
+        d.arrow(left + width + 6, y + 16, 418, y + 16)
+        d.report(428, y - 6, [row], width=50)
         left += width
-    d.arrow(556, 104, 618, 104)
-    d.estimate(634, 136, [64, 40, 24], label="estimates")
+    d.arrow(486, 104, 588, 104)
+    d.estimate(604, 136, [64, 40, 24], label="estimates")
     return d
 
 
@@ -261,24 +299,26 @@ def budget_split():
 def copies():
     """Draw a record of two attributes, the pivot's coin, and a copy of its report."""
     d = Diagram(
-        "Copies of one noisy answer",
+        "Corr-RR: copies of one noisy answer",
         "A person's record has two attributes. One, the pivot, is picked at random and goes through a coin with the "
         "whole budget. The other report looks only at the pivot's report and copies it with probability p_y.",
         height=220,
         device=490,
     )
     d.person(44, 70)
-    d.record(80, 44, [0, 1], ["pivot", "other"], side=34, faded=(1,))
-    d.arrow(97, 82, 176, 140, "", above=0)
+    d.record(76, 44, [0, 1], ["pivot", "other"], side=40, faded=(1,))
+    d.arrow(97, 88, 176, 140, "", above=0)
     d.coin(200, 152, "p")
-    d.arrow(224, 152, 300, 152, "whole budget", above=-14)
+    d.arrow(224, 152, 300, 152, "all of \u03b5", above=-14)
     d.report(310, 129, [2])
     d.arrow(338, 126, 338, 94)
-    d.coin(338, 70, "p_y", "")
+    d.coin(338, 70, "")
+    d.text(335, 71, "p", size=14)
+    d.text(344, 75, "y", size=10)
     d.text(296, 108, "copy?", size=12, colour=SOFT)
     d.arrow(362, 66, 404, 58)
     d.report(412, 34, [2])
-    d.text(170, 60, "not looked at", size=12, colour=SOFT, anchor="start")
+    d.text(172, 64, "not looked at", size=12, colour=SOFT, anchor="start")
     d.arrow(472, 60, 540, 92)
     d.arrow(372, 152, 540, 112)
     d.counts(552, 128, [30, 44, 52])
@@ -292,9 +332,9 @@ def one_question():
     """Three people, one question each."""
     d = Diagram(
         "One question each",
-        "Three people hold three answers each. Each is asked about one of them, by chance, and answers with the whole "
-        "budget; the report says which attribute it is about. The collector keeps a group for each attribute, and "
-        "divides each group by its own size.",
+        "Three people hold three answers each. Each is asked about one of them, drawn at random, and answers with the "
+        "whole budget; the report says which attribute it is about. The collector keeps a group for each attribute "
+        "and divides each group by its own size.",
         height=250,
         device=430,
     )
@@ -318,7 +358,7 @@ def one_question():
 
 @diagram
 def correlation():
-    """Draw two tied answers, one report, and the question which estimates it may serve."""
+    """Draw two associated answers, one report, and the question which estimates it may serve."""
     d = Diagram(
         "One report for two answers?",
         "A person's two answers agree, as those of most people do. One of them goes through a coin with the whole "
@@ -327,9 +367,9 @@ def correlation():
         device=420,
     )
     d.person(48, 72)
-    d.record(84, 76, [0, 0], ["first", "second"], side=34)
-    d.text(120, 128, "agree in 99 of 100", size=12, colour=SOFT)
-    d.arrow(166, 93, 222, 93)
+    d.record(74, 70, [0, 0], ["first", "second"], side=46)
+    d.text(122, 134, "agree in 99 of 100", size=12, colour=SOFT)
+    d.arrow(176, 93, 222, 93)
     d.coin(250, 93, "\u03b5")
     d.arrow(276, 93, 332, 93)
     d.report(342, 70, [0])
@@ -361,7 +401,7 @@ def plurality():
         (144, 164, "what is 3?", [1], ""),
     ):
         d.arrow(290, 105 + (y - 84) * 0.25, 392, y + 22)
-        d.text(340 - abs(y - 84) / 2, height, words, size=12, colour=SOFT)
+        d.text(345 - abs(y - 84) / 2, height, words, size=12, colour=SOFT)
         d.report(400, y, values, text, width=62)
     d.arrow(500, 106, 560, 106, "combine")
     d.estimate(586, 140, [64, 34, 18], label="estimate of each")
@@ -376,47 +416,49 @@ def longer_reports():
         "A person holds one of four answers and can report in four ways: one answer; a noisy bit for each answer; the "
         "bucket of a random hash through a coin; a set of answers in which the true one is more likely.",
         height=280,
-        device=560,
+        device=490,
     )
     d.person(44, 110)
     d.record(80, 112, [0], ["answer"])
-    rows = (("one answer", [0]), ("bits", None), ("hash", "bucket 2"), ("a set", [0, 2]))
+    rows = (("one answer", [0]), ("unary", None), ("hashing", "bucket 2"), ("a set", [0, 2]))
     for row, (label, content) in enumerate(rows):
         y = 40 + 60 * row
-        d.arrow(116, 127, 190, y)
-        d.coin(216, y, "coin" if row != 1 else "coins")
-        d.arrow(240, y, 318, y)
-        d.text(280, y - 12, label, size=12, colour=SOFT)
+        d.arrow(116, 127, 170, y)
+        d.coin(196, y, "coin" if row != 1 else "coins")
+        d.arrow(220, y, 318, y)
+        d.text(268, y - 12, label, size=12, colour=SOFT)
         if content is None:
-            d.report(350, y - 23, words="1 0 1 0", width=92)
+            d.report(328, y - 23, words="1 0 1 0", width=92)
         elif isinstance(content, str):
-            d.report(350, y - 23, words=content, width=92)
+            d.report(328, y - 23, words=content, width=92)
         else:
-            d.report(350, y - 23, content, width=92)
-    d.arrow(456, 130, 600, 130)
-    d.text(640, 100, "count\nsupports,\ncorrect", size=13)
+            d.report(328, y - 23, content, width=92)
+    d.arrow(432, 130, 570, 130)
+    d.text(620, 114, "count\nsupports,\ncorrect", size=13)
     return d
 
 
 @diagram
 def sorted_set():
-    """Draw a set of records, and the same number of records after sorting and swapping: a staircase."""
+    """Draw a set of records, and as many records after sorting and swapping: a threshold set."""
     d = Diagram(
-        "From any set to a staircase",
+        "From any set to a threshold set",
         "On the left a square of five by five records with eight filled cells in no order. An arrow to the right leads "
-        "to the same square with eight filled cells in the lower left corner, as a staircase.",
+        "to the same square with eight filled cells in the lower left corner, a threshold set.",
         height=230,
+        cut=420,
+        start=50,
     )
     before = {(0, 1), (1, 3), (1, 4), (2, 0), (2, 3), (3, 3), (4, 1), (4, 4)}
     after = {(0, 4), (1, 4), (2, 4), (3, 4), (0, 3), (1, 3), (0, 2), (0, 1)}
-    for left, cells, words in ((130, before, "any set of records"), (440, after, "as many, as a staircase")):
+    for left, cells, words in ((130, before, "any set of records"), (440, after, "as many, a threshold set")):
         for i in range(5):
             for j in range(5):
                 d.bar(left + 30 * i, 44 + 30 * j, 24, 24, VALUES[2] if (i, j) in cells else DEVICE, stroke=SOFT)
         d.text(left + 72, 22, words, size=13)
         d.text(left + 72, 208, "first answer", size=12, colour=SOFT)
     d.text(88, 116, "second\nanswer", size=12, colour=SOFT)
-    d.arrow(306, 116, 416, 116, "sort and swap")
+    d.arrow(300, 116, 404, 116, "sort and swap")
     return d
 
 
@@ -428,7 +470,9 @@ def report_as_set():
         "Three squares of four by four cells. A cell is a record: the column is the first answer, the row the second. "
         "In the first square one column is filled: one question. In the second the cell where a column and a row "
         "meet: two questions. In the third some cells in no order: any other mechanism.",
-        height=222,
+        height=236,
+        cut=430,
+        start=8,
     )
     drawn = [
         ("one question", lambda i, j: i == 1),
@@ -443,7 +487,10 @@ def report_as_set():
                 d.bar(left + 30 * i, top + 30 * j, 24, 24, VALUES[2] if holds(i, j) else DEVICE, stroke=SOFT)
         d.text(left + 57, top + 132, "first answer", size=12, colour=SOFT)
     d.text(40, 90, "second\nanswer", size=12, colour=SOFT)
-    d.text(360, 206, "a record in the filled set sends this report e times as often as any other", size=12, colour=SOFT)
+    d.text(28, 202, "a record in the filled set sends this report", size=12, colour=SOFT, anchor="start")
+    d.text(28, 220, "e", size=12, colour=SOFT, anchor="start")
+    d.text(36, 215, "\u03b5", size=9, colour=SOFT, anchor="start")
+    d.text(47, 220, "times as often as any other", size=12, colour=SOFT, anchor="start")
     return d
 
 
@@ -456,6 +503,8 @@ def prior_ball():
         "it two circles: a large one for few users, a small one for many, which is still wide against the standard "
         "error, drawn as a short bar.",
         height=230,
+        cut=510,
+        start=50,
     )
     corners = [(250, 200), (470, 200), (360, 20)]
     for (x1, y1), (x2, y2) in zip(corners, corners[1:] + corners[:1], strict=True):
@@ -463,21 +512,21 @@ def prior_ball():
     for radius, colour in ((54, SOFT), (26, VALUES[0])):
         d.drawing.append(dw.Circle(360, 140, radius, fill="none", stroke=colour, stroke_width=1.5))
     d._line(352, 140, 368, 140, VALUES[1], width=4)
-    d.text(200, 205, "all answer 1", size=12, colour=SOFT)
-    d.text(520, 205, "all answer 2", size=12, colour=SOFT)
-    d.text(360, 12, "all answer 3", size=11, colour=SOFT)
-    d.text(565, 92, "few users: the prior\nfills what fits", size=12, colour=SOFT)
+    d.text(256, 216, "all answer 1", size=12, colour=SOFT)
+    d.text(462, 216, "all answer 2", size=12, colour=SOFT)
+    d.text(360, 12, "all answer 3", size=12, colour=SOFT)
+    d.text(595, 92, "few users: the prior\nfills what fits", size=12, colour=SOFT)
     d.text(150, 122, "many users: a small ball,\nyet wide against\nthe standard error (bar)", size=12, colour=VALUES[0])
     return d
 
 
 @diagram
 def two_coins():
-    """Draw two people whose coins are tied, and their two reports."""
+    """Draw two people whose randomization is correlated, and their two reports."""
     d = Diagram(
-        "Two people's coins, tied together",
-        "Two people are paired at random. Their coins are tied: when one falls on truth, the other tends to fall on "
-        "lie. Each sends one report; the collector counts all reports and corrects the count.",
+        "Joint randomized response of a pair",
+        "Two people are paired at random. Their randomization is correlated: when one tells the truth, the other tends "
+        "to lie. Each sends one report; the collector counts all reports and corrects the count.",
         height=220,
         device=420,
     )
@@ -492,7 +541,7 @@ def two_coins():
         d.arrow(380, y + 25, 478, 104 + 8 * (2 * row - 1))
     d.arrow(204, 94, 204, 82)
     d.arrow(204, 88, 204, 122)
-    d.text(214, 103, "tied", size=12, colour=SOFT, anchor="start")
+    d.text(214, 103, "correlation \u03c1", size=12, colour=SOFT, anchor="start")
     d.counts(492, 134, [34, 56])
     d.arrow(540, 104, 590, 104, "correct")
     d.estimate(606, 134, [22, 66])
@@ -500,31 +549,84 @@ def two_coins():
 
 
 @diagram
-def all_reports():
-    """Draw three people whose coins are moved by secret signs, and an observer who knows all answers but one."""
+def transcript():
+    """Draw two pairs with correlated randomization, and an observer who knows all answers but one."""
     d = Diagram(
-        "What all reports together reveal",
-        "Three people toss coins that secret signs, plus or minus, have moved. Each sends one report. At the collector "
-        "somebody sees all three reports, knows the answers of two of the people, and asks for the third.",
-        height=250,
+        "The transcript of joint randomized response",
+        "Four people in two pairs. In each pair the randomization is correlated: where one tells the truth the other "
+        "tends to lie. Each sends one report. An observer sees all four reports, the transcript, knows the answers of "
+        "three of the people, and asks for the fourth.",
+        height=332,
         device=400,
     )
-    d.text(196, 22, "secret signs", size=12, colour=SOFT)
-    for row, (value, sign, said) in enumerate(((0, "+", 0), (1, "\u2212", 0), (1, "+", 1))):
-        y = 38 + 62 * row
+    for row, (value, said) in enumerate(((0, 0), (1, 0), (1, 1), (0, 1))):
+        y = 18 + 70 * row
         d.person(48, y + 6)
         d.record(82, y + 8, [value])
-        d.arrow(118, y + 23, 164, y + 23)
-        d.coin(194, y + 23, sign)
-        d.arrow(218, y + 23, 286, y + 23)
+        d.arrow(118, y + 23, 172, y + 23)
+        d.coin(198, y + 23, "p")
+        d.arrow(222, y + 23, 286, y + 23, "truth" if value == said else "lie")
         d.report(296, y, [said])
         d.arrow(362, y + 23, 448, y + 23)
         d.record(458, y + 8, [None if row == 0 else value])
         if row:
             d.text(496, y + 24, "known", size=12, colour=SOFT, anchor="start")
-        d.arrow(542, y + 23, 600, 122 + 4 * (row - 1))
-    d.person(630, 106)
-    d.text(636, 162, "sees all reports:\nwhat is the first?", size=12, colour=SOFT)
+        if row % 2 == 0:
+            d.arrow(198, y + 58, 198, y + 46)
+            d.arrow(198, y + 58, 198, y + 70)
+            d.text(212, y + 58, "correlation \u03c1", size=12, colour=SOFT, anchor="start")
+        d.arrow(542 if row else 498, y + 23, 602, 138 + 5 * row)
+    d.person(632, 130)
+    d.text(656, 196, "sees all reports:\nwhat is the first?", size=12, colour=SOFT)
+    return d
+
+
+@diagram
+def helpers():
+    """Draw three helpers beside a survey: who deals signs, who shuffles reports, who deals masks."""
+    narrow = Diagram.more > 0
+    d = Diagram(
+        "Three helpers: signs, shuffling, masks",
+        "Three rows. A dealer gives people secret signs, and a sign moves each report. A shuffler removes the names "
+        "from the reports before the collector gets them. A dealer gives people masks that sum to zero, so the "
+        "collector learns only the sum of all answers and noise.",
+        height=366 if narrow else 270,
+        width=480 if narrow else WIDTH,
+        cut=WIDTH,  # drawn anew for a phone
+    )
+    left, high, down = (8, 118, 24) if narrow else (150, 84, 0)  # of a row: where it begins, its height, its name
+
+    def helper(x, y, words):
+        d.bar(x, y, 150, 46, "#fff4d6", radius=6, stroke=INK)
+        d.text(x + 75, y + 16, words, size=13)
+
+    def people(x, y, words):
+        for j in range(3):
+            d.person(x + 38 * j, y + 6)
+        d.text(x + 38, y + 52, words, size=12, colour=SOFT)
+
+    for row, name in enumerate(("signed\nreports", "shuffle\nmodel", "secure\naggregation")):
+        y = high * row + (10 if narrow else 36)
+        d.text(24, y, name.replace("\n", " ") if narrow else name, size=13, anchor="start", weight="bold")
+    y, far = 20 + down, 370 if narrow else 582
+    helper(left, y, "dealer:\nsecret signs")
+    d.arrow(left + 152, y + 23, left + 188, y + 23)
+    people(left + 214, y, "the sign moves the report")
+    d.arrow(left + 316, y + 23, far, y + 23, "" if narrow else "reports")
+    y += high
+    people(left + (44 if narrow else 28), y, "randomized response")
+    d.arrow(
+        left + (146 if narrow else 130), y + 23, left + (166 if narrow else 212), y + 23, "" if narrow else "reports"
+    )
+    helper(left + (172 if narrow else 222), y, "shuffler:\nremoves names")
+    d.arrow(left + (326 if narrow else 374), y + 23, far, y + 23)
+    y += high
+    helper(left, y, "dealer: masks\nthat sum to zero")
+    d.arrow(left + 152, y + 23, left + 188, y + 23)
+    people(left + 214, y, "answer + noise + mask")
+    d.arrow(left + 316, y + 23, far, y + 23, "" if narrow else "reports")
+    for row, heights in enumerate(([34, 52], [34, 52], [52])):
+        d.counts(far + 18, 70 + down + high * row, heights, label="only the sum" if row == 2 else "counts")
     return d
 
 
@@ -534,7 +636,7 @@ def joint_table():
     d = Diagram(
         "From reports to a table",
         "A person answers two questions, each through a coin of its own. The collector counts the reports in a table. "
-        "Undoing the coins gives a table with cells below zero; the most likely table has none.",
+        "The inverse of the channel gives a table with cells below zero; the maximum likelihood estimate has none.",
         height=220,
         device=330,
     )
@@ -550,9 +652,9 @@ def joint_table():
     d.arrow(452, 82, 508, 52, "")
     d.arrow(452, 110, 508, 146, "")
     d.table(522, 16, [[0.95, 0.2, -1], [0.15, 0.7, 0.1], [-1, 0.1, 0.3]], side=24)
-    d.text(610, 46, "undone: fits on\naverage, but has\nshares below zero", size=12, anchor="start")
+    d.text(610, 46, "by inverse:\nunbiased,\nsome below 0", size=12, anchor="start")
     d.table(522, 108, [[0.8, 0.2, 0], [0.1, 0.65, 0.1], [0, 0.1, 0.25]], side=24)
-    d.text(610, 138, "the most likely\ntable of shares", size=12, anchor="start")
+    d.text(610, 130, "maximum\nlikelihood\nestimate", size=12, anchor="start")
     return d
 
 
@@ -561,8 +663,9 @@ def pairs():
     """Three people, one pair of questions each, with one coin for both answers."""
     d = Diagram(
         "One pair of questions each",
-        "Three people hold three answers each. Each is asked a pair of them, by chance, and one coin with the whole "
-        "budget decides for both answers together whether the report tells. The collector gets a table for each pair.",
+        "Three people hold three answers each. Each is asked a pair of them, drawn at random, and one coin with the "
+        "whole budget decides for both answers together whether the report tells. The collector gets a table for each "
+        "pair.",
         height=250,
         device=450,
     )
@@ -590,8 +693,8 @@ def pairs():
 def fakes():
     """Draw a record of three attributes, one of which is really reported."""
     d = Diagram(
-        "One real answer among fakes",
-        "A person's record has three attributes. One is picked at random and goes through a coin with the whole "
+        "RS+FD: one real answer among fakes",
+        "A person's record has three attributes. One is sampled at random and goes through a coin with the whole "
         "budget. The other two reports are fakes, drawn without looking at the record. The collector sees three.",
         height=220,
         device=450,
@@ -601,11 +704,11 @@ def fakes():
         y = 22 + 56 * row
         d.record(80, y, [value], faded=() if row == 1 else (0,))
         if row == 1:
-            d.arrow(116, y + 15, 186, y + 15, "picked")
+            d.arrow(116, y + 15, 186, y + 15, "sampled")
             d.coin(212, y + 15, "p")
-            d.arrow(236, y + 15, 340, y + 15, "whole budget")
+            d.arrow(236, y + 15, 340, y + 15, "all of \u03b5")
         else:
-            d.text(240, y + 15, "a fake, drawn by chance", size=12, colour=SOFT)
+            d.text(240, y + 15, "fake, from the prior", size=12, colour=SOFT)
             d.arrow(318, y + 15, 340, y + 15)
         d.report(350, y - 8, [(3, 1, 0)[row]])
         d.arrow(414, y + 15, 500, y + 15)
@@ -618,9 +721,9 @@ def fakes():
 @diagram
 def choose():
     """Draw the questions of the decision page, narrow enough for a phone; every number is computed."""
-    names = {"SubsetSelection": "subset selection", "OneQuestion": "one question", "AskSome": "some questions"}
-    names |= {"RR": "coin", "GRR": "coin", "SignedRR": "signed coin", "RRJoint": "whole record"}
-    names |= {"RRIndependent": "each answer alone"}
+    names = {"SubsetSelection": "subset selection", "OneQuestion": "attribute sampling", "AskSome": "some attributes"}
+    names |= {"RR": "Warner's RR", "GRR": "GRR (k-RR)", "SignedRR": "signed reports", "RRJoint": "RR on records"}
+    names |= {"RRIndependent": "RR on each answer"}
     rows = leaves()
     d = Diagram(
         "Which mechanism to take",
@@ -639,7 +742,7 @@ def choose():
         pair = leaf.of == "pair" and leaf.mechanism.k == (4,) * 4
         d.text(30, y + 1, leaf.when, size=14, anchor="start")
         d.bar(184, y - 13, 148, 26, DEVICE, radius=5, stroke=SOFT)
-        d.text(258, y + 1, "a pair" if pair else names[type(leaf.mechanism).__name__], size=13, weight="bold")
+        d.text(258, y + 1, "a pair each" if pair else names[type(leaf.mechanism).__name__], size=13, weight="bold")
         star = "*" if leaf.mechanism.epsilon == 4 else ""
         d.text(380 + 6 * len(star), y + 1, f"{leaf.points:.2f}{star}", size=14, anchor="end")
 
@@ -656,16 +759,17 @@ def choose():
             lead(y, leaf)
             y += 30
         y += 2
-    d.text(20, 452, "right: error in points, 10,000 people, budget 1 (* 4)", size=13, colour=SOFT, anchor="start")
+    d.text(20, 452, "right: error in points, 10,000 people, \u03b5 = 1 (* 4)", size=13, colour=SOFT, anchor="start")
     return d
 
 
 def main(folder=FOLDER):
-    """Write every diagram into a folder."""
+    """Write every diagram into a folder, and those for a phone into one within."""
     folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "phone").mkdir(parents=True, exist_ok=True)
     for name, draw in DIAGRAMS.items():
         (folder / f"{name}.svg").write_text(draw().svg(), encoding="utf-8")
+        (folder / "phone" / f"{name}.svg").write_text(for_a_phone(name), encoding="utf-8")
 
 
 if __name__ == "__main__":

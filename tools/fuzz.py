@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 import ldp_lib
-from ldp_lib import Population, jrr, postprocess, sampling
+from ldp_lib import Population, _sampling, jrr, postprocess
 from ldp_lib.limit import least_error
 from ldp_lib.sampled import AskSome
 from ldp_lib.tables import consistency, raking
@@ -282,7 +282,7 @@ def targets():
         {"runs": 10, "confidence": 0.9},
         numbers={"runs": integer(2, 1000), "confidence": number(0, 1)},
     )
-    yield Target("realised", sampling.realised, {"p": 0.5}, numbers={})
+    yield Target("realised", _sampling.realised, {"p": 0.5}, numbers={})
     yield Target(
         "check_channel", lambda channel: ldp_lib.channel.check_channel(channel), {"channel": square}, ["channel"]
     )

@@ -1,6 +1,6 @@
 """Count what is proved, audited, tried, killed and survived; `make proofs audit fuzz mutants faults installs` call it.
 
-Each count goes into book/hardening.json, which book/hardening.md shows. A test holds the two together.
+Each count goes into book/hardening.json, which book/quality.md shows. A test holds the two together.
 """
 
 import argparse

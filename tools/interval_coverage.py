@@ -1,6 +1,6 @@
 """How often the library's 95 % intervals hold the truth, by simulation; `make coverage` calls it, in many minutes.
 
-Writes book/coverage.json and the table in book/coverage.md. With names of settings it computes only these anew:
+Writes book/coverage.json and the table on the page book/quality.md. With names of settings it computes only these anew:
 
     python tools/interval_coverage.py "V = 0.1, 2 x 2"
 """
@@ -11,18 +11,20 @@ import sys
 from functools import partial
 from pathlib import Path
 
+import marks
 import numpy as np
+import pandas as pd
 
-from ldp_lib import GRR, OneQuestion
+from ldp_lib import GRR, OneQuestion, Survey, recommend
 from ldp_lib.population import Population
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey import planner
 from ldp_lib.tables import clusters, dependence, queries
-from ldp_lib.tables.covariance import simulated_tables, table_covariance
+from ldp_lib.tables.covariance import table_covariance
 from ldp_lib.tables.product import RRIndependent, RRJoint
 
 ROOT = Path(__file__).resolve().parents[1]
-FOUND, PAGE = ROOT / "book" / "coverage.json", ROOT / "book" / "coverage.md"
+FOUND, PAGE = ROOT / "book" / "coverage.json", marks.QUALITY
 RUNS, DRAWS, LEAST = 2_000, 40, 0.93
 
 
@@ -44,24 +46,16 @@ TABLES = {
 
 
 def association(table, epsilon, n, runs, rng):
-    """Yield, for each measure of a table, how often its interval holds the truth, and how often it warns."""
-    mechanism, nothing = RRIndependent(k=table.shape, epsilon=epsilon), np.zeros((table.size, table.size))
-    measures = {"Cramér's V": dependence.cramers_v, "mutual information": dependence.mutual_information}
-    if table.shape == (2, 2):
-        measures["log odds ratio"] = dependence.log_odds_ratio
-    truths = {name: measure(table, nothing).value for name, measure in measures.items()}
-    truths["Cramér's V"] = clusters.cramers_v(table)
-    held = {name: [] for name in measures}
-    for draw in simulated_tables(mechanism, table, 0, 1, n=n, rng=rng, runs=runs):
+    """Yield how often the interval of a table's Cramér's V holds the truth, and how often it warns."""
+    mechanism, told = RRIndependent(k=table.shape, epsilon=epsilon), []
+    channel, truth = mechanism.channel(), clusters.cramers_v(table)
+    counts = rng.multinomial(n, table.ravel() @ channel / table.sum(), size=runs)
+    for draw in (counts / n @ np.linalg.inv(channel)).reshape(runs, *table.shape):
         likely = project_simplex(draw.ravel()).reshape(table.shape)
-        covariance = table_covariance(mechanism, likely, 0, 1, n=n)
-        for name, measure in measures.items():
-            found = measure(draw, covariance)
-            low, high = found.interval()
-            inside = low - 1e-9 <= truths[name] <= high + 1e-9
-            held[name].append((inside, bool(found.warning)))
-    for name, told in held.items():
-        yield name, np.array(told, float)
+        found = dependence.cramers_v(draw, table_covariance(mechanism, likely, 0, 1, n=n))
+        low, high = found.interval()
+        told.append((low - 1e-9 <= truth <= high + 1e-9, bool(found.warning)))
+    yield "Cramér's V", np.array(told, float)
 
 
 def query(holders, n, epsilon, runs, rng):
@@ -74,7 +68,7 @@ def query(holders, n, epsilon, runs, rng):
         low, high = queries.ask(mechanism, y, {0: [1], 1: [2]}).interval()
         told["share in cells"].append((low - 1e-9 <= holders / n <= high + 1e-9, False))
         try:
-            low, high = queries.ask_given(mechanism, y, {1: [2]}, {0: [1]}).interval()
+            low, high = queries.ask(mechanism, y, {1: [2]}, given={0: [1]}).interval()
         except ValueError:  # the given box is estimated to hold nobody
             told["share within a box"].append((True, True))
             continue
@@ -101,6 +95,31 @@ def shares(mechanism, counts, runs, rng):
     yield "share, `estimate_interval`", np.column_stack([np.array(held)[:, least], np.zeros(runs)])
 
 
+def survey(sampling, law, epsilon, n, runs, rng):
+    """Yield coverage of a survey's table, sum of two labels, and difference of two waves: the cell covered least."""
+    labels = {"a": ["x", "y"], "b": ["p", "q", "r"]}
+    best = recommend(k=law.shape, epsilon=epsilon, n=n, wants="tables").mechanism
+    asked, held = Survey(labels, epsilon=epsilon, mechanism=best), {"table": [], "query": [], "difference": []}
+
+    def wave():
+        counts = rng.multinomial(n, law.ravel()) if sampling else np.rint(n * law.ravel()).astype(int)
+        people = asked.decode(np.transpose(np.unravel_index(np.repeat(np.arange(law.size), counts), law.shape)))
+        return asked.collect(people, rng=rng)
+
+    for _ in range(runs):
+        one, other = wave(), wave()
+        found = {"table": asked.table("a", "b", one, sampling=sampling)}
+        found["query"] = pd.DataFrame([asked.query({"a": "y", "b": ["q", "r"]}, one, sampling=sampling)])
+        found["difference"] = asked.difference(one, other, sampling=sampling)
+        truth = {"table": law.ravel(), "query": law[1, 1:].sum(), "difference": 0.0}
+        for name, part in found.items():
+            low, high = part["low"].to_numpy(), part["high"].to_numpy()
+            held[name].append((low <= truth[name]) & (truth[name] <= high))
+    for name, values in held.items():
+        least = np.argmin(np.mean(values, axis=0))
+        yield f"`Survey.{name}`", np.column_stack([np.array(values)[:, least], np.zeros(runs)])
+
+
 def most_likely(counts, channel, steps=3_000):
     """Return the most likely table of each row of counts by plain EM on all rows at once."""
     share = counts / counts.sum(axis=1, keepdims=True)
@@ -125,7 +144,8 @@ def bootstrap(table, epsilon, n, runs, rng):
         held, quantiles = [], []
         for estimate, drawn in zip(estimates, draws, strict=True):
             value, values = measure(estimate), np.array([measure(one) for one in drawn])
-            low, high = dependence.bootstrap_interval(value, values)
+            half = 1.959963985 * values.std(ddof=1)
+            low, high = value - half, value + half
             held.append((low <= measure(table.ravel()) <= high, 0))
             low, high = 2 * value - np.quantile(values, [0.975, 0.025])
             quantiles.append((low <= measure(table.ravel()) <= high, 1))
@@ -149,6 +169,10 @@ def settings():
     for epsilon in (1.0, 4.0):
         mechanism, counts = OneQuestion(k=(3, 2), epsilon=epsilon), [[500, 500], [300, 300], [200, 200]]
         found.append(("OneQuestion, 3 and 2 values", epsilon, 2_000, partial(shares, mechanism, counts)))
+    law = np.array([[0.3, 0.2, 0.1], [0.05, 0.1, 0.25]])
+    for name, sampling in (("the people asked", False), ("people drawn at random", True)):
+        for epsilon, n in ((1.0, 5_000), (4.0, 600)):
+            found.append((f"2 x 3 labels, {name}", epsilon, n, partial(survey, sampling, law, epsilon, n)))
     for epsilon, n in ((1.0, 5_000), (3.0, 2_000)):
         table = np.array([[0.01, 0.49], [0.25, 0.25]])
         found.append(("a cell of 1 %, 2 x 2", epsilon, n, partial(bootstrap, table, epsilon, n)))
@@ -165,22 +189,23 @@ def measured(name, epsilon, n, compute, *, runs=RUNS, seed=1):
 
 
 def page(rows):
-    """Return the table of the page: each interval by its settings, with a mark where it covers less than it should."""
-    lines = ["| interval of 95 % | setting | ε | users | covers | warns |", "| --- | --- | --- | --- | --- | --- |"]
-    for row in sorted(rows, key=lambda row: (row["interval"], row["setting"], row["epsilon"])):
-        low = " (below .93)" if row["covers"] < LEAST else ""
-        lines.append(
-            f"| {row['interval']} | {row['setting']} | {row['epsilon']:g} | {row['n']:,} | {row['covers']:.3f}{low} | "
-            f"{row['warns']:.2f} |"
-        )
-    return "\n".join(lines) + "\n"
+    """Return the table of the page: each interval, how often it covers where it measures, and where it covers least."""
+    head = "| interval of 95 % | settings | covers, least to most | where least | settings with a warning |"
+    lines = [head, "| --- | ---: | --- | --- | ---: |"]
+    for name in sorted({row["interval"] for row in rows}):
+        found = [row for row in rows if row["interval"] == name]
+        least, most = (end(found, key=lambda row: row["covers"]) for end in (min, max))
+        low = " (below .93)" if least["covers"] < LEAST else ""
+        warned = sum(row["warns"] > 0 for row in found)
+        where = f"{least['setting']}, ε = {least['epsilon']:g}, {least['n']:,} users"
+        covers = f"{least['covers']:.3f}{low} to {most['covers']:.3f}"
+        lines.append(f"| {name} | {len(found)} | {covers} | {where} | {warned} |")
+    return "\n".join(lines)
 
 
 def written(text, rows):
-    """Return the page's text with the table put in, between its two marks."""
-    start, end = "<!-- coverage -->\n", "<!-- end -->"
-    before, rest = text.split(start)
-    return before + start + "\n" + page(rows) + "\n" + end + rest.split(end)[1]
+    """Return the page's text with the table put in."""
+    return marks.put(text, "coverage", page(rows))
 
 
 def main(names):

@@ -192,6 +192,13 @@ class Chapters(AsyncLargeFileManager):
             super().mark_trusted_cells(nb, path)
 
 
+def quiet(handler, page_config):
+    """Leave out what asks new users, in a toast, whether they want JupyterLab's news."""
+    asks = "@jupyterlab/apputils-extension:announcements"
+    page_config["disabledExtensions"] = [*{*page_config.get("disabledExtensions", []), asks}]
+    return page_config
+
+
 DRESSER = Dresser()
 if "get_config" in globals():  # Jupyter reads this file; a test imports it
     order = ROOT / "_build" / "lab" / "reading_order.ipynb"
@@ -202,4 +209,5 @@ if "get_config" in globals():  # Jupyter reads this file; a test imports it
     c.ServerApp.root_dir = str(ROOT)
     c.LabApp.news_url = None  # no look-ups on the network
     c.LabApp.check_for_updates_class = "jupyterlab.NeverCheckForUpdate"
+    c.ServerApp.tornado_settings = {"page_config_hook": quiet}
     c.LabApp.default_url = "/lab/tree/_build/lab/reading_order.ipynb"

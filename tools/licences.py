@@ -1,11 +1,13 @@
-"""List the licences of all packages of requirements.lock; python tools/licences.py writes them to book/licences.md."""
+"""List the licences of all packages of requirements.lock; python tools/licences.py writes them into book/about.md."""
 
 import re
 from importlib import metadata
 from pathlib import Path
 
+import marks
+
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "book" / "licences.md"
+PAGE = ROOT / "book" / "about.md"
 HEAD = "| licence | packages |\n| --- | --- |\n"
 FAMILIES = {
     "Apache 2.0": r"apache",
@@ -49,10 +51,11 @@ def table():
 
 def listed(page):
     """What a page says: package -> licences."""
-    rows = [line.strip("| \n").split(" | ") for line in page.partition(HEAD)[2].splitlines()]
-    return {name: found for found, names in rows for name in names.split(", ")}
+    lines = page.partition(HEAD)[2].partition("\n\n")[0].splitlines()
+    return {
+        name: found for found, names in (line.strip("| ").split(" | ") for line in lines) for name in names.split(", ")
+    }
 
 
 if __name__ == "__main__":
-    before = PAGE.read_text(encoding="utf-8").partition(HEAD)[0]
-    PAGE.write_text(before + table(), encoding="utf-8")
+    marks.write("licences", table(), PAGE)

@@ -3,7 +3,7 @@
     python tools/mutants.py cover                  note which tests run which lines
     python tools/mutants.py run --sample 500       try mutants, drawn with --seed; without --sample all
     python tools/mutants.py survivors              show those that no test noticed
-    python tools/mutants.py page                   write what was found to book/mutants.json and book/mutants.md
+    python tools/mutants.py page                   write what was found to book/mutants.json and book/quality.md
 
 Operators and source trees are those of Cosmic Ray, which starts Python for every mutant; mutmut, which forks, leaves
 out decorated functions, and here properties are decorated: so what tries the mutants is written here. A mutant is
@@ -34,10 +34,12 @@ import time
 import types
 from pathlib import Path
 
+import marks
+
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "_build" / "mutants"
 PACKAGES, RESULTS = STORE / "packages", STORE / "results.jsonl"
-FOUND, PAGE = ROOT / "book" / "mutants.json", ROOT / "book" / "mutants.md"
+FOUND = ROOT / "book" / "mutants.json"
 SKIPPED = ("book/", "printed.py", "__init__.py", "catalogue.py", "datasets.py", "fixtures")
 NOT_OF_THE_LIBRARY = {  # these check the site, the notebooks and the project, and say nothing about a line
     *(
@@ -503,7 +505,7 @@ def survivors(arguments):
 
 
 def page(arguments):
-    """Write the last run's counts and survivors, with what is known of them, and the page of them."""
+    """Write the last run's counts and survivors, with what is known of them, and their part of a page."""
     summary = json.loads((STORE / "summary.json").read_text(encoding="utf-8"))
     results = stored()
     known = json.loads(FOUND.read_text(encoding="utf-8"))["survivors"] if FOUND.exists() else []
@@ -517,28 +519,24 @@ def page(arguments):
         listed.append(dict(zip(names, (*place, *known.get(place, ("gap", ""))), strict=True)))
     listed.sort(key=lambda each: tuple(each.values()))
     FOUND.write_text(json.dumps(summary | {"survivors": listed}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    PAGE.write_text(written(json.loads(FOUND.read_text(encoding="utf-8"))), encoding="utf-8")
+    marks.write("mutants", written(json.loads(FOUND.read_text(encoding="utf-8"))))
     return 0
 
 
 HEAD = """\
-# Changes that no test notices
+The library has {mutants:,} places where one small change can be made. Of these, {tried:,} were drawn at random, the
+same share of each of {files} files (seed {seed}), and tried. A test failed, or did not end, for {killed:,} of them.
+Of the other {alive}, {same} change nothing that a caller can see, and {effort} change only how a search goes whose
+result is certified, or how much memory is used at a time. That leaves {gap} gaps: tests notice {share:.1f} % of the
+changes that matter, and at least {bound} % of all such changes in the library, with a confidence of 95 % (Clopper and
+Pearson). A change that makes no difference counts on neither side, as is usual {{cite:p}}`jia2011`; if those of
+searches counted as gaps, the share would be {least:.1f} %. Left out are formulas as papers print them, data sets, and
+what draws the book.
 
-The library has {mutants:,} places where one small change can be made ({{doc}}`hardening`). Of these, {tried:,} were
-drawn at random, the same share of each of {files} files (seed {seed}), and tried. A test failed, or did not end, for
-{killed:,} of them. Of the other {alive}, {same} change nothing that a caller can see, and {effort} change only how a
-search goes whose result is certified, or how much memory is used at a time. That leaves {gap} gaps: tests notice
-{share:.1f} % of the changes that matter, and at least {bound} % of all such changes in the library, with a confidence
-of 95 % (Clopper and Pearson). A change that makes no difference counts on neither side, as is usual
-{{cite:p}}`jia2011`; if those of searches counted as gaps, the share would be {least:.1f} %.
-Left out are formulas as papers print them, data sets, and what draws the book.
+The gaps, each with what became of it; {{download}}`all {alive} survivors <mutants.json>` with the reason for each:
 
 """
-KINDS = {
-    "gap": "Gaps",
-    "effort": "How a search goes",
-    "same": "Nothing that a caller can see",
-}
+KINDS = ("gap", "effort", "same")
 
 
 def kinds_of(found):
@@ -547,20 +545,14 @@ def kinds_of(found):
 
 
 def written(found):
-    """The page of a run."""
+    """What the page says of a run."""
     counts = kinds_of(found)
     matter = found["killed"] + counts["gap"]
     share, bound = found["killed"] / matter, math.floor(1000 * at_least(found["killed"], matter)) / 10
     least = 100 * found["killed"] / (matter + counts["effort"])
     parts = [HEAD.format(**found, **counts, alive=len(found["survivors"]), share=100 * share, bound=bound, least=least)]
-    for kind, title in KINDS.items():
-        parts += [f"## {title}\n\n"] if counts[kind] else []
-        for each in found["survivors"]:
-            if each["kind"] == kind:
-                parts.append(
-                    f"`{each['file']}`\n\n```diff\n- {each['old']}\n+ {each['new']}\n```\n\n{each['reason']}\n\n"
-                )
-    return "".join(parts).rstrip() + "\n"
+    parts += [f"- `{each['file']}`: {each['reason']}\n" for each in found["survivors"] if each["kind"] == "gap"]
+    return "".join(parts)
 
 
 if __name__ == "__main__":

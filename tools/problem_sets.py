@@ -3,18 +3,20 @@
     python tools/problem_sets.py build TARGET     release.zip and instructor.zip
     python tools/problem_sets.py check [SET ...]  grade every answer of the sets through nbgrader
 
-A set says for each task its prompt, starter, solution, visible and hidden tests, points, and typical wrong answers.
-The solution and the wrong answers are what stands below the starter; they are indented as its last line is.
+A set says for each task its prompt, starter, solution, visible and hidden tests, points, and typical wrong answers with
+the points that they keep. The solution and the wrong answers are what stands below the starter, and are indented as its
+last line is. What grades, for instructors only, is the package `assignments/grader`.
 """
 
 import argparse
+import html
+import importlib
 import os
 import re
 import shutil
 import sys
 import tempfile
 import textwrap
-import warnings
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,13 +27,22 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "assignments"
+sys.path.append(str(FOLDER))
+from grader.marking import Cell, mark  # noqa: E402
+
 STUB = "# YOUR CODE HERE\nraise NotImplementedError()"
 TEXT_STUB = "YOUR ANSWER HERE"
-# What a submission may have patched is imported anew before each hidden test.
-HIDDEN = (
-    'import importlib\nimport sys\n\nsys.modules.pop("ldp_lib.book.grading", None)\n'
-    'grading = importlib.import_module("ldp_lib.book.grading")\n'
-)
+# Whoever tries the course hands in the solutions under this name.
+NAME = "ada"
+OWN_NUMBER = '''
+import hashlib
+
+
+def mine(task, low, high):
+    """Return your own number for a task, from low to high: it depends on your name."""
+    digest = hashlib.sha256(f"{my_name.strip().lower()}/{task}".encode()).hexdigest()
+    return low + int(digest, 16) % (high - low + 1)
+'''
 KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
 
 
@@ -62,7 +73,7 @@ class Task:
     @property
     def tests(self):
         """The tests' cell, as it grades."""
-        hidden = f"### BEGIN HIDDEN TESTS\n{HIDDEN}{self.hidden.rstrip()}\n### END HIDDEN TESTS"
+        hidden = f"### BEGIN HIDDEN TESTS\n{self.hidden.rstrip()}\n### END HIDDEN TESTS"
         return f"{self.visible.rstrip()}\n{hidden}" if self.visible else hidden
 
 
@@ -115,9 +126,13 @@ def notebook(problems):
         f"# {problems.title}\n\n{problems.intro.strip()}\n\n**Chapters:** {links}. **Minutes:** {problems.minutes}. "
         f"**Points:** {sum(task.points for task in problems.tasks)}.\n\n"
         "Answer in the cells that say so. Before you hand in, restart the kernel and run all cells: only what the "
-        "notebook computes from top to bottom counts. The tests below a task are some of those that grade it."
+        "notebook computes from top to bottom counts. The tests below a task are some of those that grade it.\n\n"
+        "Some numbers are your own: they depend on your name. In the next cell, replace both lines by "
+        '`my_name = "..."`, with the name under which you hand in.'
     )
-    cells = [_text(first, "intro"), _code(problems.imports.rstrip(), "imports", locked=True)]
+    own = _code(f'### BEGIN SOLUTION\nmy_name = "{NAME}"\n### END SOLUTION', "name", solution=True)
+    imports = f"{problems.imports.rstrip()}\n{OWN_NUMBER.rstrip()}"
+    cells = [_text(first, "intro"), own, _code(imports, "imports", locked=True)]
     for number, task in enumerate(problems.tasks, 1):
         title = f"## {number}. {task.name.replace('_', ' ').capitalize()} ({task.points} points)"
         cells.append(_text(f"{title}\n\n{task.prompt.strip()}", f"{task.name}-prompt"))
@@ -165,59 +180,58 @@ def release(problems):
     return student
 
 
-def submission(problems, answers=None, *, rest="solution"):
+def submission(problems, answers=None, *, rest="solution", name=NAME):
     """Return a notebook as handed in: `answers` by task name; the rest solved, or left blank."""
     handed = release(problems)
     by_name = {task.name: task for task in problems.tasks}
     for cell in handed.cells:
-        name = cell.metadata.nbgrader.grade_id
-        if name in by_name and (name in (answers or {}) or rest == "solution"):
-            body = (answers or {}).get(name, by_name[name].solution)
-            cell.source = body.strip() if by_name[name].by_hand else by_name[name].cell(body)
+        task = cell.metadata.nbgrader.grade_id
+        if task == "name":
+            cell.source = f"my_name = {name!r}"
+        if task in by_name and (task in (answers or {}) or rest == "solution"):
+            body = (answers or {}).get(task, by_name[task].solution)
+            cell.source = body.strip() if by_name[task].by_hand else by_name[task].cell(body)
     return handed
 
 
-def grade(problems, handed):
-    """Return the points and the message of each task that grades itself; the cells run in this process."""
-    import matplotlib
+def grade(problems, handed, *, name=NAME, fork=True, **how):
+    """Return the points and the messages of each task that grades itself, without nbgrader.
 
-    matplotlib.use("Agg")
+    By default in copies of this process, which is quick and for answers of our own; with ``fork=False`` as it is done
+    to students.
+    """
+    if fork:  # what the sets import is then there already
+        for module in ("IPython", "matplotlib.pyplot", "sympy", "ldp_lib.datasets", "ldp_lib.corr_rr", "ldp_lib.limit"):
+            importlib.import_module(module)
     tests = {f"{task.name}-tests": task for task in problems.graded}
-    cells, points = [], {}
-    space = {"__name__": "__main__", "In": cells}
+    cells = []
     for cell in handed.cells:
-        if cell.cell_type != "code":
-            continue
-        task = tests.get(cell.metadata.nbgrader.grade_id)
-        cells.append(task.tests if task else cell.source)
-        message = _run(cells[-1], space)
-        if task:
-            points[task.name] = (0 if message else task.points, message)
-    matplotlib.pyplot.close("all")
-    return points
-
-
-def _run(source, space):
-    """Run a cell and return its error's message; what a student's code warns of is no error."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            exec(compile(source, "<cell>", "exec"), space)
-        except Exception as error:
-            return f"{type(error).__name__}: {error}"
-    return ""
+        if cell.cell_type == "code":
+            task = tests.get(cell.metadata.get("nbgrader", {}).get("grade_id"))
+            known = {"hidden": task.hidden, "points": task.points} if task else {}
+            cells.append((task, Cell(source=cell.source, **known)))
+    marked = mark([cell for _, cell in cells], name, fork=fork, **how)
+    places = {task.name: place for place, (task, _) in enumerate(cells) if task}
+    return {task: (marked.points[place], "\n".join(marked.said[place])) for task, place in places.items()}
 
 
 def wrong_answers(problems):
-    """Yield answers by task: the first wrong one of every other task, of the others, then all second ones, and so on.
+    """Yield answers by task, and the points that they keep: one wrong answer to every other task, then to the others.
 
-    So each solution is graded beside wrong answers to its neighbours. Answers that loop or patch are left to nbgrader.
+    So each solution is graded beside wrong answers to its neighbours. Answers that loop are left to nbgrader.
     """
-    typical = {task.name: [w["code"] for w in task.wrong if not w.get("apart")] for task in problems.graded}
+    typical = {task.name: [w for w in task.wrong if not w.get("apart")] for task in problems.graded}
     names = list(typical)
-    yield from ({name: typical[name][0] for name in names[start::2]} for start in (0, 1))
+    rounds = [{name: typical[name][0] for name in names[start::2]} for start in (0, 1)]
     for turn in range(1, max(map(len, typical.values()))):
-        yield {name: codes[turn] for name, codes in typical.items() if turn < len(codes)}
+        rounds.append({name: found[turn] for name, found in typical.items() if turn < len(found)})
+    for chosen in rounds:
+        yield {name: w["code"] for name, w in chosen.items()}, {name: w.get("keeps", 0) for name, w in chosen.items()}
+
+
+def machinery():
+    """Return the files that grade: settings, and the package `grader`."""
+    return [FOLDER / "nbgrader_config.py", *sorted((FOLDER / "grader").glob("*.py"))]
 
 
 def build(target):
@@ -225,7 +239,7 @@ def build(target):
     target.mkdir(parents=True, exist_ok=True)
     archives = {
         "release": {},
-        "instructor": {"nbgrader_config.py": (FOLDER / "nbgrader_config.py").read_text(encoding="utf-8")},
+        "instructor": {str(path.relative_to(FOLDER)): path.read_text(encoding="utf-8") for path in machinery()},
     }
     for problems in sets():
         name = f"{problems.name}/{problems.name}.ipynb"
@@ -259,6 +273,8 @@ def through_nbgrader(problems, handed, *, config=""):
         What `nbgrader generate_assignment` gives students.
     scores : dict
         Student's name -> task's name -> points; None where a person must grade.
+    told : dict
+        Student's name -> the page of feedback.
     """
     from nbgrader.apps import NbGraderAPI
     from traitlets.config.loader import PyFileConfigLoader
@@ -269,9 +285,11 @@ def through_nbgrader(problems, handed, *, config=""):
     try:
         (course / "source" / problems.name).mkdir(parents=True)
         nbformat.write(notebook(problems), course / "source" / problems.name / f"{problems.name}.ipynb")
-        (course / "nbgrader_config.py").write_text(
-            f"{(FOLDER / 'nbgrader_config.py').read_text(encoding='utf-8')}\n{config}\n"
-        )
+        for path in machinery():
+            place = course / path.relative_to(FOLDER)
+            place.parent.mkdir(exist_ok=True)
+            text = path.read_text(encoding="utf-8")
+            place.write_text(f"{text}\n{config}\n" if path.name == "nbgrader_config.py" else text, encoding="utf-8")
         settings = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()
         settings.CourseDirectory.root = str(course)
         api = NbGraderAPI(config=settings)
@@ -281,8 +299,15 @@ def through_nbgrader(problems, handed, *, config=""):
             place.mkdir(parents=True)
             nbformat.write(submitted, place / f"{problems.name}.ipynb")
             _succeed(api.autograde(problems.name, student))
+            _succeed(api.generate_feedback(problems.name, student))
         released = nbformat.read(course / "release" / problems.name / f"{problems.name}.ipynb", as_version=4)
-        return released, {student: _scores(api, problems, student) for student in handed}
+        told = {
+            student: (course / "feedback" / student / problems.name / f"{problems.name}.html").read_text(
+                encoding="utf-8"
+            )
+            for student in handed
+        }
+        return released, {student: _scores(api, problems, student) for student in handed}, told
     finally:
         shutil.rmtree(course)
 
@@ -301,27 +326,44 @@ def _scores(api, problems, student):
 def check(problems):
     """Grade the solution, the blank and every wrong answer through nbgrader; return what is not as it should be."""
     full = {task.name: task.points for task in problems.graded}
-    alone = [{task.name: w["code"]} for task in problems.graded for w in task.wrong if w.get("apart")]
-    answers = [*wrong_answers(problems), *alone]
-    handed = {f"wrong{i}": submission(problems, wrong) for i, wrong in enumerate(answers)}
-    wanted = {f"wrong{i}": full | dict.fromkeys(wrong, 0) for i, wrong in enumerate(answers)}
-    handed |= {"solution": submission(problems), "blank": release(problems)}
+    alone = [
+        ({t.name: w["code"]}, {t.name: w.get("keeps", 0)}) for t in problems.graded for w in t.wrong if w.get("apart")
+    ]
+    handed, wanted = {}, {}
+    for i, (answers, keeps) in enumerate([*wrong_answers(problems), *alone]):
+        handed[f"wrong{i}"] = submission(problems, answers, name=f"wrong{i}")
+        wanted[f"wrong{i}"] = full | keeps
+    handed |= {"solution": submission(problems, name="solution"), "blank": release(problems)}
     wanted |= {"solution": full, "blank": dict.fromkeys(full, 0)}
-    _, scores = through_nbgrader(problems, handed)
+    _, scores, told = through_nbgrader(problems, handed)
     found = [
         f"{problems.name}, {student}, {name}: {scores[student].get(name)} points, not {points}"
         for student, tasks in wanted.items()
         for name, points in tasks.items()
         if scores[student].get(name) != points
     ]
+    found += [
+        f"{problems.name}, {student}: {leak}"
+        for student, page in told.items()
+        for leak in leaks(problems, handed[student], page)
+    ]
     # One wrong answer at a time costs that task's points and no others.
     for task in problems.graded:
         for wrong in task.wrong:
             if not wrong.get("apart"):
                 got = grade(problems, submission(problems, {task.name: wrong["code"]}))
-                lost = [name for name, (points, _) in got.items() if points == 0]
-                found += [] if lost == [task.name] else [f"{problems.name}, {task.name}, {wrong['why']}: lost {lost}"]
+                points = {name: points for name, (points, _) in got.items()}
+                good = points == full | {task.name: wrong.get("keeps", 0)}
+                found += [] if good else [f"{problems.name}, {task.name}, {wrong['why']}: {points}"]
     return found
+
+
+def leaks(problems, handed, page):
+    """Return the lines of hidden tests that a page of feedback shows, but for those that were handed in."""
+    seen = "\n".join(cell.source for cell in handed.cells)
+    said = html.unescape(re.sub(r"<[^>]+>", "", page))
+    lines = {line.strip() for task in problems.graded for line in task.hidden.splitlines()}
+    return sorted(line for line in lines if len(line) > 15 and line in said and line not in seen)
 
 
 def main():

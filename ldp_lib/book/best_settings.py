@@ -32,19 +32,19 @@ def uniform_population(k):
     return Population.from_records(np.column_stack([np.arange(n) % size for size in k]), k=k)
 
 
-def subset_error(epsilon, k):
+def _subset_error(epsilon, k):
     """Return n times the total variance of subset selection at its best size, the data held fixed."""
     return float(subset.error(math.exp(epsilon), k, np.arange(1, k)).min()) - (1 - 1 / k)
 
 
-def split_error(k, budgets):
+def _split_error(k, budgets):
     """Return n times the total variance of shares if each attribute is reported by subset selection at its budget."""
-    return sum(map(subset_error, budgets, k))
+    return sum(map(_subset_error, budgets, k))
 
 
-def split_tables_error(k, budgets):
-    """Return n times the total variance of all tables of two attributes, the data held fixed, else as `split_error`."""
-    lengths = [1 + subset_error(b, size) for b, size in zip(budgets, k, strict=True)]
+def _split_tables_error(k, budgets):
+    """Return n times the total variance of all tables of two attributes, the data held fixed; else `_split_error`."""
+    lengths = [1 + _subset_error(b, size) for b, size in zip(budgets, k, strict=True)]
     return sum(a * b - 1 for a, b in itertools.combinations(lengths, 2))
 
 
@@ -53,7 +53,7 @@ def constant_fakes(f):
     return 1.0 * (np.arange(len(f)) == np.argmax(f))
 
 
-def best_shares(goal, k):
+def _best_shares(goal, k):
     """Return positive shares with sum 1 at which `goal(shares)` is least, by local searches from three starts."""
 
     starts = [np.log(np.array(k, dtype=float)) * power for power in (0, 1 / 3, 1)]
@@ -61,7 +61,7 @@ def best_shares(goal, k):
     return softmax(min(ends, key=lambda end: round(end.fun, 9)).x)
 
 
-def fakes_error(people, epsilon, make, weights=None):
+def _fakes_error(people, epsilon, make, weights=None):
     """Return n times the total error of RS+RFD, the attributes sampled with these weights or, if not given, the best.
 
     The fakes of an attribute with shares f are drawn from `make(f)`; what is sampled is reported by GRR.
@@ -74,13 +74,14 @@ def fakes_error(people, epsilon, make, weights=None):
             for w, (f, p, q, r) in zip(shares, parts, strict=True)
         )
 
-    return goal(best_shares(goal, people.k) if weights is None else weights)
+    return goal(_best_shares(goal, people.k) if weights is None else weights)
 
 
-def for_shares(name, epsilon, *, rng=None):
+def _for_shares(name, epsilon, *, rng=None):
     """Return one row a mechanism for the shares of each attribute: n times its total variance, the data held fixed."""
     people = uniform_population(UNIFORM[name]) if name in UNIFORM else head_to_head.population(name)
-    k, equal = people.k, np.full(people.d, 1 / people.d)
+    k = people.k
+    equal = np.full(people.d, 1 / people.d)
     asked = {
         "one question": {},
         "one question by GRR": {"oracle": grr.GRR},
@@ -89,18 +90,18 @@ def for_shares(name, epsilon, *, rng=None):
     made = {kind: OneQuestion(k=k, epsilon=epsilon, **options) for kind, options in asked.items()}
     made["some questions"] = AskSome(k=k, epsilon=epsilon)
     found = {kind: people.n * errors.total_error(mechanism, people) for kind, mechanism in made.items()}
-    found["split"] = split_error(k, epsilon * best_shares(lambda part: split_error(k, epsilon * part), k))
+    found["split"] = _split_error(k, epsilon * _best_shares(lambda part: _split_error(k, epsilon * part), k))
     for kind, make in {"constant fakes": constant_fakes, "uniform fakes": lambda f: 1 / len(f) + 0 * f}.items():
-        found[kind] = fakes_error(people, epsilon, make)
-        found[f"{kind}, equal weights"] = fakes_error(people, epsilon, make, equal)
+        found[kind] = _fakes_error(people, epsilon, make)
+        found[f"{kind}, equal weights"] = _fakes_error(people, epsilon, make, equal)
     return [{"of": "shares", "mechanism": kind, "error": error} for kind, error in found.items()]
 
 
-def for_tables(name, epsilon, *, rng=None):
-    """Return one row a mechanism for all tables of two attributes, users uniform, else as `for_shares`."""
+def _for_tables(name, epsilon, *, rng=None):
+    """Return one row a mechanism for all tables of two attributes, users uniform, else as `_for_shares`."""
     k = TABLES[name]
-    parts = best_shares(lambda part: split_tables_error(k, epsilon * part), k)
-    found = {"split": split_tables_error(k, epsilon * parts), "pairs": planner.pairs_error(ask_pairs(k, epsilon), 1)}
+    parts = _best_shares(lambda part: _split_tables_error(k, epsilon * part), k)
+    found = {"split": _split_tables_error(k, epsilon * parts), "pairs": planner.pairs_error(ask_pairs(k, epsilon), 1)}
     return [{"of": "tables", "mechanism": kind, "error": error} for kind, error in found.items()]
 
 
@@ -111,17 +112,17 @@ def load(of="shares"):
     return table[table["of"] == of].pivot(index=["name", "epsilon"], columns="mechanism", values="error")
 
 
-def main():
+def _main():
     """Compute the whole table and write it, in a minute on one core."""
     several = [name for name in head_to_head.populations() if head_to_head.population(name).d > 1]
     wide = [{"name": name, "epsilon": b} for name in (*UNIFORM, "adult 8") for b in BUDGETS]
     more = [{"name": name, "epsilon": b} for name in several if name != "adult 8" for b in head_to_head.BUDGETS]
     tables = [{"name": name, "epsilon": b} for name in TABLES for b in BUDGETS]
     parts = [
-        sweep(f, rows, rng=np.random.default_rng(1)) for f, rows in ((for_shares, wide + more), (for_tables, tables))
+        sweep(f, rows, rng=np.random.default_rng(1)) for f, rows in ((_for_shares, wide + more), (_for_tables, tables))
     ]
     pd.concat(parts).to_csv(str(FILE), index=False, float_format="%.6g")
 
 
 if __name__ == "__main__":
-    main()
+    _main()

@@ -23,7 +23,7 @@ FOUR = (4, 4, 4, 4)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Leaf:
+class _Leaf:
     """Where the questions lead.
 
     Parameters
@@ -55,27 +55,27 @@ class Leaf:
 
     @property
     def points(self):
-        """Root mean squared error of one share or cell, in percentage points: 10,000 people spread evenly."""
+        """Root mean squared error of one share or cell, in percentage points: 10,000 people, uniform."""
         if self.of == "share":
             even = planner.plug_in_population([np.full(size, 1 / size) for size in self._tables], PEOPLE)
             error = errors.total_error(self.mechanism, even)
         else:
             of_pairs = self.of == "pair"
-            error = planner.pairs_error(self.mechanism, PEOPLE) if of_pairs else table_error(self.mechanism)
+            error = planner.pairs_error(self.mechanism, PEOPLE) if of_pairs else _table_error(self.mechanism)
         return 100 * math.sqrt(error / sum(self._tables))
 
     def users(self, sampled=False):
-        """People for 1 point each way, 95 % confidence: in the worst case for shares; if spread evenly for tables.
+        """People for 1 point each way, 95 % confidence: in the worst case for shares; if uniform for tables.
 
         The people who answer are those of interest, or, if `sampled`, a random sample of many more.
         """
         if self.of == "share":
-            return planner.required_users(self.mechanism, 0.01, sampled=sampled)
+            return planner.required_users(self.mechanism, 0.01, sampling=sampled)
         drawn = sampled * sum(1 - 1 / cells for cells in self._tables) / sum(self._tables)
         return math.ceil((PEOPLE * self.points**2 + 1e4 * drawn) * norm.isf(0.025) ** 2)
 
 
-def table_error(mechanism):
+def _table_error(mechanism):
     """Return the total variance of all cells of the table, for `PEOPLE` and independent symmetric channels."""
     lengths = [
         product.squared_length(math.exp(c), math.prod(mechanism.k[j] for j in cluster))
@@ -90,18 +90,19 @@ def leaves():
     The dealer's secret signs are such that all reports together are (1, 10^-8)-private, whatever the others hold.
     """
     p, rho = signed_parameters(epsilon=1.0, delta=1e-8, n=PEOPLE)
-    adult, signed = load_adult().k, SignedRR(p=p, rho=rho)
+    adult = load_adult().k
+    signed = SignedRR(p=p, rho=rho)
     return {
         "one question": [
-            Leaf(when="2 answers", mechanism=RR(k=2, epsilon=1.0), example="2 answers", chapter="randomized_response"),
-            Leaf(when="2, and a dealer helps", mechanism=signed, example="2 answers", chapter="transcript"),
-            Leaf(
+            _Leaf(when="2 answers", mechanism=RR(k=2, epsilon=1.0), example="2 answers", chapter="randomized_response"),
+            _Leaf(when="2, and a dealer helps", mechanism=signed, example="2 answers", chapter="helpers"),
+            _Leaf(
                 when="3 to 5 answers",
                 mechanism=GRR(k=5, epsilon=1.0),
                 example="5 answers",
                 chapter="randomized_response",
             ),
-            Leaf(
+            _Leaf(
                 when="more answers",
                 mechanism=SubsetSelection(k=16, epsilon=1.0),
                 example="16 answers",
@@ -109,21 +110,21 @@ def leaves():
             ),
         ],
         "shares of each question": [
-            Leaf(
-                when="budget up to 2 or 3",
+            _Leaf(
+                when="ε up to 2 or 3",
                 mechanism=OneQuestion(k=FOUR, epsilon=1.0),
                 example="4 questions, 4 answers each",
                 chapter="attribute_sampling",
             ),
-            Leaf(
-                when="larger budget",
+            _Leaf(
+                when="larger ε",
                 mechanism=AskSome(k=FOUR, epsilon=4.0),
                 example="4 questions, 4 answers each",
                 chapter="attribute_sampling",
             ),
         ],
-        "how two questions hang together": [
-            Leaf(
+        "association of two questions": [
+            _Leaf(
                 when="all pairs",
                 mechanism=ask_pairs(FOUR, 1.0),
                 example="4 questions, 4 answers each",
@@ -132,14 +133,14 @@ def leaves():
             ),
         ],
         "complete records": [
-            Leaf(
+            _Leaf(
                 when="few possible records",
                 mechanism=RRJoint(k=(2, 2, 2), epsilon=1.0),
                 example="3 questions, 2 answers each",
                 chapter="audit_multidim",
                 of="table",
             ),
-            Leaf(
+            _Leaf(
                 when="many",
                 mechanism=RRIndependent(k=adult, epsilon=4.0),
                 example="Adult's 8 questions",

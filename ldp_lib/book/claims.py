@@ -35,10 +35,10 @@ AGAINST = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Claim:
+class _Claim:
     """One claim of a paper as the ledger has it, with one method per verdict that checks evidence for it.
 
-    Every method returns a ``Badge``. Evidence is one or more booleans (``bool``, ``numpy.bool_`` or SymPy's ``true``
+    Every method returns a ``_Badge``. Evidence is one or more booleans (``bool``, ``numpy.bool_`` or SymPy's ``true``
     and ``false``); anything else is a TypeError. False evidence, or another verdict in the ledger, is an
     AssertionError.
     """
@@ -114,14 +114,14 @@ class Claim:
                     f"{self.id} ({self.source}): evidence {i} of {len(evidence)} for {verdict} is false. "
                     f"{AGAINST.get(verdict, '')}The claim: {self.statement}"
                 )
-        return Badge(self)
+        return _Badge(self)
 
 
 @dataclass(frozen=True)
-class Badge:
+class _Badge:
     """One line that says which claim was checked, and with which verdict."""
 
-    claim: Claim
+    claim: _Claim
 
     def __repr__(self):
         c = self.claim
@@ -172,7 +172,7 @@ def read_ledger(folder):
 
 
 def _validated(item, file):
-    """Return the Claim of one list item, or raise a ValueError that says what is wrong with it."""
+    """Return the claim of one list item, or raise a ValueError that says what is wrong with it."""
 
     def require(condition, problem):
         if not condition:
@@ -184,7 +184,7 @@ def _validated(item, file):
         require(isinstance(value, str) and value.strip(), f"{key} must be non-empty text, not {value!r}")
     for key in REQUIRED:
         require(key in item, f"{key} is missing")
-    claim = Claim(**item)
+    claim = _Claim(**item)
     require(claim.kind in KINDS, f"kind {claim.kind!r} is not one of {', '.join(KINDS)}")
     require(claim.verdict in VERDICTS, f"verdict {claim.verdict!r} is not one of {', '.join(VERDICTS)}")
     if claim.verdict == "open":

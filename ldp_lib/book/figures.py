@@ -4,8 +4,8 @@ from pathlib import Path
 
 STYLE = Path(__file__).with_name("ldp.mplstyle")
 
-_BLACK, _ORANGE, _SKY, _GREEN, _BLUE, _RED, _PINK = (
-    "#000000",
+_GREY, _ORANGE, _SKY, _GREEN, _BLUE, _RED, _PINK = (
+    "#6e6e6e",
     "#E69F00",
     "#56B4E9",
     "#009E73",
@@ -20,20 +20,20 @@ LOOKS = {
     "GRR": (_BLUE, "o"),
     "SUE": (_PINK, "v"),
     "OUE": (_GREEN, "^"),
-    "UnaryEncoding": (_PINK, "1"),
+    "UnaryEncoding": (_PINK, "<"),
     "OLH": (_ORANGE, "s"),
     "SubsetSelection": (_RED, "D"),
     "OneQuestion": (_GREEN, "o"),
     "AskSome": (_ORANGE, "P"),
-    "SPL": (_BLACK, "s"),
-    "BRR": (_BLACK, "v"),
+    "SPL": (_GREY, "s"),
+    "BRR": (_GREY, "v"),
     "MRR": (_SKY, "^"),
     "OBRR": (_GREEN, "X"),
     "OMRR": (_RED, "p"),
     "RSFD": (_SKY, "v"),
     "RSRFD": (_PINK, "^"),
     "TwoPhaseRSRFD": (_PINK, "X"),
-    "SecondPhase": (_RED, "1"),
+    "SecondPhase": (_RED, "<"),
     "CorrRR": (_RED, "o"),
     "CondRR": (_ORANGE, "d"),
     "Plurality": (_BLUE, "*"),
@@ -44,7 +44,7 @@ LOOKS = {
     "ShuffleProtocol": (_SKY, "P"),
     "JointUnary": (_PINK, "D"),
     "JointHashing": (_ORANGE, "v"),
-    "RRIndependent": (_BLACK, "o"),
+    "RRIndependent": (_GREY, "o"),
     "RRJoint": (_BLUE, "D"),
     "RRClusters": (_GREEN, "d"),
     "ProductRR": (_SKY, "d"),
@@ -53,6 +53,9 @@ LOOKS = {
 
 #: Mechanism to colour (Okabe and Ito's palette, readable with any colour vision).
 COLOURS = {name: colour for name, (colour, _) in LOOKS.items()}
+
+#: Mechanism to marker; with `COLOURS` what seaborn takes: `hue=..., palette=COLOURS, style=..., markers=MARKERS`.
+MARKERS = {name: marker for name, (_, marker) in LOOKS.items()}
 
 
 def look(name):

@@ -18,8 +18,12 @@ from ldp_lib.survey import errors
 from ldp_lib.survey.catalogue import MECHANISMS
 
 BUDGETS = (0.5, 1.0, 4.0)
-SKEWED, UNIFORM = (0.4, 0.3, 0.2, 0.1), (0.25,) * 4
-PEOPLE, COPY, RUNS, SEED = 20_000, 0.9, 40, 1
+SKEWED = (0.4, 0.3, 0.2, 0.1)
+UNIFORM = (0.25,) * 4
+PEOPLE = 20_000
+COPY = 0.9
+RUNS = 40
+SEED = 1
 PAPERS = ("adult 8", "nursery", "corr-rr adult", "mushroom", "clave", "clothing", "kosarak")
 FILE = datasets.DATA / "head_to_head.csv"
 
@@ -40,7 +44,7 @@ def populations():
 def population(name):
     """Return the people of that name. SynA: all copy the first of d attributes; SynB: each copies the one before."""
     if name.endswith(" shuffled"):
-        return shuffled(population(name.removesuffix(" shuffled")))
+        return _shuffled(population(name.removesuffix(" shuffled")))
     if name.startswith("Syn"):
         kind, shape, d = name.split()
         parents = [0] * (int(d) - 1) if kind == "SynA" else range(int(d) - 1)
@@ -58,14 +62,14 @@ def population(name):
     }[name]()
 
 
-def shuffled(people):
+def _shuffled(people):
     """Return the same people with every attribute dealt anew: the same shares, and nothing hangs together."""
     rng = np.random.default_rng(SEED)
     columns = [rng.permutation(np.repeat(column, people.counts)) for column in people.records.T]
     return Population.from_records(np.column_stack(columns), k=people.k)
 
 
-def made_for(people, epsilon):
+def _made_for(people, epsilon):
     """Return every mechanism of the library that serves these people, from domain and budget alone."""
     k = people.k if people.d > 1 else people.k[0]
     return [family(k=k, epsilon=epsilon) for family in MECHANISMS if family.serves(k)]
@@ -93,7 +97,7 @@ def guess_error(people):
     return float(sum(((f - 1 / len(f)) ** 2).sum() for f in marginal_frequencies(people)))
 
 
-def repaired_error(mechanism, people, *, rng, runs=RUNS):
+def _repaired_error(mechanism, people, *, rng, runs=RUNS):
     """Return the total error after `project_simplex` on each attribute, and its standard error, simulated."""
     drawn = mechanism.simulate(people, rng=rng, runs=runs)
     parts = zip(drawn if isinstance(drawn, list) else [drawn], marginal_frequencies(people), strict=True)
@@ -101,18 +105,19 @@ def repaired_error(mechanism, people, *, rng, runs=RUNS):
     return float(sums.mean()), float(sums.std(ddof=1) / math.sqrt(runs))
 
 
-def compared(name, epsilon, *, rng):
+def _compared(name, epsilon, *, rng):
     """Return one row a mechanism: its raw total error and its repaired one, each with its standard error.
 
     Then two rows more: the guess 1/k, and the limit for people spread evenly. Made populations of more than four
     attributes are not repaired, to save time.
     """
-    people, rows = population(name), []
+    people = population(name)
+    rows = []
     repaired = people.d <= 4 or not name.startswith("Syn")
-    for mechanism in made_for(people, epsilon):
+    for mechanism in _made_for(people, epsilon):
         raw, off = errors.total_errors(mechanism, people, runs=RUNS)
-        after, after_off = repaired_error(mechanism, people, rng=rng) if repaired else (math.nan, math.nan)
-        bias = biased(mechanism, people)
+        after, after_off = _repaired_error(mechanism, people, rng=rng) if repaired else (math.nan, math.nan)
+        bias = _biased(mechanism, people)
         rows.append([type(mechanism).__name__, bias, raw, off, after, after_off])
     guess = guess_error(people)
     rows.append(["guess 1/k", True, guess, 0.0, guess, 0.0])
@@ -121,7 +126,7 @@ def compared(name, epsilon, *, rng):
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
-def biased(mechanism, people):
+def _biased(mechanism, people):
     """Return whether the estimates are not right on average; those without exact moments say so by their class."""
     if not mechanism.has_exact_moments:
         return type(mechanism).__name__ != "TwoPhaseRSRFD"
@@ -136,12 +141,12 @@ def load():
         return pd.read_csv(file)
 
 
-def main():
+def _main():
     """Compute the whole table and write it, in some minutes on one core."""
     settings = [{"name": name, "epsilon": epsilon} for name in populations() for epsilon in BUDGETS]
-    table = sweep(compared, settings, rng=np.random.default_rng(SEED), label="head to head")
+    table = sweep(_compared, settings, rng=np.random.default_rng(SEED), label="head to head")
     table.rename(columns={"name": "population"}).to_csv(str(FILE), index=False, float_format="%.6g")
 
 
 if __name__ == "__main__":
-    main()
+    _main()

@@ -11,16 +11,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_lib import grr, inputs
-from ldp_lib.corr_rr._reuse import best_from_0_to_1, check_pair, table_of
-from ldp_lib.corr_rr.mechanism import CorrRR
+from ldp_lib import _inputs, grr
+from ldp_lib.corr_rr import CorrRR, best_from_0_to_1, check_pair, table_of
 
 
-def appendix_quadratic(f_target, f_pivot, n2, e):
+def _appendix_quadratic(f_target, f_pivot, n2, e):
     """Return (c1, c2) of the first version's Appendix 6.1, with e = exp(epsilon). The same as the exact for k = 2."""
-    a, b = np.asarray(f_target), np.asarray(f_pivot)
+    a = np.asarray(f_target)
+    b = np.asarray(f_pivot)
     k = a.shape[-1]
-    slope, offset = 2 * b - 1, 1 - a - b
+    slope = 2 * b - 1
+    offset = 1 - a - b
     p, q = grr.probabilities(e, k)
     alpha = q + (p - q) * (offset + 2 * a) / 2
     c2 = (n2 - 1) * (slope**2).sum(axis=-1) / (4 * n2)
@@ -28,22 +29,22 @@ def appendix_quadratic(f_target, f_pivot, n2, e):
 
 
 def appendix_minimizer(f_target, f_pivot, n2, e):
-    """Return -c1 / (2 c2) of `appendix_quadratic`: formula A of the published programs, before it is cut to [0, 1]."""
-    c1, c2 = appendix_quadratic(f_target, f_pivot, n2, e)
+    """Return -c1 / (2 c2) of `_appendix_quadratic`: formula A of the published programs, before it is cut to [0, 1]."""
+    c1, c2 = _appendix_quadratic(f_target, f_pivot, n2, e)
     return -c1 / (2 * c2)
 
 
-def appendix_probability(f_target, f_pivot, *, n2, epsilon):
+def _appendix_probability(f_target, f_pivot, *, n2, epsilon):
     """Return the reuse probability by the appendix's formula, shape (...); 1/2 for two values and a uniform pivot."""
     a, b = check_pair(f_target, f_pivot, n2)
-    inputs.require(epsilon=epsilon)
+    _inputs.require(epsilon=epsilon)
     uniform = (a.shape[-1] == 2) & (np.abs(b - 0.5).max(axis=-1) <= 1e-12)
-    return np.where(uniform, 0.5, best_from_0_to_1(*appendix_quadratic(a, b, n2, math.exp(epsilon))))[()]
+    return np.where(uniform, 0.5, best_from_0_to_1(*_appendix_quadratic(a, b, n2, math.exp(epsilon))))[()]
 
 
 def appendix_table(frequencies, *, n2, epsilon):
-    """Return the reuse table, shape (..., d, d), of `appendix_probability` for each ordered pair."""
-    return table_of(appendix_probability, frequencies, n2=n2, epsilon=epsilon)
+    """Return the reuse table, shape (..., d, d), of `_appendix_probability` for each ordered pair."""
+    return table_of(_appendix_probability, frequencies, n2=n2, epsilon=epsilon)
 
 
 def figure_2_probability(f_first, f_second, n2, e):
@@ -58,11 +59,14 @@ def figure_2_probability(f_first, f_second, n2, e):
     e : number or symbol
         exp(epsilon).
     """
-    a, b = np.asarray(f_first), np.asarray(f_second)
+    a = np.asarray(f_first)
+    b = np.asarray(f_second)
     k = a.shape[-1]
     v, (p, q) = np.arange(k), grr.probabilities(e, k)
-    mean_gap, second = ((a - b) * v).sum(axis=-1), (b * v**2).sum(axis=-1)
-    slope, square = 2 * (b * v).sum(axis=-1) - v.sum(), 2 * second - (v**2).sum()
+    mean_gap = ((a - b) * v).sum(axis=-1)
+    second = (b * v**2).sum(axis=-1)
+    slope = 2 * (b * v).sum(axis=-1) - v.sum()
+    square = 2 * second - (v**2).sum()
     level = (p - q) * mean_gap + v.sum()  # twice the mean report
     cross = ((1 - a - b) * ((2 * a - 1) + (2 * b - 1))).sum(axis=-1)
     norms = ((2 * a - 1) ** 2 + (2 * b - 1) ** 2).sum(axis=-1)

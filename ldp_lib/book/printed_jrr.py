@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from ldp_lib.jrr import _parameters
-from ldp_lib.jrr._checks import check_design
+from ldp_lib.jrr import best_of_three, check_design, weight
 
 
 def ratio(p, rho, n, colluders):
@@ -20,7 +19,8 @@ def ratio(p, rho, n, colluders):
 
 
 def _printed_extremes(p, rho, n, colluders):
-    q, share = 1 - p, n - colluders - 1
+    q = 1 - p
+    share = n - colluders - 1
     p_max = np.maximum((1 - rho) * p, p + rho * q)
     p_min = np.maximum(0, np.minimum((1 - rho) * q, q + rho * p))  # rounding may miss 0
     return colluders * p_max + share * p, colluders * p_min + share * q
@@ -33,8 +33,10 @@ def optimum(*, epsilon, n, colluders, n1=None):
     least two users collude: by less than a millionth for 5 of 10,000 at epsilon = 0.1. Chapter `audit_jrr`.
     """
     _check(epsilon, n, colluders)
-    a, p0, c = _parameters.weight(n, n1), 1 / (1 + math.exp(-epsilon)), colluders / (n - 1)
-    return _parameters.best_of_three(p0, c, a) if c < math.tanh(epsilon / 2) else (p0, 0.0)
+    a = weight(n, n1)
+    p0 = 1 / (1 + math.exp(-epsilon))
+    c = colluders / (n - 1)
+    return best_of_three(p0, c, a) if c < math.tanh(epsilon / 2) else (p0, 0.0)
 
 
 def _check(epsilon, n, colluders):

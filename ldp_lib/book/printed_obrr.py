@@ -8,8 +8,8 @@ import cmath
 import math
 from dataclasses import dataclass
 
-from ldp_lib import inputs
-from ldp_lib.inputs import check_domain
+from ldp_lib import _inputs
+from ldp_lib._inputs import check_domain
 
 
 def coefficients(a, weight, m):
@@ -34,7 +34,7 @@ def first_root(a, b, c, d):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class _Run:
     """One run of the printed route: its end, the steps taken, the last lambda, and the budgets there.
 
     `end` is "converged"; "lambda <= 0"; "overflow"; "x <= 1", where Cardano's formula has lost the root; or "too many
@@ -76,17 +76,19 @@ def newton(k, epsilon, *, start, multivariate=False, threshold=0.01, window=None
     -------
     Run
     """
-    inputs.require(epsilon=epsilon)
+    _inputs.require(epsilon=epsilon)
     sizes = check_domain(k)
     if not 0 < start < math.inf:
         raise ValueError(f"start must be a finite number above 0; got {start!r}")
     target = math.exp(epsilon if multivariate else epsilon / 2)
     shapes = [(2 * (size - 1), size - 1) if multivariate else (size, 1) for size in sizes]
-    lam, searched, steps = start, 0, 0
+    lam = start
+    searched = 0
+    steps = 0
 
     def run(end, gap=math.nan, x=()):
         found = tuple(map(math.log, x)) if end == "converged" else ()
-        return Run(end=end, searched=searched, steps=steps, lam=lam, gap=gap, budgets=found)
+        return _Run(end=end, searched=searched, steps=steps, lam=lam, gap=gap, budgets=found)
 
     while True:
         if lam <= 0:

@@ -1,4 +1,4 @@
-"""Published errors of Corr-RR and its rivals beside those of the exact law: one sweep over many settings."""
+"""Published errors of Corr-RR and its rivals beside those of the exact distribution: one sweep over many settings."""
 
 import math
 
@@ -15,7 +15,8 @@ from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.splitting import SPL
 
 METHODS = ("SPL", "RS+FD", "RS+RFD", "Corr-RR")
-SKEWED, UNIFORM = (0.4, 0.3, 0.2, 0.1), (0.25,) * 4
+SKEWED = (0.4, 0.3, 0.2, 0.1)
+UNIFORM = (0.25,) * 4
 FIXED = {"4", "6", "7", "8", "10", "14"}  # figures with one data set for all runs
 COLUMNS = ["panel", "x", "method", "shown", "runs", "ours", "spread", "behind", "data"]
 
@@ -50,7 +51,7 @@ def shuffled(people, rng):
     return Population.from_records(np.column_stack(columns), k=people.k)
 
 
-def population(point, rng):
+def _population(point, rng):
     """Return the users of a point of `printed_values.load`: the real data, or drawn from the copying tree."""
     if not point.parents:
         return datasets.load_corr_rr(point.data)
@@ -58,7 +59,7 @@ def population(point, rng):
     return Population.from_counts(rng.multinomial(20_000, law.ravel()).reshape(law.shape))
 
 
-def data_spread(point, mechanism, people, rng):
+def _data_spread(point, mechanism, people, rng):
     """Return the standard deviation, over data sets, of the exact error with the mean table of 20 runs.
 
     It is 0 where the figure has new data in each run.
@@ -69,19 +70,21 @@ def data_spread(point, mechanism, people, rng):
     n2 = people.n - mechanism.first_users(people.n)
     table = mechanism.table(first, n2).mean(axis=0)
     known = CorrRR(k=mechanism.k, epsilon=mechanism.epsilon, n1=mechanism.n1, reuse=table)
-    return float(np.std([expected_error(known, population(point, rng)) for _ in range(20)]))
+    return float(np.std([expected_error(known, _population(point, rng)) for _ in range(20)]))
 
 
 def sweep_points(points, *, seed, runs=100, methods=METHODS, corr=AppendixCorrRR):
     """Return a table with one row a point and method: what is shown, and ours.
 
     Columns: panel, x, method, shown, runs (behind what is shown), ours (the mean error), spread (of one run's error),
-    behind (the runs behind ours, infinite if exact), data (`data_spread`). SPL and RS+FD raw and exact, RS+RFD with
+    behind (the runs behind ours, infinite if exact), data (`_data_spread`). SPL and RS+FD raw and exact, RS+RFD with
     Phase II `capped`, Corr-RR raw with the class `corr`.
     """
-    rng, rows = np.random.default_rng(seed), []
+    rng = np.random.default_rng(seed)
+    rows = []
     for point in points.itertuples(index=False):
-        shown, people = dict(zip(METHODS, point[-4:], strict=True)), population(point, rng)
+        shown = dict(zip(METHODS, point[-4:], strict=True))
+        people = _population(point, rng)
         for name in methods:
             at = [point.panel, point.x, name, shown[name], point.runs]
             rows.append([*at, *_ours(name, point, people, rng, runs, corr)])
@@ -96,7 +99,7 @@ def _ours(name, point, people, rng, runs, corr):
         return expected_error(mechanism, people), errors.std(), math.inf, 0.0
     mechanism = (TwoPhaseRSRFD if name == "RS+RFD" else corr)(**one, n1=point.first)
     errors = phase_errors(mechanism, people, rng=rng, runs=runs, second=capped if name == "RS+RFD" else None)
-    data = data_spread(point, mechanism, people, rng) if name == "Corr-RR" else 0.0
+    data = _data_spread(point, mechanism, people, rng) if name == "Corr-RR" else 0.0
     return errors.mean(), errors.std(), runs, data
 
 

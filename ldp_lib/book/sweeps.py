@@ -1,28 +1,25 @@
 """Experiments: one function over many settings, on any number of cores, with a progress bar; errors; random sets."""
 
 import contextlib
-import multiprocessing
 import numbers
 import os
-import pickle
 import sys
 from collections.abc import Mapping
-from concurrent.futures import Executor, ProcessPoolExecutor
 from functools import partial
 
 import numpy as np
 import pandas as pd
 from tqdm import tqdm
 
-from ldp_lib import inputs
-from ldp_lib.inputs import check_domain
+from ldp_lib import _inputs
+from ldp_lib._inputs import check_domain
 
 
-def sweep(function, settings, *, rng, workers=1, label=None):
+def sweep(function, settings, *, rng, executor=None, label=None):
     """Call a function at every setting and return all results as one table.
 
     Each call gets a generator of its own, spawned from `rng` in the order of the settings. So the table depends on the
-    state of `rng` and on the settings alone, not on the number of workers or on who finishes first.
+    state of `rng` and on the settings alone, not on the executor or on who finishes first.
 
     Parameters
     ----------
@@ -33,10 +30,9 @@ def sweep(function, settings, *, rng, workers=1, label=None):
         The keyword arguments of each call, all with the same names.
     rng : numpy.random.Generator
         Source of randomness.
-    workers : int or concurrent.futures.Executor
-        With 1, all is done in this process. With more, in as many processes; then the function must be defined in a
-        module that they can import, which a notebook's or a script's own functions are not. An executor, such as a
-        ThreadPoolExecutor or a Dask client's ``get_executor()``, is used as it is and not shut down.
+    executor : concurrent.futures.Executor, optional
+        Such as a ProcessPoolExecutor, whose function must be defined in a module that it can import, or a Dask client's
+        ``get_executor()``. It is not shut down. If not given, all is done in this process.
     label : str, optional
         What the progress bar says. The bar is drawn on standard error if that is a terminal, and else only where the
         environment variable ``LDP_LIB_PROGRESS`` gives the number of an open file descriptor, as it does while the
@@ -52,7 +48,7 @@ def sweep(function, settings, *, rng, workers=1, label=None):
     TypeError, ValueError
         If an argument is unfit, or results are not dicts with the same names, other than those of the setting.
     """
-    inputs.require(rng=rng)
+    _inputs.require(rng=rng)
     if not callable(function):
         raise TypeError(f"function must be callable; got {function!r}")
     settings = list(settings)
@@ -60,9 +56,9 @@ def sweep(function, settings, *, rng, workers=1, label=None):
         raise TypeError(f"settings must be at least one dict; got {settings[:3]!r}")
     _check_names(settings, "settings")
     calls = partial(_rows, function), settings, rng.spawn(len(settings))
-    with _pool(function, workers) as pool, _bar(len(settings), label) as bar:
+    with _bar(len(settings), label) as bar:
         rows = []
-        for found in (map if pool is None else pool.map)(*calls):
+        for found in (map if executor is None else executor.map)(*calls):
             rows += found
             bar.update()
     _check_names(rows, "results of function")
@@ -102,7 +98,7 @@ def random_set(k, coverage, *, rng):
     rng : numpy.random.Generator
         Source of randomness.
     """
-    inputs.require(rng=rng)
+    _inputs.require(rng=rng)
     cells = np.zeros(check_domain(k), dtype=bool)
     if isinstance(coverage, bool) or not (isinstance(coverage, numbers.Real) and 0 < coverage <= 1):
         raise ValueError(f"coverage must be a number above 0 and at most 1; got {coverage!r}")
@@ -125,27 +121,6 @@ def _check_names(dicts, what):
     for position, entries in enumerate(dicts):
         if entries.keys() != dicts[0].keys():
             raise ValueError(f"{what} must all have the names {list(dicts[0])}; got {list(entries)} at {position}")
-
-
-def _pool(function, workers):
-    """Return a context that gives an executor, or None for this process."""
-    if isinstance(workers, Executor):
-        return contextlib.nullcontext(workers)
-    if isinstance(workers, bool) or not isinstance(workers, numbers.Integral) or workers < 1:
-        raise ValueError(f"workers must be an integer of at least 1 or a concurrent.futures.Executor; got {workers!r}")
-    if workers == 1:
-        return contextlib.nullcontext()
-    own = function
-    while isinstance(own, partial):
-        own = own.func
-    try:
-        pickle.dumps(function)
-        importable = getattr(own, "__module__", None) != "__main__"
-    except (pickle.PicklingError, AttributeError, TypeError):
-        importable = False
-    if not importable:
-        raise ValueError(f"function must be importable from a module if workers is above 1; got {own!r}")
-    return ProcessPoolExecutor(int(workers), mp_context=multiprocessing.get_context("spawn"))
 
 
 @contextlib.contextmanager

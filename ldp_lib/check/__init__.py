@@ -1,14 +1,12 @@
 """Checks: exact ones, distances in standard errors, and the contract of a mechanism."""
 
 from ldp_lib.check.contract import check_mechanism
-from ldp_lib.check.distances import close, covariance_z, law_z, mean_z, variance_z
-from ldp_lib.check.exact import Passed, equal, passed, same
+from ldp_lib.check.distances import close, law_z, mean_z, variance_z
+from ldp_lib.check.exact import equal, passed, same
 
 __all__ = [
-    "Passed",
     "check_mechanism",
     "close",
-    "covariance_z",
     "equal",
     "law_z",
     "mean_z",

@@ -8,9 +8,9 @@ import pickle
 
 import numpy as np
 
-from ldp_lib import channel, inputs
+from ldp_lib import channel
 from ldp_lib.check._randomness import bias, distributions, enumeration, flat, independence, listed_channel, need
-from ldp_lib.mechanism import Mechanism
+from ldp_lib.mechanism import Mechanism, NoExactMoments
 from ldp_lib.population import Population
 
 
@@ -138,7 +138,7 @@ def _shapes(mechanism, population, seed, runs):
         if mechanism.has_exact_moments:
             values[name] = getattr(mechanism, name)(population), ()
         else:
-            _raises((inputs.NoExactMoments,), "simulate", getattr(mechanism, name), population)
+            _raises((NoExactMoments,), "simulate", getattr(mechanism, name), population)
     for name, (value, runs) in values.items():
         several = isinstance(mechanism.k, tuple)
         need(isinstance(value, list if several else np.ndarray), f"{name} gives a {type(value).__name__}")
@@ -181,6 +181,16 @@ def _raises(kinds, word, function, *args, **kwargs):
     need(False, f"{call} raises nothing")
 
 
+def _symmetry(mechanism, population, seed, runs):
+    """Where it says that all values are alike, moving all users to the next value moves the variances."""
+    if not (getattr(mechanism, "symmetric", False) and mechanism.has_exact_moments):
+        return
+    moved = Population.from_records((population.users() + 1) % np.array(mechanism.k), k=mechanism.k)
+    before, after = mechanism.variance(population), mechanism.variance(moved)
+    parts = zip(before, after, strict=True) if isinstance(before, list) else [(before, after)]
+    need(all(np.allclose(np.roll(a, 1), b, rtol=1e-9) for a, b in parts), "symmetric is True, its values are not alike")
+
+
 def _errors(mechanism, population, seed, runs):
     either, rng, x = (TypeError, ValueError), np.random.default_rng(seed), population.users()
     stranger = _population((2,) * (np.size(mechanism.k) + 1))  # one attribute more
@@ -221,6 +231,7 @@ CHECKS = {
     "random numbers": _randomness,
     "errors": _errors,
     "privacy": _privacy,
+    "symmetry": _symmetry,
     "enumeration": enumeration,
     "independence": independence,
     "bias": bias,

@@ -5,7 +5,7 @@ The functions that end in `_z` return the largest distance over all components; 
 
 import numpy as np
 
-from ldp_lib.check.exact import Passed
+from ldp_lib.check.exact import passed
 
 
 def mean_z(runs, mean):
@@ -17,28 +17,23 @@ def mean_z(runs, mean):
 def variance_z(runs, variance):
     """Return how many standard errors the sample variance of `runs`, shape (R,) or (R, m), lies from `variance`.
 
-    The standard error comes from the sample's own second and fourth moments, so no normality is assumed. Like any such
-    estimate it needs runs that are not nearly all equal: a rare event must have been seen some dozens of times.
+    If `variance` is a covariance matrix (m, m), the sample covariances are compared with it. The standard error comes
+    from the sample's own second and fourth moments, so no normality is assumed. Like any such estimate it
+    needs runs that are not nearly all equal: a rare event must have been seen some dozens of times.
     """
     runs = _check(runs)
-    size, second = len(runs), runs.var(axis=0)
-    fourth = ((runs - runs.mean(axis=0)) ** 4).mean(axis=0)
-    error = np.sqrt((fourth - second**2 * (size - 3) / (size - 1)) / size)
-    return _largest(second * size / (size - 1) - variance, error, runs**2)
-
-
-def covariance_z(runs, covariance):
-    """Return how many standard errors the sample covariance of `runs`, shape (R, m), lies from `covariance`, (m, m)."""
-    runs = _check(runs)
-    centred = runs - runs.mean(axis=0)
-    products = centred[:, :, None] * centred[:, None, :]
-    size = len(runs)
-    off, error = products.sum(axis=0) / (size - 1) - covariance, products.std(axis=0, ddof=1) / np.sqrt(size)
-    return _largest(off, error, runs[:, :, None] * runs[:, None, :])
+    size, centred, terms = len(runs), runs - runs.mean(axis=0), runs**2
+    if np.ndim(variance) == 2:
+        products, terms = centred[:, :, None] * centred[:, None, :], runs[:, :, None] * runs[:, None, :]
+        second, error = products.mean(axis=0), products.std(axis=0, ddof=1) / np.sqrt(size)
+    else:
+        second = runs.var(axis=0)
+        error = np.sqrt(((centred**4).mean(axis=0) - second**2 * (size - 3) / (size - 1)) / size)
+    return _largest(second * size / (size - 1) - variance, error, terms)
 
 
 def law_z(runs, law):
-    """Return how many standard errors the chi-squared distance of `runs` from a discrete law lies from its mean.
+    """Return how many standard errors the chi-squared distance of `runs` from a distribution lies from its mean.
 
     Parameters
     ----------
@@ -50,8 +45,8 @@ def law_z(runs, law):
     Returns
     -------
     float
-        (X^2 - E[X^2]) / sd[X^2], both moments exact under the law, after pooling the rarest values until they are
-        expected five times together; infinity if a run has a value outside the law.
+        (X^2 - E[X^2]) / sd[X^2], both moments exact under the distribution, after pooling the rarest values until they
+        are expected five times together; infinity if a run has a value outside the distribution.
     """
     runs = _check(runs)
     values = np.array(list(law), dtype=float)
@@ -119,4 +114,4 @@ def close(runs, *, mean=None, variance=None, foil):
         raise AssertionError(f"the theory is {off:.1f} standard errors off")
     if not wrong > 5:
         raise AssertionError(f"the foil is only {wrong:.1f} standard errors off: this check cannot see it")
-    return Passed()
+    return passed(True)

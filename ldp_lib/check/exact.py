@@ -3,7 +3,7 @@
 import numpy as np
 
 
-class Passed:
+class _Passed:
     """Checks that passed: what a notebook shows of them is one line."""
 
     def __init__(self, count=1, says=None):
@@ -30,7 +30,7 @@ def passed(*checks, says=None):
         raise TypeError("passed needs at least one check; got none")
     count = 0
     for number, item in enumerate(checks, 1):
-        if isinstance(item, Passed):
+        if isinstance(item, _Passed):
             count += item.count
         elif type(item).__name__ in ("bool", "bool_", "BooleanTrue", "BooleanFalse"):
             if not item:
@@ -38,7 +38,7 @@ def passed(*checks, says=None):
             count += 1
         else:
             raise TypeError(f"check {number} of {len(checks)} must be a check or a boolean; got {item!r}")
-    return Passed(count, says)
+    return _Passed(count, says)
 
 
 def same(derived, library):
@@ -49,19 +49,16 @@ def same(derived, library):
     AssertionError
         If not: it shows the factored difference.
     """
-    pairs = [(derived, library)]
-    if np.ndim(derived) or hasattr(derived, "shape"):
-        left, right = np.array(derived, dtype=object), np.array(library, dtype=object)
-        if left.shape != right.shape:
-            raise AssertionError(f"the shapes differ: {left.shape} and {right.shape}")
-        pairs = list(zip(left.flat, right.flat, strict=True))
-    for one, other in pairs:
+    left, right = np.array(derived, dtype=object), np.array(library, dtype=object)
+    if left.shape != right.shape:
+        raise AssertionError(f"the shapes differ: {left.shape} and {right.shape}")
+    for one, other in zip(left.flat, right.flat, strict=True):
         difference = one - other
         if hasattr(difference, "cancel") and difference.cancel() != 0:
             raise AssertionError(f"the difference is {difference.factor()}")
         if not hasattr(difference, "cancel") and difference != 0:
             raise AssertionError(f"the difference is {difference}")
-    return Passed()
+    return _Passed()
 
 
 def equal(found, wanted):
@@ -78,7 +75,7 @@ def equal(found, wanted):
         if found != wanted:
             keys = [key for key in {**found, **wanted} if found.get(key) != wanted.get(key)]
             raise AssertionError(f"at {keys[0]!r}: {found.get(keys[0])!r}, not {wanted.get(keys[0])!r}")
-        return Passed()
+        return _Passed()
     left, right = np.asarray(found, dtype=object), np.asarray(wanted, dtype=object)
     if left.shape != right.shape:
         raise AssertionError(f"the shapes differ: {left.shape} and {right.shape}")
@@ -86,4 +83,4 @@ def equal(found, wanted):
         if left[place] != right[place]:
             where = f"at {place}: " if place else ""
             raise AssertionError(f"{where}{left[place]!r}, not {right[place]!r}: off by {left[place] - right[place]}")
-    return Passed()
+    return _Passed()

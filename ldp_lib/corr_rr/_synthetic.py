@@ -4,16 +4,17 @@ from numbers import Integral
 
 import numpy as np
 
+from ldp_lib import _inputs
 from ldp_lib.population import Population
 
 
 def tree_law(frequencies, rho, parents, *, different=False):
-    """Return the joint law, shape (k,) * d, of attributes each of which copies an earlier one with probability rho.
+    """Return the joint distribution, shape (k,) * d, of attributes that copy an earlier one with probability rho.
 
     Parameters
     ----------
     frequencies : array_like, shape (k,)
-        Law of attribute 0.
+        Distribution of attribute 0.
     rho : number or symbol
         Probability to copy the parent, from 0 to 1.
     parents : sequence of d-1 ints
@@ -50,7 +51,7 @@ def syn_a(n, *, d, rho, frequencies, rng, different=False):
     rho : float
         Probability to copy, from 0 to 1.
     frequencies : array_like, shape (k,)
-        Law of attribute 0.
+        Distribution of attribute 0.
     rng : numpy.random.Generator
         Source of randomness.
     different : bool
@@ -63,8 +64,7 @@ def syn_a(n, *, d, rho, frequencies, rng, different=False):
     for name, value, least in (("n", n, 1), ("d", d, 2)):
         if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
             raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}")
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng must be a numpy.random.Generator; got {rng!r}")
+    _inputs.require(rng=rng)
     f = np.asarray(frequencies, dtype=float)
     if f.ndim != 1 or f.size < 2 or not (f.min() >= 0 and abs(f.sum() - 1) <= 1e-9):
         raise ValueError(f"frequencies must be at least two probabilities that sum to 1; got {frequencies!r}")

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_lib import _two_phases, grr, inputs, postprocess, pure, sampling
-from ldp_lib.inputs import check_records
+from ldp_lib import _inputs, _sampling, _two_phases, grr, postprocess, pure
+from ldp_lib._inputs import check_records
 from ldp_lib.population import Population
 
 BLOCK = 2**22  # entries of working memory in `simulate`
@@ -83,7 +83,7 @@ class CondRR(_two_phases.TwoPhase):
         first, second = self._report_first(x, rng)
         laws = self.conditionals(_count_pairs(first, self.k))
         pivot = rng.integers(len(self.k), size=len(second))
-        y = np.empty(second.shape, inputs.small_dtype(max(self.k)))
+        y = np.empty(second.shape, _inputs.small_dtype(max(self.k)))
         for j, size in enumerate(self.k):
             mine = np.flatnonzero(pivot == j)
             if mine.size:
@@ -92,7 +92,7 @@ class CondRR(_two_phases.TwoPhase):
                 if m != j:
                     for v in np.unique(y[mine, j]):
                         told = mine[y[mine, j] == v]
-                        y[told, m] = sampling.draw(laws[j, m][0, v], told.size, rng)
+                        y[told, m] = _sampling.draw(laws[j, m][0, v], told.size, rng)
         return first, y
 
     def estimate(self, y) -> list:
@@ -106,20 +106,20 @@ class CondRR(_two_phases.TwoPhase):
         return [v for (v,) in _two_phases.combine(before, after, len(first), len(second))]
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
-        """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
+        """Return one array (runs, k_j) for each attribute, distributed exactly as ``estimate(perturb(x))``.
 
         The first phase is drawn user by user, or as counts of reports where there are fewer reports than users; the
         second phase as counts. n must be below 10**9.
         """
-        inputs.require(rng=rng, runs=runs)
-        inputs.check_population(population, self.k)
+        _inputs.require(rng=rng, runs=runs)
+        _inputs.check_population(population, self.k)
         chosen, rest = _two_phases.draw_phases(population, self.n1, rng=rng, runs=runs)
         root, e, n1 = math.exp(self.epsilon / len(self.k)), math.exp(self.epsilon), int(chosen[0].sum())
         singles, pairs = self._first_reports(population.records, chosen, rng)
         before = [pure.estimate(count, n1, *grr.probabilities(root, count.shape[1])) for count in singles]
         laws, totals = self.conditionals(pairs), [0] * len(self.k)
         for j, held in enumerate(_two_phases.draw_pivots(population.records, rest, self.k, rng)):
-            report = grr.draw_counts(held, e, rng=rng)
+            report = _sampling.draw_counts(held, e, rng=rng)
             for m in range(len(self.k)):
                 drawn = report if m == j else rng.multinomial(report, laws[j, m]).sum(axis=1)
                 totals[m] = totals[m] + drawn
@@ -150,7 +150,7 @@ class CondRR(_two_phases.TwoPhase):
         tables = np.zeros((len(chosen), *self.k), dtype=np.int64)
         tables[(slice(None), *records.T)] = chosen
         for axis in range(1, len(self.k) + 1):  # each attribute's coins are its own
-            tables = np.moveaxis(grr.draw_counts(np.moveaxis(tables, axis, -1), root, rng=rng), -1, axis)
+            tables = np.moveaxis(_sampling.draw_counts(np.moveaxis(tables, axis, -1), root, rng=rng), -1, axis)
         return tables
 
     def _second_estimates(self, counts, laws):

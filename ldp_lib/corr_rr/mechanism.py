@@ -12,23 +12,29 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import _two_phases, grr, inputs, pure, sampling, splitting
+from ldp_lib import _inputs, _sampling, _two_phases, grr, pure, splitting
+from ldp_lib._inputs import check_records
 from ldp_lib.corr_rr._formulas import channel, expectation, shrinkage
 from ldp_lib.corr_rr._reuse import check_reuse, reuse_table
-from ldp_lib.inputs import check_records
-from ldp_lib.mechanism import Several
+from ldp_lib.mechanism import NoExactMoments, Several
 from ldp_lib.population import Population, marginal_frequencies
 
 
-class _Equal(Several):
+class _Copies(Several):
     """Serves equal domain sizes; biased, unless there is one attribute, which has nothing to copy."""
 
-    _equal = True
+    reuse: tuple | None
+    equal = True
 
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is a tuple of domain sizes that are all equal."""
-        return inputs.are_sizes(k, equal=True)
+    def __post_init__(self):
+        super().__post_init__()
+        if self.reuse is not None:
+            object.__setattr__(self, "reuse", _as_table(self.reuse, len(self.k)))
+
+    @property
+    def _size(self):
+        """The size of every attribute's domain."""
+        return self.k[0]
 
     @property
     def unbiased(self) -> bool:
@@ -42,7 +48,7 @@ def _as_table(reuse, d):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SecondPhase(_Equal):
+class SecondPhase(_Copies):
     """Randomize a random pivot with the whole budget; each other attribute copies its report with given probability.
 
     Parameters
@@ -63,26 +69,10 @@ class SecondPhase(_Equal):
     epsilon: float
     reuse: tuple | None = None
 
-    def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1, equal=True))
-        inputs.settle(self, "epsilon")
-        if self.reuse is not None:
-            object.__setattr__(self, "reuse", _as_table(self.reuse, len(self.k)))
-
     @cached_property
     def reuse_(self) -> tuple:
         """The reuse table."""
         return _as_table(1 / self._size, len(self.k)) if self.reuse is None else self.reuse
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Type and shape of one report: a record."""
-        return np.dtype((inputs.small_dtype(self._size), (len(self.k),)))
-
-    @property
-    def _size(self):
-        """The size of every attribute's domain."""
-        return self.k[0]
 
     @cached_property
     def probabilities(self):
@@ -92,13 +82,8 @@ class SecondPhase(_Equal):
     def channel(self) -> np.ndarray:
         """Return Pr[report | record], both in lexicographic order; ValueError if it is too large."""
         size = math.prod(self.k)
-        inputs.check_cells(size, size)
+        _inputs.check_cells(size, size)
         return channel(math.exp(self.epsilon), self._size, self.reuse_)
-
-    def reports(self) -> np.ndarray:
-        """Return all reports, one a row, in lexicographic order."""
-        inputs.check_cells(1, math.prod(self.k))
-        return np.array(list(np.ndindex(*self.k)), self.dtype.base)
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: that of the pivot's report."""
@@ -106,15 +91,15 @@ class SecondPhase(_Equal):
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one row of d reported values a user, in the smallest unsigned integer type that holds them."""
-        inputs.require(rng=rng)
+        _inputs.require(rng=rng)
         x = check_records(x, self.k)
         k, d, n = self._size, len(self.k), len(x)
         pivot = rng.integers(d, size=n)
         report = grr.GRR(k=k, epsilon=self.epsilon).perturb(x[np.arange(n), pivot], rng=rng)
         y = np.empty((n, d), self.dtype.base, order="F")
         for m, chances in enumerate(np.transpose(self.reuse_)):
-            shift = rng.integers(1, k, size=n, dtype=inputs.small_dtype(2 * k))
-            shift[sampling.toss(chances[pivot], rng)] = 0  # always so for the pivot itself
+            shift = rng.integers(1, k, size=n, dtype=_inputs.small_dtype(2 * k))
+            shift[_sampling.toss(chances[pivot], rng)] = 0  # always so for the pivot itself
             y[:, m] = (report + shift) % k
         return y
 
@@ -125,28 +110,28 @@ class SecondPhase(_Equal):
         return [pure.estimate(count, len(y), *self.probabilities) for count in counts]
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
-        """Return one array (runs, k) for each attribute, from the exact joint law of ``estimate(perturb(x))``."""
-        inputs.require(rng=rng, runs=runs)
-        inputs.check_population(population, self.k)
+        """Return one array (runs, k) for each attribute, distributed exactly as ``estimate(perturb(x))``."""
+        _inputs.require(rng=rng, runs=runs)
+        _inputs.check_population(population, self.k)
         counts = np.broadcast_to(population.counts, (runs, len(population.counts)))
         held = _two_phases.draw_pivots(population.records, counts, self.k, rng)
         return _draw_estimates(held, np.array(self.reuse_), population.n, self.epsilon, rng)
 
     def mean(self, population: Population) -> list:
         """Return the exact expectation of the estimate, one array (k,) for each attribute: not the true frequencies."""
-        inputs.check_population(population, self.k)
+        _inputs.check_population(population, self.k)
         return list(expectation(marginal_frequencies(population), self.reuse_))
 
     def variance(self, population: Population) -> list:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k,) for each attribute."""
-        inputs.check_population(population, self.k)
+        _inputs.check_population(population, self.k)
         p, q = self.probabilities
         pi = q + (p - q) * _record_means(population.records, self.reuse_, self._size)
         return list(population.counts @ (pi * (1 - pi)) / (population.n * (p - q)) ** 2)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorrRR(_Equal, _two_phases.TwoPhase):
+class CorrRR(_Copies, _two_phases.TwoPhase):
     """Corr-RR in two phases, as published (Algorithm 1), for any number of attributes with equal domains.
 
     Parameters
@@ -162,28 +147,18 @@ class CorrRR(_Equal, _two_phases.TwoPhase):
         A reuse table fixed in advance, or one p_y for all pairs. If not given, the first phase's estimates set it:
         see `learn`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is of the wrong type or out of range, or the domains differ.
-
     Notes
     -----
     The two phases' raw estimates are averaged with their numbers of users as weights. The estimate is biased. `mean`
     and `variance` are exact where the reuse table is fixed in advance; if the first phase sets it they have no short
-    form, and `simulate` draws from the exact law. With fewer users than attributes some attributes are nobody's pivot;
-    all distributions hold still. Chapters `corr_rr`, `audit_corr_rr` and `audit_corr_rr_evaluation`.
+    form, and `simulate` draws from the exact distribution. With fewer users than attributes some attributes are
+    nobody's pivot; all distributions hold still. Chapters `corr_rr`, `audit_corr_rr` and `audit_corr_rr_evaluation`.
     """
 
     k: tuple
     epsilon: float
     n1: int | float = 0.1
     reuse: tuple | None = None
-
-    def __post_init__(self):
-        super().__post_init__()
-        if self.reuse is not None:
-            object.__setattr__(self, "reuse", _as_table(self.reuse, len(self.k)))
 
     @property
     def has_exact_moments(self) -> bool:
@@ -210,7 +185,7 @@ class CorrRR(_Equal, _two_phases.TwoPhase):
         if self.reuse is None or not isinstance(self.n1, float):
             raise ValueError("a channel needs a fixed reuse table, and n1 as a share: see SecondPhase(...).channel()")
         size = math.prod(self.k)
-        inputs.check_cells(size, 2 * size)
+        _inputs.check_cells(size, 2 * size)
         root, second = math.exp(self.epsilon / len(self.k)), self._second(self.reuse)
         return np.hstack([self.n1 * splitting.channel(root, self.k), (1 - self.n1) * second.channel()])
 
@@ -231,9 +206,9 @@ class CorrRR(_Equal, _two_phases.TwoPhase):
         return _two_phases.combine(*parts, len(first), len(second))
 
     def simulate_phases(self, population: Population, *, rng: np.random.Generator, runs: int) -> tuple[list, list]:
-        """Return the two phases' estimates on their own, from their exact joint law: two lists of d (runs, k)."""
-        inputs.require(rng=rng, runs=runs)
-        inputs.check_population(population, self.k)
+        """Return the two phases' estimates on their own, jointly distributed as they are: two lists of d (runs, k)."""
+        _inputs.require(rng=rng, runs=runs)
+        _inputs.check_population(population, self.k)
         first, held, n2 = _two_phases.draw_reports(population, self.k, self.epsilon, self.n1, rng=rng, runs=runs)
         return first, _draw_estimates(held, self.table(first, n2), n2, self.epsilon, rng)
 
@@ -252,7 +227,7 @@ class CorrRR(_Equal, _two_phases.TwoPhase):
         n2, shares = n - n1, population.counts / n
         coins1 = [v * n for v in self._first.variance(population)]  # of one user's debiased report, on average
         coins2 = [v * n for v in second.variance(population)]
-        k, d = second._size, len(self.k)
+        k, d = self._size, len(self.k)
         held = np.eye(k)[population.records].transpose(1, 0, 2)
         moved = held - _record_means(population.records, self.reuse, k)  # by the choice of the phase
         spread = [shares @ (moved[m] - shares @ moved[m]) ** 2 for m in range(d)]
@@ -264,8 +239,8 @@ class CorrRR(_Equal, _two_phases.TwoPhase):
 
     def _fixed(self, population):
         if self.reuse is None:
-            raise inputs.NoExactMoments(self)
-        inputs.check_population(population, self.k)
+            raise NoExactMoments(self)
+        _inputs.check_population(population, self.k)
         return _two_phases.first_users(self.n1, population.n), self._second(self.reuse)
 
 
@@ -284,7 +259,7 @@ def _draw_estimates(held, table, n, epsilon, rng):
     k, e = held[0].shape[-1], math.exp(epsilon)
     totals = [0] * len(held)
     for j, values in enumerate(held):
-        report = grr.draw_counts(values, e, rng=rng)
+        report = _sampling.draw_counts(values, e, rng=rng)
         for m in range(len(held)):
             totals[m] = totals[m] + (report if m == j else _copies(report, table[..., j, m, None], k, rng))
     return [pure.estimate(total, n, *grr.probabilities(e, k)) for total in totals]

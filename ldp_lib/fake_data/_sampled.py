@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
 
 ENTRIES = 2**20  # of working memory
 
@@ -19,7 +19,7 @@ def draw_sampled(population, *, rng, runs):
     rows = np.arange(len(cells), dtype=np.int32)
     table = np.zeros((runs, offsets[-1]), dtype=np.int64)
     for run in range(runs):
-        picked = cells[rows, rng.integers(len(k), size=len(cells), dtype=inputs.small_dtype(len(k)))]
+        picked = cells[rows, rng.integers(len(k), size=len(cells), dtype=_inputs.small_dtype(len(k)))]
         table[run] = np.bincount(picked, minlength=offsets[-1])
     records, counts = population.records[common], population.counts[common]
     block = max(1, ENTRIES // max(1, len(records)))

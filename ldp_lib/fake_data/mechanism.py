@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
+from ldp_lib import _inputs, _sampling, grr, pure
 from ldp_lib import channel as channels
-from ldp_lib import grr, inputs, pure, sampling
+from ldp_lib._inputs import check_records
 from ldp_lib.fake_data._sampled import draw_sampled
-from ldp_lib.inputs import check_records
 from ldp_lib.mechanism import Several
 from ldp_lib.population import Population
 
@@ -136,70 +136,49 @@ def _normalized(row):
 class _FakeData(Several):
     """Report one attribute, picked at random, through GRR, and fakes for the others: what both mechanisms share.
 
-    Subclasses give `k`, `epsilon` and `priors_`.
+    Subclasses give `k`, `epsilon` and, if the fakes are not uniform, `priors_`.
     """
 
-    k: tuple[int, ...]
-    epsilon: float
-    priors_: tuple
+    @cached_property
+    def priors_(self) -> tuple:
+        """The fakes' probabilities."""
+        return tuple((1 / size,) * size for size in self.k)
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether all values are alike: whether the fakes are uniform."""
+        return all(len(set(prior)) == 1 for prior in self.priors_)
 
     @cached_property
     def probabilities(self) -> list:
-        """For each attribute, the chances that a report supports the user's own value, and another, one a value."""
+        """For each attribute, the probabilities that a report supports the own value, and another, one a value."""
         e, d = math.exp(self.epsilon), len(self.k)
         return [probabilities(e, size, d, np.array(prior)) for size, prior in zip(self.k, self.priors_, strict=True)]
 
     def channel(self) -> np.ndarray:
         """Return the channel from whole records to whole reports, both in lexicographic order."""
-        inputs.check_cells(math.prod(self.k), math.prod(self.k))
+        _inputs.check_cells(math.prod(self.k), math.prod(self.k))
         return channel(math.exp(self.epsilon), self.k, self.priors_)
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Type and shape of one report: a record."""
-        return np.dtype((inputs.small_dtype(max(self.k)), (len(self.k),)))
-
-    def reports(self) -> np.ndarray:
-        """Return all reports, one a row, in lexicographic order."""
-        inputs.check_cells(1, math.prod(self.k))
-        return np.array(list(np.ndindex(*self.k)), self.dtype.base)
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: that of the worst sampled attribute."""
         ratio = max(1 + size * keep / (1 - keep) for size, keep in zip(self.k, self._keep, strict=True))
-        return sampling.proved_epsilon(ratio, self.epsilon)
+        return _sampling.proved_epsilon(ratio, self.epsilon)
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
-        """Return one row of d reported values a user.
-
-        Parameters
-        ----------
-        x : array_like of int, shape (n, d)
-            The users' records; column j holds values 0 to k_j - 1.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        array of shape (n, d)
-            Reports, in the smallest unsigned integer type that holds them.
-        """
-        inputs.require(rng=rng)
+        """Return one row of d reported values a user, shape (n, d), from records of shape (n, d)."""
+        _inputs.require(rng=rng)
         x = check_records(x, self.k)
         y = np.empty(x.shape, self.dtype.base, order="F")
-        sampled = rng.integers(len(self.k), size=len(x), dtype=inputs.small_dtype(len(self.k)))
+        sampled = rng.integers(len(self.k), size=len(x), dtype=_inputs.small_dtype(len(self.k)))
         for j, (size, prior) in enumerate(zip(self.k, self.priors_, strict=True)):
-            y[:, j] = sampling.draw(prior, len(x), rng)
+            y[:, j] = _sampling.draw(prior, len(x), rng)
             mine = sampled == j
             if len(set(prior)) > 1:  # uniform fakes serve as the uniform noise of GRR too
                 y[mine, j] = rng.integers(size, size=np.count_nonzero(mine), dtype=y.dtype)
-            mine &= sampling.bernoulli(self._keep[j], len(x), rng)
+            mine &= _sampling.bernoulli(self._keep[j], len(x), rng)
             np.copyto(y[:, j], x[:, j], where=mine, casting="unsafe")
         return y
-
-    def estimate(self, y) -> list[np.ndarray]:
-        """Return unbiased frequencies, one array (k_j,) for each attribute, from reports of shape (n, d)."""
-        return self.estimate_counts(self.count(y))
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports, then counts for each attribute; counts of disjoint sets of reports add up."""
@@ -211,12 +190,12 @@ class _FakeData(Several):
         return self._debias(np.split(counts[1:], np.cumsum(self.k)[:-1]), counts[0])
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
-        """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
+        """Return one array (runs, k_j) for each attribute, distributed exactly as ``estimate(perturb(x))``.
 
         The cost depends on the number of distinct records and on `runs`, not on the number of users.
         """
-        inputs.require(rng=rng, runs=runs)
-        inputs.check_population(population, self.k)
+        _inputs.require(rng=rng, runs=runs)
+        _inputs.check_population(population, self.k)
         sampled = draw_sampled(population, rng=rng, runs=runs)
         counts = [self._draw_reports(j, table, population.n, rng) for j, table in enumerate(sampled)]
         return self._debias(counts, population.n)
@@ -228,10 +207,10 @@ class _FakeData(Several):
 
     @cached_property
     def _keep(self):
-        return [sampling.realised(grr.proved_keep(self.epsilon, size)) for size in self.k]
+        return [_sampling.realised(_sampling.proved_keep(self.epsilon, size)) for size in self.k]
 
     def _draw_reports(self, j, sampled, n, rng):
-        own = sampling.grr_counts(sampled, self._keep[j], rng=rng)
+        own = _sampling.grr_counts(sampled, self._keep[j], rng=rng)
         return own + rng.multinomial(n - sampled.sum(axis=1), self.priors_[j])
 
     def _debias(self, counts, n):
@@ -251,11 +230,6 @@ class RSRFD(_FakeData):
     priors : sequence of d sequences, optional
         Probabilities of the fakes, public; each non-negative with sum 1. They need not be true. Uniform if not given.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is of the wrong type, length or range.
-
     Notes
     -----
     Arcolezi et al. (2023). Chapters `fake_data` and `audit_baselines`.
@@ -266,15 +240,14 @@ class RSRFD(_FakeData):
     priors: tuple | None = None
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
-        inputs.settle(self, "epsilon")
+        super().__post_init__()
         if self.priors is not None:
             object.__setattr__(self, "priors", _check_priors(self.priors, self.k))
 
     @cached_property
     def priors_(self) -> tuple:
         """The fakes' probabilities."""
-        return _uniform(self.k) if self.priors is None else self.priors
+        return super().priors_ if self.priors is None else self.priors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -283,17 +256,3 @@ class RSFD(_FakeData):
 
     k: tuple[int, ...]
     epsilon: float
-
-    def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
-        inputs.settle(self, "epsilon")
-
-    @cached_property
-    def priors_(self) -> tuple:
-        """The fakes' probabilities, all values alike."""
-        return _uniform(self.k)
-
-
-def _uniform(k):
-    """Return uniform probabilities, one tuple for each attribute."""
-    return tuple((1 / size,) * size for size in k)

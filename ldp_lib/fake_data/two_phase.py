@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_lib import _two_phases, grr, inputs, postprocess, pure
+from ldp_lib import _inputs, _sampling, _two_phases, postprocess, pure
 from ldp_lib.fake_data.mechanism import RSFD, RSRFD, probabilities
 
 
@@ -61,15 +61,15 @@ class TwoPhaseRSRFD(_two_phases.TwoPhase):
         return _two_phases.combine(*parts, len(first), len(second))
 
     def simulate_phases(self, population, *, rng, runs) -> tuple[list, list]:
-        """Return the two phases' estimates on their own, from their exact joint law: two lists of d (runs, k_j)."""
-        inputs.require(rng=rng, runs=runs)
-        inputs.check_population(population, self.k)
+        """Return the two phases' estimates on their own, distributed as they are: two lists of d (runs, k_j)."""
+        _inputs.require(rng=rng, runs=runs)
+        _inputs.check_population(population, self.k)
         first, held, n2 = _two_phases.draw_reports(population, self.k, self.epsilon, self.n1, rng=rng, runs=runs)
         second = []
         for j, sampled in enumerate(held):
             prior, e = postprocess.clip_normalize(first[j]), math.exp(self.epsilon)
             fakes = rng.multinomial(n2 - sampled.sum(axis=1), prior)
-            counts = grr.draw_counts(sampled, e, rng=rng) + fakes
+            counts = _sampling.draw_counts(sampled, e, rng=rng) + fakes
             support = probabilities(e, self.k[j], len(self.k), prior)
             second.append(pure.estimate(counts, n2, *support))
         return first, second

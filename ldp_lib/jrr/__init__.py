@@ -1,5 +1,6 @@
 """Joint randomized response (JRR): correlated randomization of whether two paired users tell the truth."""
 
+from ldp_lib.jrr._checks import check_design
 from ldp_lib.jrr._formulas import (
     corner,
     hashed_variance,
@@ -9,7 +10,7 @@ from ldp_lib.jrr._formulas import (
     table,
     variance,
 )
-from ldp_lib.jrr._parameters import optimal_parameters
+from ldp_lib.jrr._parameters import best_of_three, optimal_parameters, weight
 from ldp_lib.jrr._privacy_profile import signed_delta, signed_delta_bound, signed_ratio
 from ldp_lib.jrr.calibration import signed_parameters
 from ldp_lib.jrr.extensions import JointHashing, JointUnary
@@ -26,6 +27,8 @@ __all__ = [
     "ServerProtocol",
     "ShuffleProtocol",
     "SignedRR",
+    "best_of_three",
+    "check_design",
     "colluder_ratio",
     "corner",
     "hashed_variance",
@@ -41,4 +44,5 @@ __all__ = [
     "transcript_delta",
     "transcript_ratio",
     "variance",
+    "weight",
 ]

@@ -4,7 +4,7 @@ import numbers
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
 from ldp_lib.jrr._formulas import rho_range
 
 
@@ -46,7 +46,7 @@ def check_users(population):
 
 def check_design(epsilon, n, colluders):
     """Check a budget, a number of users and one of colluders; the error says what is allowed."""
-    inputs.require(epsilon=epsilon)
+    _inputs.require(epsilon=epsilon)
     check_colluders(n, colluders)
 
 

@@ -31,11 +31,6 @@ def optimal_parameters(*, epsilon, n, colluders, n1=None):
     -------
     (float, float)
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of the wrong type or out of range.
-
     Notes
     -----
     Derived in the chapter `audit_jrr`. The optimum of problem (22) of Zheng et al. (2025), whose bound on the

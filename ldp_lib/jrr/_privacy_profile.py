@@ -50,7 +50,7 @@ def signed_delta(epsilon, p, rho, n, colluders=0, ones=None):
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong type or out of range.
+        If an argument is of the wrong type or out of range, or so many users would take too long.
 
     Notes
     -----
@@ -62,6 +62,8 @@ def signed_delta(epsilon, p, rho, n, colluders=0, ones=None):
     whole = isinstance(ones, (int, np.integer)) and not isinstance(ones, bool)
     if ones is not None and not (whole and 0 <= ones <= others):
         raise ValueError(f"ones must be None or an integer from 0 to n - 1 - colluders = {others}; got {ones!r}")
+    ways = _width(others) if ones and ones < others else 1
+    _check_work(_width(colluders) * ways * _width(n) ** 2, _width(ones or 0) * _width(others - (ones or 0)))
     s, q = _step(p, rho), 1 - p
     chances = ((p + s, p - s), (q + s, q - s))
     laws = [
@@ -84,6 +86,7 @@ def signed_delta_bound(epsilon, p, rho, n, colluders=0):
     up, which tells more. Derived in the chapter `audit_jrr_beyond`.
     """
     _check(p, rho, n, colluders)
+    _check_work(14 * _width(colluders) * _width(n) ** 2, _width(n) ** 2)
     s, q, others = _step(p, rho), 1 - p, n - 1 - colluders
     lean = s / (2 * q) if q else 0.0
     chances = ((0.5 + lean, 0.5 - lean),) * 2
@@ -108,12 +111,25 @@ def _check(p, rho, n=1, colluders=0):
         raise ValueError(f"rho must be at most 0 for signed reports; got {rho!r}")
 
 
+def _width(size):
+    """Return how many numbers of ones among so many users are told apart, at the most; the others are too rare."""
+    return min(size, 14 * math.sqrt(size) + 120) + 1
+
+
+def _check_work(steps, cells):
+    if steps > 2**36 or cells > 2**26:
+        raise ValueError(
+            f"n must take at most 2**36 = {2**36:.2g} steps, and 2**26 = {2**26:.2g} numbers at once, with these "
+            f"colluders and ones; got {steps:.2g} steps and {cells:.2g} numbers"
+        )
+
+
 def _step(p, rho):
     return min(math.sqrt(-rho * p * (1 - p)), 1 - p)
 
 
 def _views(n, colluders):
-    """Yield the chance of what the colluders show, and [(chance, number of plus among the n - colluders others), ...].
+    """Yield the probability of what colluders show, and [(probability, number of plus among the others), ...].
 
     Of an odd number of users one has no sign. If that is one of the others, it is as if it had one that nobody opposes.
     """
@@ -133,7 +149,8 @@ def _views(n, colluders):
 def _sign_law(halves, size, chances, ones):
     """The first count of ones, and Pr[counts of ones, the user's sign] for plus and minus; `size` users, one unseen.
 
-    `halves` holds (chance, number of plus); `ones` of the others report 1 by chances[0] = (with plus, with minus).
+    `halves` holds (probability, number of plus); `ones` of the others report 1 by probabilities[0] = (with plus, with
+    minus).
     """
     parts = []
     for part, plus in halves:

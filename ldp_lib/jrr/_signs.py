@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldp_lib import inputs, sampling
+from ldp_lib import _inputs, _sampling
 
 
 def server_messages(n, rng):
@@ -47,7 +47,7 @@ def simulate_counts(histogram, p, q, s, t, *, rng, runs):
 
     A random half of the users has plus; of an odd number, a random one has no sign.
     """
-    inputs.require(rng=rng, runs=runs)
+    _inputs.require(rng=rng, runs=runs)
     n = int(histogram.sum())
     single = rng.random((runs, histogram.size)) * n < histogram * (n % 2)
     none = n % 2 - single
@@ -60,7 +60,7 @@ def simulate_counts(histogram, p, q, s, t, *, rng, runs):
 def exact_moves(chances, moves):
     """Return the moves as exact rationals that take no probability, itself exact, out of 0 to 1."""
     pairs = zip(map(Fraction, moves), chances, strict=True)
-    return [(1 - 2 * (move < 0)) * sampling.realised(min(abs(move), chance, 1 - chance)) for move, chance in pairs]
+    return [(1 - 2 * (move < 0)) * _sampling.realised(min(abs(move), chance, 1 - chance)) for move, chance in pairs]
 
 
 def toss(own, sign, chances, moves, rng):
@@ -72,5 +72,5 @@ def toss(own, sign, chances, moves, rng):
     for holds, chance, move in zip((True, False), chances, moves, strict=True):
         for direction in (-1, 0, 1):
             who = (own == holds) & (sign == direction)
-            y[who] = sampling.bernoulli(chance + direction * move, np.count_nonzero(who), rng)
+            y[who] = _sampling.bernoulli(chance + direction * move, np.count_nonzero(who), rng)
     return y

@@ -29,11 +29,6 @@ def signed_parameters(*, epsilon, delta, n, colluders=0, alike=False):
     (float, float)
         Randomized response, with rho = 0 and p = (e + delta) / (1 + e) or a little less in the tenth digit, where no
         sign helps. As n grows the variance of the count tends to n q / (p-q) at p = e / (1+e).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of the wrong type or out of range.
     """
     check_design(epsilon, n, colluders)
     check_number("delta", delta)

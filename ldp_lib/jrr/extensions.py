@@ -2,11 +2,13 @@
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from ldp_lib import hashing, inputs, pure, sampling, unary
+from ldp_lib import _inputs, _sampling, hashing, pure, unary
 from ldp_lib.jrr._checks import check_number, check_users
 from ldp_lib.jrr._formulas import hashed_variance, signed_variance
 from ldp_lib.jrr._signs import exact_moves, server_messages, simulate_counts, toss
@@ -14,8 +16,43 @@ from ldp_lib.jrr.mechanism import KJRR
 from ldp_lib.population import Population
 
 
+class _Inside(pure.Oracle):
+    """Another oracle, `_alone`, with the randomness of paired users correlated: one report on its own is the same."""
+
+    _alone: Any
+    independent = False
+    needs_dealer = True
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Type and shape of one report, as of the oracle without pairs."""
+        return self._alone.dtype
+
+    @property
+    def probabilities(self) -> tuple[float, float]:
+        """Probabilities p and q that a report supports the user's own value, and any other."""
+        return self._alone.probabilities
+
+    @property
+    def realised_ratio(self) -> Fraction:
+        """Largest ratio of one report's probabilities under two values, exactly: at most exp(epsilon)."""
+        return self._alone.realised_ratio
+
+    def reports(self) -> np.ndarray:
+        """Return all reports of one user, in the order of the channel's columns, as of the oracle without pairs."""
+        return self._alone.reports()
+
+    def channel(self) -> np.ndarray:
+        """Return Pr[y | x] of one report on its own, as of the oracle without pairs."""
+        return self._alone.channel()
+
+    def count(self, y) -> np.ndarray:
+        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
+        return self._alone.count(y)
+
+
 @dataclass(frozen=True, kw_only=True)
-class JointUnary(pure.Oracle):
+class JointUnary(_Inside):
     """Unary encoding in which two paired users' bits are correlated, each bit by a sign of its own.
 
     Parameters
@@ -25,23 +62,19 @@ class JointUnary(pure.Oracle):
     epsilon : float
         Budget of one user's report on its own, finite and above 0, to an observer who knows nothing of the others.
     rho : float, optional
-        Minus the square of the share of a bit's standard deviation by which the sign moves its chance; at most 0. If
-        not given the least for these bits.
+        Minus the square of the share of a bit's standard deviation by which the sign moves its probability; at most 0.
+        If not given the least for these bits.
     q : float, optional
         Probability that a 0 is reported as 1; if not given that of `unary.OUE`. A 1 stays 1 with the p that
         `unary.probabilities` gives.
     lean : {"truth", "report"}
         What the sign moves: whether the bit is kept, as in Section 4.6.2, or whether it is reported as 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is of the wrong type or out of range.
-
     Notes
     -----
-    Zheng, Seeam, Hu, Zhang and Zhang (2025), Section 4.6.2, with the joint law that two different chances allow: the
-    truths of a bit have correlation rho. All bits share one pairing. Chapter `audit_jrr_beyond`.
+    Zheng, Seeam, Hu, Zhang and Zhang (2025), Section 4.6.2, with the joint distribution that two different
+    probabilities allow: the truths of a bit have correlation rho. All bits share one pairing. Chapter
+    `audit_jrr_beyond`.
     """
 
     k: int
@@ -49,11 +82,9 @@ class JointUnary(pure.Oracle):
     rho: float | None = None
     q: float | None = None
     lean: str = "truth"
-    independent = False
-    needs_dealer = True
 
     def __post_init__(self):
-        inputs.settle(self, "k", "epsilon", *(["q"] if self.q is not None else []))
+        _inputs.settle(self, "k", "epsilon", *(["q"] if self.q is not None else []))
         if self.lean not in ("truth", "report"):
             raise ValueError(f"lean must be 'truth' or 'report'; got {self.lean!r}")
         check_number("rho", self.rho_)
@@ -69,39 +100,17 @@ class JointUnary(pure.Oracle):
         """Minus the squared share of a bit's standard deviation by which the sign moves its probability."""
         return self._least if self.rho is None else self.rho
 
-    @property
-    def dtype(self) -> np.dtype:
-        """Type and shape of one report, as of `unary.UnaryEncoding`."""
-        return self._independent.dtype
-
-    def reports(self) -> np.ndarray:
-        """Return all reports of one user, in the order of the channel's columns."""
-        return self._independent.reports()
-
-    @property
-    def probabilities(self) -> tuple[float, float]:
-        """Probabilities p and q that the own bit, and any other, is reported as 1."""
-        return self._independent.probabilities
-
     @cached_property
     def moves(self) -> tuple[float, float]:
         """What the sign +1 adds to p and to q."""
         s, t = (math.sqrt(-self.rho_ * chance * (1 - chance)) for chance in self.probabilities)
         return s, t if self.lean == "report" else -t
 
-    def realised_epsilon(self) -> float:
-        """Return what one report on its own spends, proved from the thresholds of `perturb`: at most epsilon."""
-        return self._independent.realised_epsilon()
-
-    def channel(self) -> np.ndarray:
-        """Return Pr[y | x] of one report on its own, as `unary.UnaryEncoding.channel`."""
-        return self._independent.channel()
-
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one row of k bits a user, an array of uint8 of shape (n, k)."""
-        inputs.require(rng=rng)
-        x = inputs.check_values(x, self.k)
-        chances = self._independent.realised_probabilities
+        _inputs.require(rng=rng)
+        x = _inputs.check_values(x, self.k)
+        chances = self._alone.realised_probabilities
         own = x[:, None] == np.arange(self.k)
         dealt = server_messages(x.size, rng)
         flips = 2 * rng.integers(2, size=own.shape, dtype=np.int8) - 1
@@ -109,32 +118,28 @@ class JointUnary(pure.Oracle):
         sign = dealt["sign"][:, None] * flips[pair]
         return toss(own, sign, chances, exact_moves(chances, self.moves), rng)
 
-    def count(self, y) -> np.ndarray:
-        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
-        return self._independent.count(y)
-
     @cached_property
-    def _independent(self):
+    def _alone(self):
         return unary.UnaryEncoding(k=self.k, epsilon=self.epsilon, q=self.q)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
-        """Return estimates of shape (runs, k); each value's column has the exact law of ``estimate(perturb(x))``.
+        """Return estimates of shape (runs, k); each column is distributed exactly as that of ``estimate(perturb(x))``.
 
         The columns are drawn independently. The user-level ones are uncorrelated, but not independent: one pairing
         serves all bits. The cost is free of n.
         """
-        histogram, n = inputs.check_histogram(population, self.k), check_users(population)
+        histogram, n = _inputs.check_histogram(population, self.k), check_users(population)
         counts = simulate_counts(histogram, *self.probabilities, *self.moves, rng=rng, runs=runs)
         return pure.estimate(counts, n, *self.probabilities)
 
     def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
-        histogram, n = inputs.check_histogram(population, self.k).astype(float), population.n
+        histogram, n = _inputs.check_histogram(population, self.k).astype(float), population.n
         return signed_variance(histogram, n, *self.probabilities, *self.moves, odd=n % 2) / n**2
 
 
 @dataclass(frozen=True, kw_only=True)
-class JointHashing(pure.Oracle):
+class JointHashing(_Inside):
     """Optimized local hashing with `jrr.KJRR` in place of generalized randomized response on the buckets.
 
     Parameters
@@ -148,11 +153,6 @@ class JointHashing(pure.Oracle):
     g : int, optional
         Number of buckets, as for `hashing.OLH`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is of the wrong type or out of range.
-
     Notes
     -----
     Zheng et al. (2025), Section 4.6.2. Chapter `audit_jrr_beyond`.
@@ -162,27 +162,20 @@ class JointHashing(pure.Oracle):
     epsilon: float
     rho: float | None = None
     g: int | None = None
-    independent = False
-    needs_dealer = True
 
     def __post_init__(self):
-        inputs.settle(self, "k", "epsilon")
+        super().__post_init__()
         if self.g is not None:
-            inputs.settle(self, "g")
+            _inputs.settle(self, "g")
         self._pairs  # noqa: B018  (checks rho)
 
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is one attribute's domain size."""
-        return hashing.OLH.serves(k)
-
     @cached_property
-    def _hashing(self):
+    def _alone(self):
         return hashing.OLH(k=self.k, epsilon=self.epsilon, g=self.g)
 
     @cached_property
     def _pairs(self):
-        e = sampling.exp_below(self.epsilon)
+        e = _sampling.exp_below(self.epsilon)
         p = float(exact := e / (e + self.g_ - 1))
         return KJRR(k=self.g_, p=p if p <= exact else math.nextafter(p, 0), rho=self.rho)
 
@@ -194,45 +187,28 @@ class JointHashing(pure.Oracle):
     @property
     def g_(self) -> int:
         """Number of buckets."""
-        return self._hashing.g_
+        return self._alone.g_
 
     @property
-    def dtype(self) -> np.dtype:
-        """Type of one report, as of `hashing.OLH`."""
-        return self._hashing.dtype
-
-    @property
-    def probabilities(self) -> tuple[float, float]:
-        """Probabilities p and q that a user supports the user's own value, and any other."""
-        return self._hashing.probabilities
-
-    def realised_epsilon(self) -> float:
-        """Return what one report on its own spends, proved from the thresholds of `perturb`: at most epsilon."""
-        return sampling.proved_epsilon(self._pairs.realised_ratio, self.epsilon)
-
-    def channel(self) -> np.ndarray:
-        """Return the channel of one report on its own, as `hashing.OLH.channel`."""
-        return self._hashing.channel()
+    def realised_ratio(self) -> Fraction:
+        """Largest ratio of one report's probabilities under two values, exactly: at most exp(epsilon)."""
+        return self._pairs.realised_ratio
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user, in the form of `hashing.OLH.perturb`."""
-        y = self._hashing.perturb(x, rng=rng)  # draws the seeds; its reports are replaced
+        y = self._alone.perturb(x, rng=rng)  # draws the seeds; its reports are replaced
         bucket = hashing.hash_values(y["seed"], x, self.g_)
         y["y"] = self._pairs.perturb(bucket, rng=rng)
         return y
 
-    def count(self, y) -> np.ndarray:
-        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
-        return self._hashing.count(y)
-
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
-        """Return estimates of shape (runs, k); each value's column has the exact law of ``estimate(perturb(x))``.
+        """Return estimates of shape (runs, k); each column is distributed exactly as that of ``estimate(perturb(x))``.
 
         Who tells the truth is drawn for all values together. Supports by others are drawn independently for each value,
         as for `hashing.OLH`. The cost is free of n.
         """
-        inputs.require(rng=rng, runs=runs)
-        histogram, n = inputs.check_histogram(population, self.k), check_users(population)
+        _inputs.require(rng=rng, runs=runs)
+        histogram, n = _inputs.check_histogram(population, self.k), check_users(population)
         counts = rng.binomial(n - histogram, 1 / self.g_, (runs, self.k))
         held = np.flatnonzero(histogram)
         counts[:, held] += self._pairs.draw_truths(histogram[held], rng=rng, runs=runs)
@@ -240,6 +216,6 @@ class JointHashing(pure.Oracle):
 
     def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
-        histogram, n = inputs.check_histogram(population, self.k).astype(float), population.n
+        histogram, n = _inputs.check_histogram(population, self.k).astype(float), population.n
         correlation = self.rho_ / (self.g_ - 1)
         return hashed_variance(histogram, n, self._pairs.p_, self.g_, correlation, odd=n % 2) / n**2

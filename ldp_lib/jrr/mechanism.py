@@ -7,11 +7,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import grr, inputs, pure, sampling
+from ldp_lib import _inputs, _sampling, grr, pure
 from ldp_lib.jrr._checks import check_number, check_p, check_parameters, check_users
 from ldp_lib.jrr._formulas import rho_range, table, variance
 from ldp_lib.population import Population
-from ldp_lib.sampled.assignment import random_places
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,11 +25,11 @@ class Reports(pure.Oracle):
     needs_dealer = True
 
     def __post_init__(self):
-        inputs.settle(self, "k")
+        _inputs.settle(self, "k")
         if not type(self).serves(self.k):
             raise ValueError(f"k must be 2 for {type(self).__name__}; got {self.k!r}")
         if self.p is None:
-            inputs.settle(self, "epsilon")
+            _inputs.settle(self, "epsilon")
         check_p(self.p_, self.k)
         own = math.log(self.p_ * (self.k - 1) / (1 - self.p_)) if self.p_ < 1 else math.inf
         if own < 0.99e-9:  # a budget of 1e-9, with p rounded, is a little less
@@ -61,7 +60,7 @@ class Reports(pure.Oracle):
     @classmethod
     def serves(cls, k) -> bool:
         """Return whether `k` is 2."""
-        return inputs.is_size(k) and k == 2
+        return _inputs.is_size(k) and k == 2
 
     @cached_property
     def probabilities(self) -> tuple[float, float]:
@@ -73,8 +72,8 @@ class Reports(pure.Oracle):
         """Probability that `perturb` tells a user's truth, exactly or at least: `p` rounded down, to keep epsilon."""
         if self.p_ == 1:
             return Fraction(1)
-        e = sampling.exp_below(self.epsilon)
-        return sampling.realised(min(Fraction(self.p_), e / (e + self.k - 1)))
+        e = _sampling.exp_below(self.epsilon)
+        return _sampling.realised(min(Fraction(self.p_), e / (e + self.k - 1)))
 
     @property
     def realised_ratio(self) -> Fraction:
@@ -83,22 +82,7 @@ class Reports(pure.Oracle):
 
     def realised_epsilon(self) -> float:
         """Return what one report on its own spends, proved from the thresholds of `perturb`: at most epsilon."""
-        return sampling.proved_epsilon(self.realised_ratio, self.epsilon) if self.p_ < 1 else math.inf
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Type of one report."""
-        return inputs.small_dtype(self.k)
-
-    def reports(self) -> np.ndarray:
-        """Return all reports of one user, in the order of the channel's columns."""
-        return np.arange(self.k, dtype=self.dtype)
-
-    def channel(self) -> np.ndarray:
-        """Return Pr[y | x] of one report on its own, shape (k, k). The users' reports depend on each other."""
-        inputs.check_cells(self.k, self.k)
-        p, q = self.probabilities
-        return np.where(np.eye(self.k, dtype=bool), p, q)
+        return super().realised_epsilon() if self.p_ < 1 else math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,17 +104,12 @@ class KJRR(Reports):
     rho : float, optional
         The parameter of Eq. (27), within `rho_range`. For k = 2 it is the correlation of the pair's truthfulness. If
         not given the least: what `jrr.optimal_parameters` gives for users of whom none colludes.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of the wrong type or out of range, or `epsilon` and `p` disagree.
     """
 
     @classmethod
     def serves(cls, k) -> bool:
         """Return whether `k` is one attribute's domain size."""
-        return inputs.is_size(k)
+        return _inputs.is_size(k)
 
     @cached_property
     def truths(self) -> np.ndarray:
@@ -141,11 +120,11 @@ class KJRR(Reports):
 
     @cached_property
     def _chances(self):
-        """Chances that the first of a pair is true, and the second after a truth, and after a lie; rounded down."""
+        """Probabilities that the first of a pair is true, the second after a truth, and after a lie; rounded down."""
         p, (low, high) = self.realised_p, rho_range(self.realised_p, self.k)
         both, mixed, _ = table(p, min(max(Fraction(self.rho_), low), high), self.k)
         chances = p, both / p, (self.k - 1) * mixed / (1 - p) if p < 1 else 0
-        return tuple(map(sampling.realised, chances))
+        return tuple(map(_sampling.realised, chances))
 
     @property
     def realised_pair(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
@@ -155,33 +134,33 @@ class KJRR(Reports):
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return all users' reports, shape (n,): an integer array of the smallest unsigned type that holds them."""
-        inputs.require(rng=rng)
-        x = inputs.check_values(x, self.k)
+        _inputs.require(rng=rng)
+        x = _inputs.check_values(x, self.k)
         true = self._dealt_truths(x.size, rng)
-        dtype = inputs.small_dtype(self.k)
+        dtype = _inputs.small_dtype(self.k)
         if self.k == 2:
             return (x.astype(bool) == true).view(dtype)
-        lie = x + (np.int64(1) + sampling.uniform(self.k - 1, x.size, rng))  # around the circle of values
+        lie = x + (np.int64(1) + _sampling.uniform(self.k - 1, x.size, rng))  # around the circle of values
         lie -= self.k * (lie >= self.k)
         return np.where(true, x, lie).astype(dtype)
 
     def _dealt_truths(self, n, rng):
         # To pair at random is to toss the coins of all pairs, and to deal out the truths, however many there are.
         p, after_truth, after_lie = self._chances
-        first = sampling.bernoulli(p, n - n // 2, rng)
+        first = _sampling.bernoulli(p, n - n // 2, rng)
         truths = np.count_nonzero(first[: n // 2])
         second = (after_truth, truths), (after_lie, n // 2 - truths)
-        told = np.count_nonzero(first) + sum(np.count_nonzero(sampling.bernoulli(*coins, rng)) for coins in second)
-        return random_places(n, told, rng)
+        told = np.count_nonzero(first) + sum(np.count_nonzero(_sampling.bernoulli(*coins, rng)) for coins in second)
+        return _sampling.random_places(n, told, rng)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
-        """Return estimates of shape (runs, k), drawn from the exact joint distribution of ``estimate(perturb(x))``.
+        """Return estimates of shape (runs, k), drawn distributed exactly as ``estimate(perturb(x))``.
 
         Pairs with two truths, one and none are counted. Given their number, the true reports are a uniform sample of
         the users. The cost depends on k and `runs` only.
         """
-        inputs.require(rng=rng, runs=runs)
-        histogram, n = inputs.check_histogram(population, self.k), check_users(population)
+        _inputs.require(rng=rng, runs=runs)
+        histogram, n = _inputs.check_histogram(population, self.k), check_users(population)
         counts = self.draw_truths(histogram, rng=rng, runs=runs)
         lies = histogram - counts
         for v in range(self.k):
@@ -190,7 +169,7 @@ class KJRR(Reports):
         return pure.estimate(counts, n, *self.probabilities)
 
     def draw_truths(self, histogram, *, rng: np.random.Generator, runs: int) -> np.ndarray:
-        """Draw how many of each value's holders tell the truth, shape (runs, k), from their exact joint law."""
+        """Draw how many of each value's holders tell the truth, shape (runs, k), jointly distributed as they are."""
         pool = int(histogram.sum())
         types = rng.multinomial(pool // 2, self.truths, size=runs)
         left = 2 * types[:, 0] + types[:, 1] + rng.binomial(pool % 2, self.p_, runs)
@@ -203,7 +182,7 @@ class KJRR(Reports):
 
     def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
-        histogram, n = inputs.check_histogram(population, self.k).astype(float), population.n
+        histogram, n = _inputs.check_histogram(population, self.k).astype(float), population.n
         return variance(histogram, n, self.p_, self.rho_, self.k, odd=n % 2) / n**2
 
 
@@ -216,4 +195,4 @@ class JRR(KJRR):
     @classmethod
     def serves(cls, k) -> bool:
         """Return whether `k` is 2."""
-        return inputs.is_size(k) and k == 2
+        return _inputs.is_size(k) and k == 2

@@ -40,7 +40,7 @@ def partner_posterior(p, rho, n, colluders):
 
 
 def _partner_odds(p, rho, n, m):
-    """The partner's chances to be a colluder or not, up to a common factor: sums of terms that are not negative."""
+    """The partner's probabilities to collude or not, up to a common factor: sums of terms that are not negative."""
     n, tilt = n + n % 2, _cells(p, rho)[2] / (1 - p) ** 2 if p < 1 else 0
     least = max(0, m - n // 2)
     weight = tilt**0  # 1, of the same type
@@ -100,8 +100,8 @@ def transcript_chances(p, rho, n):
 
     Notes
     -----
-    The number of truths has the coefficients of (none + 2 one z + both z^2)^(n/2) for its law, for odd n those of
-    (none + 2 one z + both z^2)^((n-1)/2) (q + p z). Given t truths, this user's is among them with probability t/n.
+    The number of truths has the coefficients of (none + 2 one z + both z^2)^(n/2) for its distribution, for odd n those
+    of (none + 2 one z + both z^2)^((n-1)/2) (q + p z). Given t truths, this user's is among them with probability t/n.
     """
     _check(p, rho, n)
     if n > 10**7:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ldp_lib import inputs, sampling
+from ldp_lib import _inputs, _sampling
 from ldp_lib.jrr._checks import check_colluders, check_negative, check_number, check_p
 from ldp_lib.jrr._formulas import coin
 from ldp_lib.jrr._signs import server_messages, shuffle_messages
@@ -29,11 +29,6 @@ def sign_ratio(p, s, n, colluders):
         As in `coin`; p is above 1/2, s from 0 to 1-p.
     n, colluders : int
         Number of users, at least 1, and of those who show their signs, 0 to n-1.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of the wrong type or out of range.
 
     Notes
     -----
@@ -60,15 +55,10 @@ class ServerProtocol(JRR):
     epsilon, p, rho : float, optional
         As for `jrr.JRR`, with rho at most 0: opposite signs cannot give more.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of the wrong type or out of range.
-
     Notes
     -----
-    The reports have the law of `jrr.JRR` with the same parameters, which gives everything but `perturb`. Zheng et al.
-    (2025), Section 4.5 and Theorem 5. Chapter `audit_jrr`.
+    The reports have the distribution of `jrr.JRR` with the same parameters, which gives everything but `perturb`. Zheng
+    et al. (2025), Section 4.5 and Theorem 5. Chapter `audit_jrr`.
     """
 
     deal: ClassVar = staticmethod(server_messages)
@@ -103,10 +93,10 @@ class ServerProtocol(JRR):
             The messages of `deal`; ``coin`` (n,) and ``true`` (n,), known to each user alone; ``y`` (n,), the reports
             to the collector.
         """
-        inputs.require(rng=rng)
-        x = inputs.check_values(x, 2)
+        _inputs.require(rng=rng)
+        x = _inputs.check_values(x, 2)
         messages = self.deal(x.size, rng)
-        tossed = np.array(STEPS)[sampling.draw(self.realised_coin, x.size, rng)]
+        tossed = np.array(STEPS)[_sampling.draw(self.realised_coin, x.size, rng)]
         true = tossed + messages["sign"] > 0
         return {**messages, "coin": tossed, "true": true, "y": np.where(true, x, 1 - x).astype(np.uint8)}
 

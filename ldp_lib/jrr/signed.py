@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import inputs, pure
+from ldp_lib import _inputs, pure
 from ldp_lib.jrr._checks import check_negative, check_users
 from ldp_lib.jrr._formulas import signed_variance
 from ldp_lib.jrr._signs import exact_moves, server_messages, simulate_counts, toss
@@ -34,15 +34,10 @@ class SignedRR(Reports):
         From -(1-p)/p, which it is if not given, to 0. The reports of any two paired users have covariance rho p (1-p),
         whatever their values.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is of the wrong type or out of range, or `epsilon` and `p` disagree.
-
     Notes
     -----
     Ours. Chapter `audit_jrr_beyond`. Each call of `perturb` deals new signs: a sign that serves two questions betrays
-    both, and signs dealt in small batches, or shown by many, hide less. Chapter `transcript` has the figures.
+    both, and signs dealt in small batches, or shown by many, hide less. Chapter `helpers` has the figures.
     """
 
     k: int = 2
@@ -58,23 +53,23 @@ class SignedRR(Reports):
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return all users' reports, shape (n,), in the smallest unsigned integer type."""
-        inputs.require(rng=rng)
+        _inputs.require(rng=rng)
         if np.ndim(x) > 1:
             raise ValueError(
                 "x must hold one question's answers, shape (n,): a secret sign serves one question, and a second one "
                 f"needs signs dealt anew; got shape {np.shape(x)}"
             )
-        x = inputs.check_values(x, 2)
+        x = _inputs.check_values(x, 2)
         chances, sign = (self.realised_p, 1 - self.realised_p), server_messages(x.size, rng)["sign"]
         return toss(x == 1, sign, chances, exact_moves(chances, (self.move, self.move)), rng)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
-        """Return estimates of shape (runs, 2), drawn from the exact joint distribution of ``estimate(perturb(x))``."""
-        histogram, n, q = inputs.check_histogram(population, 2), check_users(population), 1 - self.p_
+        """Return estimates of shape (runs, 2), drawn distributed exactly as ``estimate(perturb(x))``."""
+        histogram, n, q = _inputs.check_histogram(population, 2), check_users(population), 1 - self.p_
         ones = simulate_counts(histogram, self.p_, q, self.move, self.move, rng=rng, runs=runs)[:, 1]
         return pure.estimate(np.column_stack([n - ones, ones]), n, self.p_, q)
 
     def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (2,), the users' data held fixed."""
-        histogram, n = inputs.check_histogram(population, 2).astype(float), population.n
+        histogram, n = _inputs.check_histogram(population, 2).astype(float), population.n
         return signed_variance(histogram, n, self.p_, 1 - self.p_, self.move, self.move, odd=n % 2) / n**2

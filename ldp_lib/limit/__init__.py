@@ -8,13 +8,11 @@ from ldp_lib.limit.certificates import Limit, SetCertificate
 from ldp_lib.limit.checks import check_certificate
 from ldp_lib.limit.linear_targets import linear_error, prefixes
 from ldp_lib.limit.minimax import minimax_error
-from ldp_lib.limit.pair_tables import PairCertificate
 
 __all__ = [
     "Cells",
     "LawCertificate",
     "Limit",
-    "PairCertificate",
     "SetCertificate",
     "TableCertificate",
     "check_certificate",

@@ -168,14 +168,8 @@ def solve(k, e, frequencies):
     directions = tuple(tuple(Fraction(int(x), GRID) for x in h) for h in units.T)
     dual = tuple(Fraction(x * (1 + 1e-8)) for x in dual_variables(t * (member @ units) / GRID, every, f).tolist())
     gained = sum(h[x] for row, h in zip(a, directions, strict=True) for x in np.flatnonzero(row))
-    certificate = TableCertificate(
-        k=k,
-        e=e,
-        frequencies=frequencies,
-        dual=dual,
-        directions=directions,
-        error=gained**2 / sum(dual),
-    )
+    bound = {"dual": dual, "directions": directions, "error": gained**2 / sum(dual)}
+    certificate = TableCertificate(k=k, e=e, frequencies=frequencies, **bound)
     often = q * (every @ f)
     likely = q * every.max(axis=1)  # for some record
     order = [i for i in np.argsort(-often, kind="stable") if likely[i] > 1e-5]

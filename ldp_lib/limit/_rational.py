@@ -6,7 +6,7 @@ from numbers import Rational
 
 import numpy as np
 
-from ldp_lib.inputs import require
+from ldp_lib._inputs import require
 
 GRID = 2**30  # denominators of what is rounded
 DIGITS = 10**20  # the denominator of the bounds of exp(epsilon)

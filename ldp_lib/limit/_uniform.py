@@ -149,6 +149,13 @@ def shares(parts, rho):
     return min((polished, p), key=error), min(error(polished), error(p))
 
 
+def chosen(names, often):
+    """Return the sets that are reported often enough to count, and how often, the most frequent first."""
+    order = [i for i in np.argsort(-np.round(often, 9), kind="stable") if often[i] > 1e-6]
+    total = often[order].sum()
+    return tuple(names[i] for i in order), tuple(float(often[i] / total) for i in order)
+
+
 def mixture(best, rho, tolerance=1e-9, rounds=40):
     """Return the best mixture of sets as (bound, weights of the bound, error, sets, shares).
 

@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldp_lib.inputs import check_domain, check_population
+from ldp_lib._inputs import check_domain, check_population
 from ldp_lib.limit import _any_population, _covering, _given_population
 from ldp_lib.limit._given_population import RECORDS
 from ldp_lib.limit._rational import ABOVE, below, check_budget, gained, rounded
-from ldp_lib.limit._uniform import Cells, kept, mixture, product_mixture
+from ldp_lib.limit._uniform import Cells, chosen, kept, mixture, product_mixture
 from ldp_lib.limit.certificates import Limit, SetCertificate
 from ldp_lib.population import Population
 
@@ -25,7 +25,7 @@ def least_error(k, epsilon, population=None):
     k : int or sequence of d ints
         Domain sizes, each at least 2.
     epsilon : float
-        Privacy budget of one user's whole report, from 1e-6 to 20. Above 5 the bound is loose for large domains.
+        Privacy budget of one user's whole report, from 1e-6 to 20.
     population : Population or array of shape k, optional
         The joint law from which users are drawn: counts or frequencies. By default every record is equally likely. An
         array has at most 10 records. For a Population with more the bound is one that holds for every population: it
@@ -42,7 +42,9 @@ def least_error(k, epsilon, population=None):
 
     Notes
     -----
-    Chapters `limit_bound` and `optimal_sets`.
+    At the uniform population `gap` is at most 1.05 up to epsilon = 2 on the domains tried, of up to 200 attributes and
+    10^6 values each, but for hundreds of binary attributes: 1.056, and 1.087 if one has 10^6 values. Above it grows: at
+    epsilon = 4 it is 2.82 for 200 binary attributes. Chapters `limit_bound` and `optimal_sets`.
     """
     k = check_domain(k)
     e = check_budget(epsilon)
@@ -113,9 +115,9 @@ def _at_uniform(k, e):
         weights = np.array(weights)[np.argsort(order)]
         records = [cells.records(s, np.argsort(order)) for _, s in names]
         certificate = _certify(k, e, weights, keep=len(k))
-        return certificate, attained, *_chosen(records, share)
+        return certificate, attained, *chosen(records, share)
     weights, attained, names, share = product_mixture(k, t)
-    found = (attained, *_chosen(names, share))
+    found = (attained, *chosen(names, share))
     if len(set(k)) == 1:
         return _certify(k, e, np.ones(len(k)), rows=_covering.equal_rows(len(k), k[0], t)), *found
     tried = [_certify(k, e, np.ones(len(k)), rows=((Fraction(2), None),))]
@@ -125,13 +127,6 @@ def _at_uniform(k, e):
         weights, rows = _covering.mixed_rows(k, t, rho, weights)
         best = max(best, _certify(k, e, weights, rows=rows), key=lambda certificate: certificate.error)
     return best, *found
-
-
-def _chosen(names, share):
-    """Return the sets with a share that counts, and their shares, the largest first."""
-    order = [i for i in np.argsort(-share, kind="stable") if share[i] > 1e-6]
-    total = share[order].sum()
-    return tuple(names[i] for i in order), tuple(float(share[i] / total) for i in order)
 
 
 def _certify(k, e, weights, *, keep=0, rows=()):

@@ -33,7 +33,7 @@ class Limit:
         For pair tables: names, see `pair_tables.least_pair_error`.
     weights : tuple of float
         How often a report is (a copy of) each set.
-    certificate : SetCertificate, TableCertificate, LawCertificate, PairCertificate or None
+    certificate : SetCertificate, TableCertificate, LawCertificate or None
         What `check_certificate` checks; None if the bound is one of floats.
     population : None, tuple of Fractions, or Population
         None if every record is equally likely; the frequencies of at most 10 records; or a larger population.
@@ -60,7 +60,7 @@ class Limit:
     def bound(self):
         """Which bound `error` is, in words."""
         words = {"TableCertificate": "all sets of records", "LawCertificate": "the closed form for every population"}
-        words |= {"PairCertificate": "all sets of records", "NoneType": "shares of sets, relaxed"}
+        words |= {"NoneType": "shares of sets, relaxed"}
         certificate = self.certificate
         if not isinstance(certificate, SetCertificate):
             return words[type(certificate).__name__]

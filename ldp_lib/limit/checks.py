@@ -10,7 +10,6 @@ from ldp_lib.limit._any_population import LawCertificate
 from ldp_lib.limit._given_population import TableCertificate
 from ldp_lib.limit._rational import enclose
 from ldp_lib.limit.certificates import Limit, SetCertificate
-from ldp_lib.limit.pair_tables import PairCertificate
 from ldp_lib.population import Population
 
 NEAR = 1e-6  # what rounding may cost the error of a mixture
@@ -41,13 +40,12 @@ def check_certificate(found):
 
 
 def _same_question(found):
-    inner, population = found.certificate, found.population
+    inner, population, even = found.certificate, found.population, Fraction(1, math.prod(found.k))
     if isinstance(inner, TableCertificate):
-        return inner.frequencies == population and inner.target == found.target
+        return inner.frequencies == (population or (even,) * len(inner.frequencies)) and inner.target == found.target
     if isinstance(inner, LawCertificate):
         return found.target == "shares" and isinstance(population, Population) and population.k == found.k
-    targets = {SetCertificate: "shares", PairCertificate: "pairs"}
-    return population is None and targets.get(type(inner)) == found.target
+    return population is None and isinstance(inner, SetCertificate) and found.target == "shares"
 
 
 def _attained(found):
@@ -56,7 +54,7 @@ def _attained(found):
     if weights.shape != (len(sets),) or not weights.min() > 0 or not abs(weights.sum() - 1) < NEAR:
         return math.inf
     if found.population is None and found.target == "pairs":
-        return pair_tables.mixture_error(found.k, t, sets, weights)
+        return pair_tables._mixture_error(found.k, t, sets, weights)
     if found.population is None:
         return _uniform_error(found.k, t, sets, weights)
     if isinstance(found.population, Population):

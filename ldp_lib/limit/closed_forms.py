@@ -9,7 +9,7 @@ Errors are for one user: divide by their number. A set of records with the share
 import itertools
 import math
 
-from ldp_lib.inputs import check_attributes, check_domain, require
+from ldp_lib._inputs import check_attributes, check_domain, require
 from ldp_lib.limit.pair_tables import spaces
 from ldp_lib.subset import error, optimal_size
 
@@ -41,7 +41,7 @@ def simple_error(k, epsilon):
 def simple_pair_error(k, epsilon):
     """Return a bound of the total error of all tables of two attributes that no unbiased mechanism is below.
 
-    `k` has at least two domain sizes. `limit.pairs.least_pair_error` is never below. Chapter `pair_tables`.
+    `k` has at least two domain sizes. `limit.pair_tables.least_pair_error` is never below. Chapter `pair_tables`.
     """
     k, _ = check_attributes(k), require(epsilon=epsilon)
     cells = [a * b for a, b in itertools.combinations(k, 2)]

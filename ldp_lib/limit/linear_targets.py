@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ldp_lib.inputs import require
+from ldp_lib._inputs import require
 
 
 def linear_error(target, epsilon):

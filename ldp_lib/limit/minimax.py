@@ -5,7 +5,7 @@ from numbers import Integral
 
 import numpy as np
 
-from ldp_lib.inputs import check_domain
+from ldp_lib._inputs import check_bool, check_domain
 from ldp_lib.limit.bound import least_error
 
 
@@ -45,8 +45,7 @@ def minimax_error(k, epsilon, n, *, interactive=True):
         raise TypeError(f"n must be an integer of at least 1; got {n!r}")
     if n < 1:
         raise ValueError(f"n must be an integer of at least 1; got {n!r}")
-    if not isinstance(interactive, (bool, np.bool_)):
-        raise TypeError(f"interactive must be True or False; got {interactive!r}")
+    check_bool(interactive=interactive)
     found = least_error(k, epsilon)
     widest = _radius(k, found.certificate.roots, found.certificate.ceiling) * (1 - 1e-9)
     s = np.geomspace(1e-6, 1, 200)[:, None] * widest

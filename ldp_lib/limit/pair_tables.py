@@ -8,14 +8,14 @@ t = e - 1 and mu the set's share of all records. As in `uniform`, the best mecha
 
 import itertools
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
-from ldp_lib import inputs
-from ldp_lib.limit._rational import ABOVE, below, check_budget, holds_for_all_sets, rounded, well_formed
-from ldp_lib.limit._uniform import mixture
+from ldp_lib import _inputs
+from ldp_lib.limit._given_population import TableCertificate, target_rows
+from ldp_lib.limit._rational import ABOVE, below, check_budget, rounded
+from ldp_lib.limit._uniform import chosen, mixture
 from ldp_lib.limit.certificates import Limit
 from ldp_lib.subset import keep_probability
 
@@ -23,46 +23,6 @@ RECORDS = 16  # of domains whose sets are all tried, at most
 STEPS = 4_000  # intervals of shares for other domains
 MOST = 20_000_000  # parts of candidates for other domains, about
 SPACES = 66  # whose weights are searched for, at most
-
-
-@dataclass(frozen=True, kw_only=True)
-class PairCertificate:
-    """Why no mechanism has an error below `error`: no set's weighted information is above `ceiling`.
-
-    Parameters
-    ----------
-    k : tuple of int
-    e : tuple of two Fractions
-        Bounds of exp(epsilon).
-    roots : tuple of Fraction
-        One for each space, in the order of `spaces`: its weight is the square times what `spaces` says.
-    ceiling, error : Fraction
-        The largest weighted information of a set, and the error that follows by the inequality of Cauchy and Schwarz.
-    """
-
-    k: tuple
-    e: tuple
-    roots: tuple
-    ceiling: Fraction
-    error: Fraction
-
-    def check(self):
-        """Return whether the bound holds, in rational arithmetic: every set of records is tried."""
-        numbers = (*self.roots, self.ceiling, self.error)
-        if not well_formed(self.k, self.e, *numbers) or len(self.k) < 2 or math.prod(self.k) > RECORDS:
-            return False
-        if len(self.roots) != len(spaces(self.k)) or min(self.roots) <= 0:
-            return False
-        squares = [square for _, square in spaces(self.k)]
-        weights = [root**2 * square for root, square in zip(self.roots, squares, strict=True)]
-        gained = sum(root * square for root, square in zip(self.roots, squares, strict=True))
-        n, t = math.prod(self.k), self.e[1] - 1
-        told = sum(w * kernel for w, kernel in zip(weights, _kernels(self.k), strict=True))
-        ones = np.ones((n, n), dtype=object)
-        covered = holds_for_all_sets(
-            self.ceiling * n * n, 2 * t * n * self.ceiling * ones[0], t * t * (self.ceiling * ones - told)
-        )
-        return covered and 0 < self.error * self.ceiling <= gained**2
 
 
 def spaces(k):
@@ -128,7 +88,7 @@ def least_pair_error(k, epsilon):
     sinh(epsilon / 2)^2. So no error is below (sum of roots)^2 / sinh(epsilon / 2)^2, which questions about one space
     each attain if a share of 1 / (1 + e) of the values can be asked for. Chapter `pair_tables`.
     """
-    k = inputs.check_attributes(k)
+    k = _inputs.check_attributes(k)
     e = check_budget(epsilon)
     tried = sum(k) ** 2 * len(k) ** 2 // 2  # about as many numbers as sets of one or two attributes take
     if math.prod(k) > RECORDS and tried > MOST:
@@ -153,29 +113,24 @@ def least_pair_error(k, epsilon):
         names, informs = _candidates(k, t)
         often, attained = _spread(informs, rho)
         error, certificate = min(_relaxed(k, t, rho), attained), None
-    order = [int(i) for i in np.argsort(-np.round(often, 9), kind="stable") if often[i] > 1e-6]
-    return Limit(
-        k=k,
-        epsilon=float(epsilon),
-        error=error,
-        attained=float(attained),
-        sets=tuple(names[i] for i in order),
-        weights=tuple(float(often[i] / often[order].sum()) for i in order),
-        certificate=certificate,
-        target="pairs",
-    )
+    sets, weights = chosen(names, np.asarray(often))
+    found = {"error": error, "attained": float(attained), "certificate": certificate}
+    return Limit(k=k, epsilon=float(epsilon), sets=sets, weights=weights, target="pairs", **found)
 
 
 def _certify(k, e, weights, squares):
-    """Return the certificate with these weights of the spaces, rounded, and the ceiling that they need."""
+    """Return the certificate with these weights of the spaces, rounded, and the dual variables that they need."""
+    n, t, rows = math.prod(k), float(e[1] - 1), target_rows(k, "pairs")
     roots = [rounded(math.sqrt(w / float(s))) for w, s in zip(weights, squares, strict=True)]
     size, parts, _ = _every_set(k)
     exact = np.array([float(root**2 * square) for root, square in zip(roots, squares, strict=True)])
-    t = float(e[1] - 1)
-    top = float((exact @ parts * (t / (math.prod(k) + t * size)) ** 2).max())
-    ceiling = Fraction(top) * ABOVE
+    dual = Fraction(float((exact @ parts * (t / (n + t * size)) ** 2).max()) / n) * ABOVE
+    scaled = [root * math.prod(k[j] - 1 for j in space) for root, (space, _) in zip(roots, spaces(k), strict=True)]
+    h = sum(root * (rows.astype(object) @ kernel) for root, kernel in zip(scaled, _kernels(k), strict=True))
     gained = sum(root * square for root, square in zip(roots, squares, strict=True))
-    return PairCertificate(k=k, e=e, roots=tuple(roots), ceiling=ceiling, error=gained**2 / ceiling)
+    even, directions = (Fraction(1, n),) * n, tuple(map(tuple, h / Fraction(n * n)))
+    bound = {"frequencies": even, "dual": (dual,) * n, "directions": directions, "error": gained**2 / (n * dual)}
+    return TableCertificate(k=k, e=e, target="pairs", **bound)
 
 
 def _set_parts(k, name):
@@ -213,7 +168,7 @@ def _informed(k, t, names):
     return found
 
 
-def mixture_error(k, t, names, weights):
+def _mixture_error(k, t, names, weights):
     """Return the error of reporting copies of these sets so often."""
     with np.errstate(divide="ignore"):
         return float((np.array([float(square) for _, square in spaces(k)]) / (_informed(k, t, names) @ weights)).sum())

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import inputs, pure, sampling, subset
+from ldp_lib import _inputs, _sampling, _sets, pure, subset
 from ldp_lib.mechanism import Several
 from ldp_lib.population import Population
-from ldp_lib.sampled import assignment, design
+from ldp_lib.sampled import _dealing, design
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,11 +39,6 @@ class AskSome(Several):
         True: users are dealt at random into groups of the planned sizes, and the users who were asked are counted.
         False: each user draws the question alone, and the expected numbers stand in.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is of the wrong type or out of range.
-
     Notes
     -----
     What is not given is chosen by the exact error, `design.best_design`: the largest total variance over all
@@ -57,10 +52,10 @@ class AskSome(Several):
     sizes: tuple | None = None
     weights: tuple | None = None
     groups: bool = True
+    symmetric = True
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
-        inputs.settle(self, "epsilon")
+        super().__post_init__()
         d, sizes = len(self.k), self.sizes
         if self.m is not None and (isinstance(self.m, bool) or not isinstance(self.m, (int, np.integer))):
             raise TypeError(f"m must be an integer from 1 to d = {d}; got {self.m!r}")
@@ -70,18 +65,18 @@ class AskSome(Several):
             if np.shape(sizes) != (d,):
                 raise ValueError(f"sizes must have one entry for each of {d} attributes; got {sizes!r}")
             for size, values in zip(sizes, self.k, strict=True):
-                subset.check_size(size, values)
+                _sets.check_size(size, values)
             object.__setattr__(self, "sizes", tuple(map(int, sizes)))
         if self.m is not None:
             object.__setattr__(self, "m", int(self.m))
         if self.weights is not None and self.m is None:
             raise ValueError(f"weights must come with m, which says what they weigh; got weights {self.weights!r}")
         if self.weights is not None:
-            object.__setattr__(self, "weights", assignment.check_weights(self.weights, math.comb(d, self.m)))
+            object.__setattr__(self, "weights", _inputs.check_weights(self.weights, math.comb(d, self.m)))
         if (np.array(self.weights_) @ design.concerns(d, self.m_) == 0).any():
             allowed = "weights must be above 0 for at least one question about each attribute"
             raise ValueError(f"{allowed}; got {self.weights}")
-        assignment.check_bool(groups=self.groups)
+        _inputs.check_bool(groups=self.groups)
 
     @property
     def independent(self) -> bool:
@@ -111,7 +106,7 @@ class AskSome(Several):
     def weights_(self) -> tuple:
         """How often each of the `questions` is asked."""
         weights = self._design[2] if self.weights is None else self.weights
-        return assignment.check_weights(weights, math.comb(len(self.k), self.m_))
+        return _inputs.check_weights(weights, math.comb(len(self.k), self.m_))
 
     @property
     def questions(self) -> np.ndarray:
@@ -120,7 +115,7 @@ class AskSome(Several):
 
     @cached_property
     def keep(self) -> np.ndarray:
-        """For each question the chance that its sets are drawn to hold the truth, not among all; shape (Q,)."""
+        """For each question the probability that its sets are drawn to hold the truth, not among all; shape (Q,)."""
         return design.keep_probabilities(math.exp(self.epsilon), self.k, self.sizes_, self.m_)
 
     @cached_property
@@ -131,14 +126,14 @@ class AskSome(Several):
     @cached_property
     def _thresholds(self):
         """`keep` in units of 2**-64, rounded down, so that no report spends more than epsilon."""
-        e = sampling.exp_below(self.epsilon)
+        e = _sampling.exp_below(self.epsilon)
         return np.array([int(subset.keep_probability(e, share) * 2**64) for share in self._shares], np.uint64)
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
         pairs = zip(self._thresholds.tolist(), self._shares, strict=True)
         ratio = max(1 + Fraction(told, 2**64 - told) / share for told, share in pairs)
-        return sampling.proved_epsilon(ratio, self.epsilon)
+        return _sampling.proved_epsilon(ratio, self.epsilon)
 
     def probabilities(self, j) -> tuple:
         """Return p and q of attribute j, and the questions that concern it: three arrays of shape (Q_j,)."""
@@ -148,14 +143,14 @@ class AskSome(Several):
     @cached_property
     def dtype(self) -> np.dtype:
         """Type of one report: fields `asked` and `sets`."""
-        sets = (inputs.small_dtype(max(self.k)), (self.m_, max(self.sizes_)))
-        return np.dtype([("asked", inputs.small_dtype(len(self.weights_))), ("sets", *sets)])
+        sets = (_inputs.small_dtype(max(self.k)), (self.m_, max(self.sizes_)))
+        return np.dtype([("asked", _inputs.small_dtype(len(self.weights_))), ("sets", *sets)])
 
     def channel(self) -> np.ndarray:
         """Return the channel from records in lexicographic order to `reports`, as floats."""
         columns = sum(math.prod(math.comb(self.k[j], self.sizes_[j]) for j in asked) for asked in self.questions)
-        inputs.check_cells(math.prod(self.k), columns)
-        sets = [subset.all_sets(k, size) for k, size in zip(self.k, self.sizes_, strict=True)]
+        _inputs.check_cells(math.prod(self.k), columns)
+        sets = [_sets.all_sets(k, size) for k, size in zip(self.k, self.sizes_, strict=True)]
         records, blocks, e = np.indices(self.k).reshape(len(self.k), -1), [], math.exp(self.epsilon)
         for asked, weight in zip(self.questions, self.weights_, strict=True):
             inside = np.ones((records.shape[1], 1), bool)
@@ -168,7 +163,7 @@ class AskSome(Several):
 
     def reports(self) -> np.ndarray:
         """Return all reports of one user, in the order of the channel's columns."""
-        sets, parts = [subset.all_sets(k, size) for k, size in zip(self.k, self.sizes_, strict=True)], []
+        sets, parts = [_sets.all_sets(k, size) for k, size in zip(self.k, self.sizes_, strict=True)], []
         for number, asked in enumerate(self.questions):
             choices = list(itertools.product(*(sets[j] for j in asked)))
             parts.append(np.zeros(len(choices), self.dtype))
@@ -178,30 +173,20 @@ class AskSome(Several):
         return np.concatenate(parts)
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
-        """Return one report a user.
+        """Return one report a user, a structured array of shape (n,), from records of shape (n, d).
 
-        Parameters
-        ----------
-        x : array_like of int, shape (n, d)
-            The users' records; column j holds values 0 to k_j - 1.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        structured array, shape (n,)
-            Fields `asked`, the row of `questions`, and `sets`, shape (m, largest size): one set of ascending values for
-            each attribute asked, filled up with zeros.
+        Fields `asked`, the row of `questions`, and `sets`, shape (m, largest size): one set of ascending values for
+        each attribute asked, filled up with zeros.
         """
-        inputs.require(rng=rng)
-        x = inputs.check_records(x, self.k)
+        _inputs.require(rng=rng)
+        x = _inputs.check_records(x, self.k)
         y = np.zeros(len(x), self.dtype)
-        y["asked"] = asked = assignment.deal(len(x), self.weights_, self.groups, rng)
-        told = sampling.coins(self._thresholds[asked], rng)
+        y["asked"] = asked = _dealing.deal(len(x), self.weights_, self.groups, rng)
+        told = _sampling.coins(self._thresholds[asked], rng)
         for j, (k, size) in enumerate(zip(self.k, self.sizes_, strict=True)):
             who, place = self._asked(asked, j)
             if who.size:
-                y["sets"][who, place, :size] = subset.draw_sets(x[:, j][who], told[who], k, size, rng)
+                y["sets"][who, place, :size] = _sets.draw_sets(x[:, j][who], told[who], k, size, rng)
         return y
 
     def _asked(self, asked, j):
@@ -210,23 +195,16 @@ class AskSome(Several):
         who = np.flatnonzero(places[asked] >= 0)
         return who, places[asked[who]]
 
-    def estimate(self, y) -> list:
-        """Return unbiased frequencies, one array (k_j,) for each attribute, from the reports of `perturb`.
-
-        An attribute that nobody was asked gets 1/k for each value.
-        """
-        return self.estimate_counts(self.count(y))
-
     def count(self, y) -> np.ndarray:
         """Return the number of reports, how many were asked each question, then counts for each attribute by question.
 
         Counts of disjoint sets of reports add up.
         """
-        y = assignment.check_reports(y, self.dtype, len(self.weights_))
+        y = _inputs.check_reports(y, self.dtype, len(self.weights_))
         counts = [np.array([len(y)]), np.bincount(y["asked"], minlength=len(self.weights_))]
         for j, (k, size) in enumerate(zip(self.k, self.sizes_, strict=True)):
             who, place = self._asked(y["asked"], j)
-            sets = subset.check_sets(y["sets"][who, place, :size], k, size) if who.size else np.zeros((0, size), int)
+            sets = _sets.check_sets(y["sets"][who, place, :size], k, size) if who.size else np.zeros((0, size), int)
             cells = y["asked"][who, None].astype(np.int64) * k + sets
             counts.append(np.bincount(cells.ravel(), minlength=len(self.weights_) * k))
         return np.concatenate(counts)
@@ -246,19 +224,19 @@ class AskSome(Several):
             pull, size = self.keep[concern] ** 2, dealt[..., concern]
             total = (pull / (p - q)) @ (count[..., concern, :] - (size * q)[..., None])
             expected = n * np.array(self.weights_)[concern]
-            estimates.append(assignment.centred_estimate(total, size, expected, pull, self.groups))
+            estimates.append(_dealing.centred_estimate(total, size, expected, pull, self.groups))
         return estimates
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
-        """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
+        """Return one array (runs, k_j) for each attribute, distributed exactly as ``estimate(perturb(x))``.
 
         The cost grows with distinct records times questions, not with the users.
         """
-        inputs.require(rng=rng, runs=runs)
-        inputs.check_population(population, self.k)
+        _inputs.require(rng=rng, runs=runs)
+        _inputs.check_population(population, self.k)
         told = [np.zeros((runs, len(self.weights_), k), np.int64) for k in self.k]
         sizes, free = np.zeros((2, runs, len(self.weights_)), np.int64)
-        for record, dealt in assignment.deal_records(population, self.weights_, self.groups, rng=rng, runs=runs):
+        for record, dealt in _dealing.deal_records(population, self.weights_, self.groups, rng=rng, runs=runs):
             kept = rng.binomial(dealt, self.keep)
             sizes += dealt
             free += dealt - kept
@@ -267,7 +245,7 @@ class AskSome(Several):
         counts = [np.zeros_like(part) for part in told]
         for question, asked in enumerate(self.questions):
             for j in asked:
-                drawn = subset.simulate_counts(told[j][:, question], free[:, question], self.sizes_[j], rng)
+                drawn = _sets.simulate_counts(told[j][:, question], free[:, question], self.sizes_[j], rng)
                 counts[j][:, question] = drawn
         return self._estimates(counts, sizes, population.n)
 
@@ -278,5 +256,5 @@ class AskSome(Several):
             p, q, concern = self.probabilities(j)
             noise, pull = pure.variance(f, 1, p[:, None], q[:, None]), self.keep[concern] ** 2
             how = (population.n, self.weights_, concern, pull, self.groups)
-            variances.append(assignment.centred_variance(f, noise, *how))
+            variances.append(_dealing.centred_variance(f, noise, *how))
         return variances

@@ -20,16 +20,6 @@ def attribute_error(k, p, q):
     return (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2 + 1 - p**0 / k
 
 
-def best_weights(errors):
-    """Return the weights that make the sum of errors / weights least: proportional to the errors' square roots.
-
-    By the inequality of Cauchy and Schwarz the sum is then (sum of the roots)^2. With `attribute_error` it is the
-    least possible worst case over all populations. Derived in the chapter `attribute_sampling`.
-    """
-    roots = np.sqrt(np.asarray(errors, dtype=float))
-    return roots / roots.sum()
-
-
 def group_variance(f, n, size, p, q):
     """Return the exact variance of a pure oracle's estimate from a random group of `size` of n users, data held fixed.
 
@@ -40,9 +30,9 @@ def group_variance(f, n, size, p, q):
 
 
 def support_probabilities(keep, k, size):
-    """Return p and q, the probabilities that the set of one attribute holds the user's own value, and any other one.
+    """Return p and q, the probabilities that the set of one attribute holds the user's own value, and any other.
 
-    `keep` is the chance that all sets of the report are drawn to hold the truth. Takes numbers, arrays and symbols.
+    `keep` is the probability that all sets of the report are drawn to hold the truth. Takes arrays and symbols.
     """
     return keep + (1 - keep) * size / k, keep * (size - 1) / (k - 1) + (1 - keep) * size / k
 
@@ -58,7 +48,7 @@ def questions(d, m):
 
 
 def keep_probabilities(e, k, sizes, m):
-    """Return, for each of the `questions`, the chance that its sets are drawn to hold the truth, shape (..., Q).
+    """Return, for each of the `questions`, the probability that its sets are drawn to hold the truth, shape (..., Q).
 
     `sizes` has shape (..., d). A report's sets hold together the product of the attributes' shares size / k.
     """
@@ -90,40 +80,55 @@ def best_design(e, k, m=None, sizes=None):
 
     Weights minimize the total, which is convex, by the multiplicative algorithm of optimal design, and are rounded to
     six digits. Equal domains get equal sizes, all of which are tried. Otherwise sizes start at equal shares of the
-    domains, and one of them is changed by one as long as that helps: a search that need not find the very best.
+    domains, and one of them is changed by one, or by 1/128 of a domain of 256 and more values, as long as that helps: a
+    search that need not find the very best.
     """
-    best = None
+    best = (math.inf,)
     for number in [m] if m else range(1, len(k) + 1):
         if not m and math.comb(len(k), number) > MOST_QUESTIONS:
             continue
-        chosen = sizes or _best_sizes(e, k, number)
+        chosen = sizes or _best_sizes(e, k, number, best[0])
         keep = keep_probabilities(e, k, chosen, number)
         weights = np.round(_best_weights(k, chosen, number, keep, 500), 6)
         weights /= weights.sum()
-        total = attribute_errors(k, chosen, number, keep, weights).sum()
-        if best is None or total < best[0] * (1 - 1e-9):
+        total = _total(k, chosen, number, keep, weights)
+        if total < best[0] * (1 - 1e-9):
             best = total, number, tuple(map(int, chosen)), tuple(weights.tolist())
+    if best[0] == math.inf:
+        raise ValueError(f"m must be so small that sets of m attributes tell their values apart; got {m} of k = {k}")
     return best[1:]
 
 
-def _best_sizes(e, k, m):
+def _total(k, sizes, m, keep, weights):
+    """Return the sum of `attribute_errors`; infinity where the product of many shares is rounded to 0."""
+    with np.errstate(all="ignore"):
+        total = attribute_errors(k, sizes, m, keep, weights).sum(axis=-1)
+    return np.where(np.isfinite(total), total, math.inf)
+
+
+def _best_sizes(e, k, m, known):
+    """Return the sizes; those of the start if even twice the `known` error is less than theirs."""
+
     def total(sizes, rounds):
         keep = keep_probabilities(e, k, sizes, m)
-        return attribute_errors(k, sizes, m, keep, _best_weights(k, sizes, m, keep, rounds)).sum(axis=-1)
+        return _total(k, sizes, m, keep, _best_weights(k, sizes, m, keep, rounds))
 
+    if m == 1:
+        return [subset.optimal_size(e, size) for size in k]
     k = np.array(k)
     if len(set(k)) == 1:
         sizes = np.arange(1, k.min())[:, None] * np.ones(len(k), int)
         return sizes[_first_least(total(sizes, 0))]
     starts = np.unique(np.clip(np.rint(np.linspace(0.01, 0.9, 90)[:, None] * k), 1, k - 1).astype(int), axis=0)
-    sizes, one = starts[_first_least(total(starts, 50))], np.eye(len(k), dtype=int)
-    steps = np.vstack([one, -one])
-    while True:
+    errors, one = total(starts, 50), np.diag(np.maximum(k // 128, 1))
+    sizes, steps = starts[_first_least(errors)], np.vstack([one, -one])
+    while errors.min() < 2 * known:
         around = np.vstack([sizes, np.clip(sizes + steps, 1, k - 1)])
         errors = total(around, 100)
         if errors.min() >= errors[0] * (1 - 1e-9):
-            return sizes
+            break
         sizes = around[_first_least(errors)]
+    return sizes
 
 
 def _first_least(errors):
@@ -135,9 +140,10 @@ def _best_weights(k, sizes, m, keep, rounds):
     """Weights of shape (..., Q) for sizes (..., d), by the multiplicative algorithm of optimal design."""
     member, k, sizes = concerns(len(k), m), np.array(k), np.asarray(sizes)
     ends = sizes * (k - 1) ** 2 / (k * (k - sizes))
-    weights = np.full(keep.shape, 1 / keep.shape[-1])
+    weights, gain = np.full(keep.shape, 1 / keep.shape[-1]), keep / keep.max(axis=-1, keepdims=True).clip(1e-300)
+    gain = gain.clip(1e-60) ** 2  # only ratios matter: no product of many shares overflows or vanishes
     for _ in range(rounds):
-        slope = keep**2 * ((ends / ((weights * keep**2) @ member) ** 2) @ member.T)
+        slope = gain * ((ends / ((weights * gain) @ member) ** 2) @ member.T)
         weights = weights * np.sqrt(slope)
         weights /= weights.sum(axis=-1, keepdims=True)
     return weights

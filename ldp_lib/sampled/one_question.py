@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ldp_lib import inputs, pure, subset
+from ldp_lib import _inputs, pure, subset
 from ldp_lib.mechanism import Several
 from ldp_lib.population import Population
-from ldp_lib.sampled import assignment
-from ldp_lib.sampled.design import attribute_error, best_weights
+from ldp_lib.sampled import _dealing
+from ldp_lib.sampled.design import attribute_error, group_variance
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,17 +51,17 @@ class OneQuestion(Several):
     oracle: Any = None
     weights: tuple | None = None
     groups: bool = True
+    symmetric = True
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
-        inputs.settle(self, "epsilon")
+        super().__post_init__()
         if self.oracle is not None and not callable(self.oracle):
             object.__setattr__(self, "oracle", self._checked_oracles())
         if self.weights is not None:
-            object.__setattr__(self, "weights", assignment.check_weights(self.weights, len(self.k)))
+            object.__setattr__(self, "weights", _inputs.check_weights(self.weights, len(self.k)))
         if min(self.weights_) == 0:
             raise ValueError(f"weights must be above 0 for every attribute; got {self.weights}")
-        assignment.check_bool(groups=self.groups)
+        _inputs.check_bool(groups=self.groups)
 
     def __repr__(self):
         given = {name: getattr(self, name) for name in ("k", "epsilon", "oracle", "weights", "groups")}
@@ -99,23 +99,28 @@ class OneQuestion(Several):
         """How often each attribute is asked."""
         if self.weights is not None:
             return self.weights
-        errors = [attribute_error(part.k, *part.probabilities) for part in self.oracle_]
-        return assignment.check_weights(best_weights(errors), len(self.k))
+        roots = [math.sqrt(attribute_error(part.k, *part.probabilities)) for part in self.oracle_]
+        return _inputs.check_weights(roots, len(self.k))  # by the inequality of Cauchy and Schwarz
 
     @cached_property
     def dtype(self) -> np.dtype:
         """Type of one report: fields `asked` and `report`, wide enough for each oracle's bytes."""
         width = max(part.dtype.itemsize for part in self.oracle_)
-        return np.dtype([("asked", inputs.small_dtype(len(self.k))), ("report", np.uint8, (width,))])
+        return np.dtype([("asked", _inputs.small_dtype(len(self.k))), ("report", np.uint8, (width,))])
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: the most that an oracle spends."""
         return max(part.realised_epsilon() for part in self.oracle_)
 
+    def uniform_variance(self, n) -> float:
+        """Return the total variance for n users whose values are uniform, in groups of planned sizes, listing none."""
+        parts = zip(self.k, self.weights_, self.oracle_, strict=True)
+        return sum(k * group_variance(1 / k, max(n, 2), max(n, 2) * w, *one.probabilities) for k, w, one in parts)
+
     def channel(self) -> np.ndarray:
         """Return the channel from records in lexicographic order to pairs of attribute and report, as floats."""
         parts = [w * part.channel() for w, part in zip(self.weights_, self.oracle_, strict=True)]
-        inputs.check_cells(math.prod(self.k), sum(part.shape[1] for part in parts))
+        _inputs.check_cells(math.prod(self.k), sum(part.shape[1] for part in parts))
         records = np.indices(self.k).reshape(len(self.k), -1)
         return np.hstack([part[values] for part, values in zip(parts, records, strict=True)])
 
@@ -129,24 +134,14 @@ class OneQuestion(Several):
         return np.concatenate(parts)
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
-        """Return one report a user.
+        """Return one report a user, a structured array of shape (n,), from records of shape (n, d).
 
-        Parameters
-        ----------
-        x : array_like of int, shape (n, d)
-            The users' records; column j holds values 0 to k_j - 1.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        structured array, shape (n,)
-            Fields `asked`, the attribute, and `report`, the bytes of its oracle's report, filled up with zeros.
+        Fields `asked`, the attribute, and `report`, the bytes of its oracle's report, filled up with zeros.
         """
-        inputs.require(rng=rng)
-        x = inputs.check_records(x, self.k)
+        _inputs.require(rng=rng)
+        x = _inputs.check_records(x, self.k)
         y = np.zeros(len(x), self.dtype)
-        y["asked"] = asked = assignment.deal(len(x), self.weights_, self.groups, rng)
+        y["asked"] = asked = _dealing.deal(len(x), self.weights_, self.groups, rng)
         start = self.dtype.fields["report"][1]
         for j, part in enumerate(self.oracle_):
             who = np.flatnonzero(asked == j)
@@ -157,20 +152,12 @@ class OneQuestion(Several):
                 own["report"][who] = answer.view(whole).ravel()  # all bytes of a report at once
         return y
 
-    def estimate(self, y) -> list:
-        """Return unbiased frequencies, one array (k_j,) for each attribute, from the reports of `perturb`.
-
-        Each group is divided by its own size if n times its weight is at least 1 (and `groups` is true), else by that
-        product. An attribute that nobody was asked gets 1/k for each value.
-        """
-        return self.estimate_counts(self.count(y))
-
     def count(self, y) -> np.ndarray:
         """Return the number of reports, then for each attribute how many were asked it, and counts of their reports.
 
         Counts of disjoint sets of reports add up.
         """
-        y = assignment.check_reports(y, self.dtype, len(self.k))
+        y = _inputs.check_reports(y, self.dtype, len(self.k))
         asked, counts = y["asked"].copy(), [np.array([len(y)])]
         for j, part in enumerate(self.oracle_):
             rows = y.take(np.flatnonzero(asked == j))["report"]
@@ -188,17 +175,17 @@ class OneQuestion(Several):
         return estimates
 
     def _estimate(self, j, total, size, n):
-        return assignment.centred_estimate(total, size, np.array([n * self.weights_[j]]), np.ones(1), self.groups)
+        return _dealing.centred_estimate(total, size, np.array([n * self.weights_[j]]), np.ones(1), self.groups)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
-        """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
+        """Return one array (runs, k_j) for each attribute, distributed exactly as ``estimate(perturb(x))``.
 
         As exact as each oracle's own `simulate`. The cost grows with the distinct records, not with the users.
         """
-        inputs.require(rng=rng, runs=runs)
-        inputs.check_population(population, self.k)
+        _inputs.require(rng=rng, runs=runs)
+        _inputs.check_population(population, self.k)
         asked = [np.zeros((runs, size), np.int64) for size in self.k]
-        for record, dealt in assignment.deal_records(population, self.weights_, self.groups, rng=rng, runs=runs):
+        for record, dealt in _dealing.deal_records(population, self.weights_, self.groups, rng=rng, runs=runs):
             for j, value in enumerate(record):
                 asked[j][:, value] += dealt[:, j]
         estimates = []
@@ -215,6 +202,6 @@ class OneQuestion(Several):
         for j, (f, part) in enumerate(zip(means, self.oracle_, strict=True)):
             noise = pure.variance(f, 1, *part.probabilities)[None]
             variances.append(
-                assignment.centred_variance(f, noise, n, self.weights_, np.array([j]), np.ones(1), self.groups)
+                _dealing.centred_variance(f, noise, n, self.weights_, np.array([j]), np.ones(1), self.groups)
             )
         return variances

@@ -61,7 +61,8 @@ def together(estimates, noise, centre=None):
     """
     parts, noise, _ = _check(estimates, noise)
     centre = _centre(parts, centre)
-    moved, risk = _factor([g - c for g, c in zip(parts, centre, strict=True)], noise)
+    dimensions = [g.shape[-1] - 1 for g in parts]
+    moved, risk = _factor([g - c for g, c in zip(parts, centre, strict=True)], noise, dimensions)
     return Shrunk([c + g for c, g in zip(centre, moved, strict=True)], risk)
 
 
@@ -132,10 +133,10 @@ def choose(estimates, noise, ways=WAYS):
     return Shrunk(picked, risks.min(axis=0))
 
 
-def _factor(parts, noise):
-    """Return the centred parts times one factor, and the risk."""
+def _factor(parts, noise, dimensions):
+    """Return the centred parts times one factor, and the risk; each part's noise is spread over its dimensions."""
     total = sum(noise)
-    each = [s / (g.shape[-1] - 1) for g, s in zip(parts, noise, strict=True)]
+    each = [s / dimension for s, dimension in zip(noise, dimensions, strict=True)]
     a = max(0, min(total, 2 * (total - 2 * max(each))))
     squares = [(g**2).sum(axis=-1, keepdims=True) for g in parts]
     size = np.maximum(sum(squares), np.finfo(float).tiny ** 0.5)
@@ -147,11 +148,8 @@ def _factor(parts, noise):
 
 def _block(values, dimension, level):
     """Return values (..., r, k) times one factor, and the risk; noise `level` in each of `dimension` directions."""
-    a = level * max(0, min(dimension, 2 * (dimension - 2)))
-    size = np.maximum((values**2).sum(axis=(-1, -2), keepdims=True), np.finfo(float).tiny ** 0.5)
-    factor = np.maximum(0, 1 - a / size)
-    live = level * dimension + a / size * (a - 2 * level * (dimension - 2))
-    return factor * values, np.where(factor > 0, live, size - level * dimension)[..., 0, 0]
+    (moved,), risk = _factor([values.reshape(*values.shape[:-2], -1)], [level * dimension], [dimension])
+    return moved.reshape(values.shape), risk
 
 
 def _check(estimates, noise):

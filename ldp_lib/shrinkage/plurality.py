@@ -15,16 +15,20 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import grr, inputs, sampling
-from ldp_lib.mechanism import Several
-from ldp_lib.population import Population, marginal_counts
+from ldp_lib import _inputs, _sampling, _two_phases, grr
+from ldp_lib.mechanism import NoExactMoments, Several
+from ldp_lib.population import Population
 from ldp_lib.shrinkage import _stein
 
 
-def law(records, k, one=1):
+def _votes(records, k):
+    """Return how many attributes of each record have each value, shape (m, k)."""
+    return np.stack([(records == v).sum(axis=1) for v in range(k)], axis=1)
+
+
+def _law(records, k, one=1):
     """Return the distribution of each record's plurality, shape (m, k); exact if `one` is a Fraction."""
-    records = np.asarray(records)
-    votes = np.stack([(records == v).sum(axis=1) for v in range(k)], axis=1)
+    votes = _votes(np.asarray(records), k)
     top = (votes == votes.max(axis=1, keepdims=True)).astype(int)
     return top * one / top.sum(axis=1, keepdims=True)
 
@@ -45,7 +49,7 @@ def channel(e, k, d, shares):
     answer, coin = grr.channel(e, k), grr.channel(e, 2)
     records = list(itertools.product(range(k), repeat=d))
     rows = []
-    for x, chances in zip(records, law(records, k, Fraction(1)), strict=True):
+    for x, chances in zip(records, _law(records, k, Fraction(1)), strict=True):
         row = list(vote * (chances @ answer))
         for j in range(d):
             row += list(agree / d * ((1 - chances[x[j]]) * coin[0] + chances[x[j]] * coin[1]))
@@ -67,11 +71,6 @@ class Plurality(Several):
         Probabilities that a user votes, says whether an attribute agrees, and is asked an attribute. The first two are
         above 0; all sum to 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is of the wrong type or out of range, or the domains differ.
-
     Notes
     -----
     The model: an attribute's deviation from 1/k is its agreement beyond chance times the plurality's deviation. If
@@ -85,16 +84,11 @@ class Plurality(Several):
     epsilon: float
     shares: tuple = (0.4, 0.1, 0.5)
     unbiased = False
+    equal = True
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1, equal=True))
-        inputs.settle(self, "epsilon")
+        super().__post_init__()
         object.__setattr__(self, "shares", _check_shares(self.shares))
-
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether the domain sizes `k` are a tuple of equal sizes."""
-        return inputs.are_sizes(k, equal=True)
 
     @property
     def _size(self):
@@ -121,13 +115,13 @@ class Plurality(Several):
     def channel(self) -> np.ndarray:
         """Return the channel from records, in lexicographic order, to reports, as floats."""
         k, d = self._size, len(self.k)
-        inputs.check_cells(k**d, self._starts[-1] + k)
+        _inputs.check_cells(k**d, self._starts[-1] + k)
         return channel(math.exp(self.epsilon), k, d, self.shares).astype(float)
 
     @property
     def dtype(self) -> np.dtype:
         """Type of one report."""
-        return inputs.small_dtype(int(self._starts[-1]) + self._size)
+        return _inputs.small_dtype(int(self._starts[-1]) + self._size)
 
     def reports(self) -> np.ndarray:
         """Return every report of one user, in the order of the channel's columns."""
@@ -140,12 +134,11 @@ class Plurality(Several):
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user, shape (n,): below k a vote, then d times no, yes, then d times k answers."""
-        inputs.require(rng=rng)
-        x = inputs.check_records(x, self.k)
+        _inputs.require(rng=rng)
+        x = _inputs.check_records(x, self.k)
         k, d, n = self._size, len(self.k), len(x)
-        kind = sampling.draw(self._cells, n, rng).astype(np.intp)
-        votes = np.stack([(x == v).sum(axis=1) for v in range(k)], axis=1)
-        plurality = (votes + rng.random((n, k))).argmax(axis=1)
+        kind = _sampling.draw(self._cells, n, rng).astype(np.intp)
+        plurality = (_votes(x, k) + rng.random((n, k))).argmax(axis=1)
         asked = x[np.arange(n), (kind - 1) % d].astype(np.intp)  # a vote looks at none
         value = np.where(kind == 0, plurality, np.where(kind <= d, plurality == asked, asked))
         y = np.empty(n, self.dtype)
@@ -160,13 +153,9 @@ class Plurality(Several):
         k, d = self._size, len(self.k)
         return np.concatenate([[0], k + 2 * np.arange(d), k + 2 * d + k * np.arange(d)])
 
-    def estimate(self, y) -> list:
-        """Return the estimates, one array (k,) for each attribute; raw, and biased."""
-        return self.estimate_counts(self.count(y))
-
     def count(self, y) -> np.ndarray:
         """Return the number of reports, then how often each occurs; counts of disjoint sets of reports add up."""
-        y = inputs.check_values(y, self._starts[-1] + self._size, "y")
+        y = _inputs.check_values(y, self._starts[-1] + self._size, "y")
         return np.concatenate([[y.size], np.bincount(y, minlength=self._starts[-1] + self._size)])
 
     def estimate_counts(self, counts) -> list:
@@ -174,27 +163,27 @@ class Plurality(Several):
         return [found for (found,) in self._estimate(counts[None, 1:])]
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
-        """Return one array (runs, k) for each attribute, from the exact joint distribution of ``estimate(perturb(x))``.
+        """Return one array (runs, k) for each attribute, distributed exactly as ``estimate(perturb(x))``.
 
         The cost depends on the number of distinct records and on `runs`, not on n.
         """
-        inputs.require(rng=rng, runs=runs)
-        inputs.check_population(population, self.k)
+        _inputs.require(rng=rng, runs=runs)
+        _inputs.check_population(population, self.k)
         k, d, e = self._size, len(self.k), math.exp(self.epsilon)
-        chances = law(population.records, k)
+        chances = _law(population.records, k)
         rest, reports = np.broadcast_to(population.counts, (runs, len(population.counts))), []
         for kind, cell in enumerate(self._cells):
             chosen = rng.binomial(rest, cell / max(self._cells[kind:].sum(), cell)) if cell else 0 * rest
             rest = rest - chosen
             if kind == 0:
-                reports.append(grr.draw_counts(_draw(chosen, chances, rng), e, rng=rng))
+                reports.append(_sampling.draw_counts(_draw(chosen, chances, rng), e, rng=rng))
             elif kind <= d:
                 agrees = chances[np.arange(len(chances)), population.records[:, kind - 1]]
                 pair = _draw(chosen, np.stack([1 - agrees, agrees], axis=1), rng)
-                reports.append(grr.draw_counts(pair, e, rng=rng))
+                reports.append(_sampling.draw_counts(pair, e, rng=rng))
             else:
-                (held,) = marginal_counts(population.records[:, [kind - 1 - d]], chosen, [k])
-                reports.append(grr.draw_counts(held, e, rng=rng))
+                (held,) = _two_phases.marginal_counts(population.records[:, [kind - 1 - d]], chosen, [k])
+                reports.append(_sampling.draw_counts(held, e, rng=rng))
         return self._estimate(np.concatenate(reports, axis=1))
 
     def mean(self, population: Population) -> list:
@@ -217,19 +206,19 @@ class Plurality(Several):
 
     def model(self, population: Population) -> list:
         """Return what the model makes of the data without noise: the estimate's limit if nobody is asked."""
-        inputs.check_population(population, self.k)
-        chances, weights, k = law(population.records, self._size), population.counts / population.n, self._size
+        _inputs.check_population(population, self.k)
+        chances, weights, k = _law(population.records, self._size), population.counts / population.n, self._size
         agreement = [weights @ chances[np.arange(len(chances)), column] for column in population.records.T]
         return [1 / k + (k * a - 1) / (k - 1) * (weights @ chances - 1 / k) for a in agreement]
 
     def _moments(self, population):
         """Return the counts and each record's first and second moments of its terms in vote and agreement."""
         if not self.has_exact_moments:
-            raise inputs.NoExactMoments(self)
-        inputs.check_population(population, self.k)
+            raise NoExactMoments(self)
+        _inputs.check_population(population, self.k)
         (p, q), (p2, q2) = self.probabilities
         k, n, (vote, agree, _) = self._size, population.n, self.shares
-        agree, chances = agree / len(self.k), law(population.records, self._size)
+        agree, chances = agree / len(self.k), _law(population.records, self._size)
         share = q + (p - q) * chances
         second = (share * (1 - 2 / k) + 1 / k**2) / (vote * (n * (p - q)) ** 2)
         right = np.stack([chances[np.arange(len(chances)), column] for column in population.records.T], axis=1)

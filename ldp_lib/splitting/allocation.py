@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from ldp_lib import inputs
-from ldp_lib.inputs import check_domain
+from ldp_lib import _inputs
+from ldp_lib._inputs import check_domain
 
 LEAST = 1e-9  # the least budget of a report
 
@@ -175,7 +175,7 @@ def _equal(d, epsilon):
 
 
 def _sizes(k, epsilon):
-    inputs.require(epsilon=epsilon)
+    _inputs.require(epsilon=epsilon)
     sizes = check_domain(k)
     if max(sizes) > 2**63:
         raise ValueError(f"k must be integers of at most 2**63; got {max(sizes)}")

@@ -14,11 +14,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ldp_lib import _inputs, _sampling, grr, pure, unary
 from ldp_lib import channel as channels
-from ldp_lib import grr, inputs, sampling, unary
-from ldp_lib.inputs import check_records
+from ldp_lib._inputs import check_records
 from ldp_lib.mechanism import Several
-from ldp_lib.population import Population, marginal_populations
+from ldp_lib.population import Population
 from ldp_lib.splitting.allocation import brr, mrr, obrr, omrr
 
 
@@ -46,16 +46,13 @@ class _Split(Several):
 
     k: tuple[int, ...]
     epsilon: float
+    symmetric = True
 
     shares: ClassVar[Callable]
     oracle: ClassVar[Any]
-    _sizes: ClassVar[Any]
-    _edges: ClassVar[Any]
-    _own: ClassVar[Any]
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
-        inputs.settle(self, "epsilon")
+        super().__post_init__()
         self.budgets  # noqa: B018  (refuses a budget that is out of range)
 
     @cached_property
@@ -68,46 +65,47 @@ class _Split(Several):
         """The d mechanisms for one attribute."""
         return tuple(self.oracle(k=size, epsilon=b) for size, b in zip(self.k, self.budgets, strict=True))
 
+    @cached_property
+    def _edges(self):
+        """Where each attribute's report starts in a row, and where the row ends."""
+        return (0, *itertools.accumulate(math.prod(oracle.dtype.shape) for oracle in self.oracles))
+
+    @cached_property
+    def _sizes(self):
+        """How many values each entry of a row may have: two where it is a bit."""
+        parts = zip(self.oracles, self.k, strict=True)
+        return tuple(itertools.chain(*((2,) * size if oracle.dtype.shape else (size,) for oracle, size in parts)))
+
     @property
     def probabilities(self) -> list[tuple[float, float]]:
         """For each attribute p and q, with which a report supports the user's own value, and any other one."""
         return [oracle.probabilities for oracle in self.oracles]
 
+    def uniform_variance(self, n) -> float:
+        """Return the total variance for n users whose values are uniform, without listing these."""
+        return sum(k * pure.variance(1 / k, n, p, q) for k, (p, q) in zip(self.k, self.probabilities, strict=True))
+
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
-        return sampling.proved_epsilon(math.prod(oracle.realised_ratio for oracle in self.oracles), self.epsilon)
+        return _sampling.proved_epsilon(math.prod(oracle.realised_ratio for oracle in self.oracles), self.epsilon)
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
-        """Return one row a user: the attributes' reports side by side.
+        """Return one row a user, the attributes' reports side by side, from records of shape (n, d).
 
-        Parameters
-        ----------
-        x : array_like of int, shape (n, d)
-            The users' records; column j holds values 0 to k_j - 1.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        array of shape (n, d), or (n, sum of all k_j) if values are reported as bits
-            Reports, in the smallest unsigned integer type that holds them.
+        Shape (n, d), or (n, sum of all k_j) if values are reported as bits, in the smallest unsigned integer type.
         """
-        inputs.require(rng=rng)
+        _inputs.require(rng=rng)
         x = check_records(x, self.k)
         y = np.empty((len(x), self._edges[-1]), self.dtype.base, order="F")
         for column, oracle, (start, stop) in zip(x.T, self.oracles, itertools.pairwise(self._edges), strict=True):
             y[:, start:stop] = oracle.perturb(column, rng=rng).reshape(len(x), -1)
         return y
 
-    def estimate(self, y) -> list[np.ndarray]:
-        """Return unbiased frequencies, one array (k_j,) for each attribute, from the users' reports, one row each."""
-        return self.estimate_counts(self.count(y))
-
     def count(self, y) -> np.ndarray:
         """Return the number of reports, then counts for each attribute; counts of disjoint sets of reports add up."""
         y = check_records(y, self._sizes, "y")
-        parts = [y[:, start:stop] for start, stop in itertools.pairwise(self._edges)]
-        counts = [oracle.count(self._own(part)) for oracle, part in zip(self.oracles, parts, strict=True)]
+        parts = zip(self.oracles, np.split(y, self._edges[1:-1], axis=1), strict=True)
+        counts = [oracle.count(part.reshape(len(y), *oracle.dtype.shape)) for oracle, part in parts]
         return np.concatenate([counts[0][:1], *(part[1:] for part in counts)])
 
     def estimate_counts(self, counts) -> list[np.ndarray]:
@@ -117,12 +115,12 @@ class _Split(Several):
         return [oracle.estimate_counts(np.concatenate([counts[:1], part])) for oracle, part in pairs]
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
-        """Return one array (runs, k_j) for each attribute, from the exact joint law of ``estimate(perturb(x))``.
+        """Return one array (runs, k_j) for each attribute, distributed exactly as ``estimate(perturb(x))``.
 
         The users' data are fixed and each attribute is perturbed on its own, so the attributes' estimates are
         independent, whatever the correlation in the data. The cost is free of n.
         """
-        inputs.require(rng=rng, runs=runs)
+        _inputs.require(rng=rng, runs=runs)
         return [oracle.simulate(alone, rng=rng, runs=runs) for oracle, alone in self._alone(population)]
 
     def variance(self, population: Population) -> list[np.ndarray]:
@@ -131,62 +129,26 @@ class _Split(Several):
 
     def channel(self) -> np.ndarray:
         """Return the channel from records, in lexicographic order, to reports, in the order of `reports`."""
-        inputs.check_cells(math.prod(self.k), math.prod(self._sizes))
+        _inputs.check_cells(math.prod(self.k), math.prod(self._sizes))
         return channels.tensor(*(oracle.channel() for oracle in self.oracles))
 
     @property
     def dtype(self) -> np.dtype:
         """Type and shape of one report: the attributes' reports side by side."""
-        return np.dtype((inputs.small_dtype(max(self._sizes)), (self._edges[-1],)))
+        return np.dtype((_inputs.small_dtype(max(self._sizes)), (self._edges[-1],)))
 
     def reports(self) -> np.ndarray:
         """Return all reports, one a row; the last attribute's changes fastest."""
-        inputs.check_cells(math.prod(self.k), math.prod(self._sizes))
+        _inputs.check_cells(math.prod(self.k), math.prod(self._sizes))
         parts = itertools.product(*(oracle.reports() for oracle in self.oracles))
         return np.array([np.hstack(row) for row in parts], self.dtype.base)
 
     def _alone(self, population):
-        inputs.check_population(population, self.k)
-        return zip(self.oracles, marginal_populations(population), strict=True)
+        _inputs.check_population(population, self.k)
+        return zip(self.oracles, map(population.select, range(population.d)), strict=True)
 
 
-class _Values(_Split):
-    """Report values, through generalized randomized response."""
-
-    oracle: ClassVar[type] = grr.GRR
-
-    @property
-    def _sizes(self):
-        return self.k
-
-    @property
-    def _edges(self):
-        return range(len(self.k) + 1)
-
-    @staticmethod
-    def _own(part):
-        return part[:, 0]
-
-
-class _Bits(_Split):
-    """Report bits, through symmetric unary encoding."""
-
-    oracle: ClassVar[type] = unary.SUE
-
-    @cached_property
-    def _sizes(self):
-        return (2,) * sum(self.k)
-
-    @cached_property
-    def _edges(self):
-        return (0, *itertools.accumulate(self.k))
-
-    @staticmethod
-    def _own(part):
-        return part
-
-
-class SPL(_Values):
+class SPL(_Split):
     """Report every attribute through randomized response (GRR) at an equal share of the budget.
 
     Parameters
@@ -196,47 +158,42 @@ class SPL(_Values):
     epsilon : float
         Privacy budget of one user's whole report, finite and above 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `k` or `epsilon` is of the wrong type or out of range.
-
     Notes
     -----
     Splitting is sequential composition (Dwork et al., 2006). Chapter `attribute_sampling`.
     """
 
-    shares = staticmethod(mrr)
+    shares, oracle = staticmethod(mrr), grr.GRR
 
 
-class MRR(_Values):
+class MRR(_Split):
     """Report every attribute through GRR at an equal share of the budget: `SPL` under the OBRR paper's name."""
 
-    shares = staticmethod(mrr)
+    shares, oracle = staticmethod(mrr), grr.GRR
 
 
-class OMRR(_Values):
+class OMRR(_Split):
     """Report every attribute through GRR at the shares of least total squared error; parameters as `SPL`.
 
     The OBRR paper (2020). Chapter `audit_allocation`.
     """
 
-    shares = staticmethod(omrr)
+    shares, oracle = staticmethod(omrr), grr.GRR
 
 
-class BRR(_Bits):
+class BRR(_Split):
     """Report every attribute's bits (SUE) at an equal share of the budget; parameters as `SPL`.
 
     The OBRR paper (2020). Chapters `budget_splitting` and `audit_allocation`.
     """
 
-    shares = staticmethod(brr)
+    shares, oracle = staticmethod(brr), unary.SUE
 
 
-class OBRR(_Bits):
+class OBRR(_Split):
     """Report every attribute's bits (SUE) at the shares of least total squared error; parameters as `SPL`.
 
     The OBRR paper (2020). Chapters `budget_splitting` and `audit_allocation`.
     """
 
-    shares = staticmethod(obrr)
+    shares, oracle = staticmethod(obrr), unary.SUE

@@ -8,7 +8,8 @@ import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+import uuid
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,20 +17,20 @@ import numpy as np
 import pandas as pd
 
 KEY = "ldp_lib"
-PARQUET = (".parquet", ".pq")
 MARK = " sha256:"
+CHUNK = 2**20  # reports in memory at a time
 
 
-def template(mechanism: Any) -> Any:
-    """Return room for the reports of two users; ValueError if there is not one row a user, as with two phases."""
+def fields(mechanism: Any) -> list[tuple[str, np.dtype]]:
+    """Return names and types of the columns of the mechanism's reports; ValueError if there is not one row a user."""
     if mechanism.dtype is None:
         raise ValueError(f"mechanism must report one row a user; {mechanism!r} does not")
-    return np.zeros(2, mechanism.dtype)
+    return _flat(np.dtype(mechanism.dtype))
 
 
 def columns(mechanism: Any) -> list[str]:
-    """Return the names of the columns of the mechanism's reports as a table; ValueError as of `template`."""
-    return [name for name, _ in _flat(template(mechanism))]
+    """Return the names of the columns of the mechanism's reports as a table; ValueError as of `fields`."""
+    return [name for name, _ in fields(mechanism)]
 
 
 def check_countable(mechanism: Any) -> None:
@@ -39,64 +40,58 @@ def check_countable(mechanism: Any) -> None:
 
 
 def to_frame(reports: Any, index: Any = None) -> pd.DataFrame:
-    """Return reports as a data frame with one row a user and integer columns."""
-    return pd.DataFrame(dict(_flat(reports)), index=index)
+    """Return reports, an array, as a data frame with one row a user and integer columns."""
+    reports = np.ascontiguousarray(reports)
+    flat = np.dtype(_flat(np.dtype((reports.dtype, reports.shape[1:]))))
+    return pd.DataFrame(reports.view(flat).reshape(len(reports)), index=index)
 
 
-def from_frame(frame: pd.DataFrame, mechanism: Any) -> Any:
-    """Return a data frame of reports in the form and types that the mechanism's `estimate` takes.
+def from_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
+    """Return a data frame of reports in the form and types that the mechanism's `estimate` takes, or raise.
 
     Columns whose names do not begin with "report" are left aside.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If columns of reports are missing, in excess or not of integers that fit.
     """
-    wanted = columns(mechanism)
-    check_columns(list(frame.columns), wanted, "reports")
-    return from_columns({name: frame[name].to_numpy() for name in wanted}, mechanism)
+    kinds, like = dict(fields(mechanism)), np.zeros(1, mechanism.dtype)
+    check_columns(frame.columns, list(kinds), "the data frame")
+    flat = np.empty(len(frame), list(kinds.items()))
+    for name, kind in kinds.items():
+        flat[name] = _typed(frame[name].to_numpy(), kind, name)
+    return flat.view(like.dtype).reshape(len(flat), *like.shape[1:])
 
 
-def from_columns(columns: dict, mechanism: Any) -> Any:
-    """Return the columns of `from_frame`, a dict of arrays of integers, in the form that `estimate` takes."""
-    return _unflat(columns, template(mechanism))
-
-
-def check_columns(found: list, wanted: list[str], what: str) -> None:
+def check_columns(names: Any, wanted: list[str], what: str) -> None:
     """Raise ValueError unless each wanted column is there once, and no other one of reports."""
-    own = [name for name in found if str(name).startswith("report")]
-    lacking = [name for name in wanted if name not in own]
-    if lacking:
-        raise ValueError(f"reports must have the columns {wanted}; {what} lacks {lacking[0]!r}, and has {found}")
+    own = [name for name in names if str(name).startswith("report")]
     if sorted(own) != sorted(wanted):
-        raise ValueError(f"reports must have the columns {wanted}; {what} has {own}")
+        strange = sorted(set(wanted) ^ set(own)) or "one is there twice"
+        raise ValueError(f"reports must have the columns {wanted}; of {what} lacking or in excess: {strange}")
 
 
-def check_description(found: str | None, wanted: str, what: str) -> None:
+def check_description(found: str | None, wanted: str | None, what: str) -> None:
     """Raise ValueError unless a description is the wanted one; the error says what differs."""
-    if found is None:
-        raise ValueError(
-            f"reports must say of which survey they are, and {what} does not. Reports of different surveys lose it "
-            "when they are put together; if all of them are of this survey, say so: survey.mark(reports)"
-        )
     if found == wanted:
         return
-    one, other = json.loads(found), json.loads(wanted)
-    if list(one["domain"]) != list(other["domain"]):
-        one, other = ({"attributes": list(told["domain"])} for told in (one, other))
-    else:
-        one, other = ({f"labels of {a!r}": v for a, v in told["domain"].items()} | told for told in (one, other))
-    name = next((name for name in other if other[name] != one.get(name)), "description")
-    differs = f"{name} is {other.get(name, wanted)}; for those of {what} it is {one.get(name, found)}"
-    raise ValueError(f"reports must be of a survey whose {differs}")
+    if found is None or wanted is None:
+        told = "reports of different surveys lose it when put together; if all are of this one: survey.mark(reports)"
+        raise ValueError(f"reports must say of which survey they are, and not all do: {what}; {told}")
+    one, other = map(_parts, (found, wanted))
+    for name in other:
+        if one.get(name) != other[name]:
+            differs = f"{name} is {other[name]}; for those of {what} it is {one.get(name)}"
+            raise ValueError(f"reports must be of a survey whose {differs}")
+
+
+def _parts(description):
+    told = json.loads(description)
+    domain = told.pop("domain")
+    return {"attributes": list(domain)} | {f"labels of {name!r}": values for name, values in domain.items()} | told
 
 
 @contextlib.contextmanager
 def atomic(path: Any) -> Iterator[Path]:
     """Give a path to write to; the file takes the place of `path` when all of it has been written, and not before."""
     path = Path(path)
-    scratch = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    scratch = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
     try:
         yield scratch
         scratch.replace(path)
@@ -104,26 +99,25 @@ def atomic(path: Any) -> Iterator[Path]:
         scratch.unlink(missing_ok=True)
 
 
-def digest(path: Any) -> str:
-    """Return the SHA-256 checksum of a file."""
+def digest(path: Any, told: str = "") -> str:
+    """Return the SHA-256 checksum of a file, and of what is told of it."""
     with Path(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        whole = hashlib.file_digest(file, "sha256")
+    whole.update(told.encode())
+    return whole.hexdigest()
 
 
 def part_name(path):
     """Return the name of a file as a part of a count, with its checksum: the same for a copy of it, anywhere."""
-    path = Path(path)
-    return f"{path.name}{MARK}{digest(path)}" if path.is_file() else path.name
+    return f"{Path(path).name}{MARK}{digest(path)}"
 
 
 def check_parts(parts):
     """Raise ValueError if two parts are the same: of one name, or files of one checksum."""
-    first = {}
-    for part in parts:
-        mark = part.rpartition(MARK)[2]
-        if mark in first:
-            raise ValueError(f"counts must be of different reports; {part!r} is in both, first as {first[mark]!r}")
-        first[mark] = part
+    marks = pd.Index([part.rpartition(MARK)[2] for part in parts])
+    if marks.has_duplicates:
+        part = parts[int(marks.duplicated().argmax())]
+        raise ValueError(f"counts must be of different reports; {part!r} is in both")
 
 
 def write(frame: pd.DataFrame, path: Any) -> None:
@@ -135,55 +129,48 @@ def write(frame: pd.DataFrame, path: Any) -> None:
     with atomic(path) as scratch:
         if suffix == ".csv":
             frame.to_csv(scratch, index=False)
-            whole = {"rows": len(frame), "sha256": digest(scratch), "survey": frame.attrs.get(KEY)}
-            whole["types"] = {name: str(frame[name].dtype) for name in frame.columns}
+            told = {"survey": frame.attrs.get(KEY), "types": frame.dtypes.astype(str).to_dict()}
             with atomic(f"{path}.json") as manifest:
-                manifest.write_text(json.dumps(whole), encoding="utf-8")
+                told["sha256"] = digest(scratch, json.dumps(told))
+                manifest.write_text(json.dumps(told), encoding="utf-8")
         else:
             frame.to_parquet(scratch, index=False)
 
 
 def read(path: Any) -> pd.DataFrame:
-    """Read a data frame of reports that `write` wrote.
-
-    Raises
-    ------
-    ValueError
-        If the file is damaged or cut short, or a CSV file has no manifest.
-    """
+    """Read a frame that `write` wrote; ValueError if it was cut short or changed, or a CSV file has no manifest."""
     if _suffix(path) != ".csv":
-        try:
+        with opened(path):
             return pd.read_parquet(path)
-        except (OSError, ValueError) as error:
-            raise ValueError(f"path must be a whole Parquet file; {str(path)!r} is not: {error}") from error
     try:
-        manifest = json.loads(Path(f"{path}.json").read_text(encoding="utf-8"))
-        wanted, types, survey = (manifest[key] for key in ("sha256", "types", "survey"))
-    except (FileNotFoundError, KeyError, TypeError, json.JSONDecodeError):
-        raise ValueError(
-            f"path must be a CSV file with the manifest that `write` puts beside it; {str(path) + '.json'!r} is none. "
-            "If you know that the rows are whole and of which survey: survey.mark(pandas.read_csv(path))"
-        ) from None
-    if digest(path) != wanted:
+        told = json.loads(Path(f"{path}.json").read_text(encoding="utf-8"))
+        wanted, _, _ = told.pop("sha256"), told["types"], told["survey"]
+    except (FileNotFoundError, KeyError, TypeError, AttributeError, json.JSONDecodeError):
+        told = f"path must be a CSV file with the manifest that `write` puts beside it; {str(path) + '.json'!r} is none"
+        raise ValueError(f"{told}. If you know that the rows are whole: survey.mark(pandas.read_csv(path))") from None
+    if digest(path, json.dumps(told)) != wanted:
         raise ValueError(f"path must be a whole CSV file; {str(path)!r} was cut short or changed after it was written")
-    frame = pd.read_csv(path, dtype=types)
-    frame.attrs |= {} if survey is None else {KEY: survey}
+    frame = pd.read_csv(path, dtype=told["types"], keep_default_na=False, na_values=[""])
+    frame.attrs |= {} if told["survey"] is None else {KEY: told["survey"]}
     return frame
 
 
 def listed(path: Any) -> list[Path]:
     """Return the report files in a folder and its folders, or the one file; hidden files and Dask's own left aside."""
     path = Path(path)
-    if not path.is_dir():
-        _suffix(path)
-        return [path]
-    names = sorted(name for name in path.rglob("*") if name.is_file() and not _hidden(name.relative_to(path)))
-    names = [name for name in names if not (name.name.endswith(".csv.json") and name.with_suffix("").is_file())]
-    if not names:
+    found = []
+    for name in sorted(path.rglob("*")) if path.is_dir() else [path]:
+        hidden = any(part.startswith(".") for part in name.relative_to(path).parts)
+        manifest = name.name.endswith(".csv.json") and name.with_suffix("").is_file()
+        marker = name.name.startswith("_") and not name.suffix  # of Dask or Spark
+        if not (hidden or manifest or marker or (name.is_dir() and not name.is_symlink())):
+            _suffix(name)
+            found.append(name)
+    if not found:
         raise ValueError(f"reports must be Parquet or CSV files; there is none in {str(path)!r}")
-    for name in names:
-        _suffix(name)
-    return names
+    if len({name.with_suffix("") for name in found}) < len(found):
+        raise ValueError(f"reports must be in one file each; some of {str(path)!r} have one name and two endings")
+    return found
 
 
 @contextlib.contextmanager
@@ -193,95 +180,119 @@ def opened(path):
     from pyarrow.parquet import ParquetFile
 
     try:
-        file = ParquetFile(path)
+        with ParquetFile(path) as file:
+            yield file
     except (ArrowException, OSError) as error:
         raise ValueError(f"reports must be whole Parquet files; {str(path)!r} is not: {error}") from error
-    with file:
-        yield file
 
 
-def description(file):
-    """Return the description of the survey that an open Parquet file carries, or None."""
-    return json.loads((file.schema_arrow.metadata or {}).get(b"PANDAS_ATTRS", b"{}")).get(KEY)
+def description(reports: pd.DataFrame | Path) -> str | None:
+    """Return the description of the survey that a data frame or a Parquet file carries, or None."""
+    if isinstance(reports, pd.DataFrame):
+        return reports.attrs.get(KEY)
+    with opened(reports) as file:
+        return json.loads((file.schema_arrow.metadata or {}).get(b"PANDAS_ATTRS", b"{}")).get(KEY)
 
 
-def row_groups(file, path, mechanism, act, size):
-    """Yield what `act` gives for each block of a Parquet file; errors name the row group."""
+def row_groups(path, mechanism, act, size):
+    """Yield what `act` gives for each block of a Parquet file, as a data frame; errors name the row group."""
     from pyarrow import ArrowException
 
     wanted = columns(mechanism)
-    check_columns(file.schema_arrow.names, wanted, repr(str(path)))
-    for group in range(file.num_row_groups):
-        held = {}
-        try:
-            for batch in file.iter_batches(size, row_groups=[group], columns=wanted):
-                held = {name: batch[name].to_numpy(zero_copy_only=False) for name in wanted}
-                if batch.num_rows:
-                    yield act(from_columns(held, mechanism))
-        except (ArrowException, OSError, TypeError, ValueError) as error:
-            where = f"in row group {group} of {str(path)!r}{_ranges(held)}"
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"{error} ({where})") from error
-
-
-def _ranges(columns, most=12):
-    """Return words about what columns hold, to tell which of them has a value that no report has."""
-    found = [f"{name} {c.min()} to {c.max()}" for name, c in columns.items() if len(c) and c.dtype.kind in "iu"]
-    return "; its columns hold " + ", ".join(found[:most]) + ", ..." * (len(found) > most) if found else ""
-
-
-def _hidden(path):
-    return any(part.startswith((".", "_")) for part in path.parts)
+    with opened(path) as file:
+        check_columns(file.schema_arrow.names, wanted, repr(str(path)))
+        for group in range(file.num_row_groups):
+            try:
+                for batch in file.iter_batches(size, row_groups=[group], columns=wanted):
+                    held = {name: batch[name].to_numpy(zero_copy_only=False) for name in wanted}
+                    if batch.num_rows:
+                        yield act(pd.DataFrame(held), mechanism)
+            except (ArrowException, OSError, TypeError, ValueError) as error:
+                where = f"in row group {group} of {str(path)!r}"
+                kind = TypeError if isinstance(error, TypeError) else ValueError
+                raise kind(f"{error} ({where})") from error
 
 
 def _suffix(path):
     suffix = Path(path).suffix
-    if suffix not in (*PARQUET, ".csv"):
+    if suffix not in (".parquet", ".pq", ".csv"):
         raise ValueError(f"path must end in .parquet, .pq or .csv; got {str(path)!r}")
     return suffix
 
 
-def _flat(reports, name="report"):
-    """Yield the names and columns of a flat table that holds a mechanism's reports."""
-    if isinstance(reports, list | tuple):
-        for j, part in enumerate(reports):
-            yield from _flat(part, f"{name}_{j}")
-    elif reports.dtype.names:
-        for field in reports.dtype.names:
-            yield from _flat(reports[field], f"{name}_{field}")
-    elif reports.ndim == 1:
-        yield name, reports
+def _flat(kind, name="report"):
+    """Return names and types of the columns that hold the parts of one report, whose type has fields or a shape."""
+    if kind.names:
+        parts = [(kind[field], f"{name}_{field}") for field in kind.names]
+    elif kind.subdtype:
+        base, (size, *rest) = kind.subdtype
+        parts = [(np.dtype((base, tuple(rest))), f"{name}_{j}") for j in range(size)]
     else:
-        for j, column in enumerate(np.moveaxis(reports, 1, 0)):
-            yield from _flat(column, f"{name}_{j}")
-
-
-def _unflat(columns, like, name="report"):
-    """Return the reports from their flat table, in the form and of the types of `like`."""
-    if isinstance(like, list | tuple):
-        return type(like)(_unflat(columns, part, f"{name}_{j}") for j, part in enumerate(like))
-    if like.dtype.names:
-        flat = dict(_flat(like, name))
-        kind = next(iter(flat.values())).dtype
-        if {column.dtype for column in flat.values()} == {kind}:
-            rows = np.stack([_typed(columns[column], kind, column) for column in flat], axis=1)
-            return rows.view(like.dtype).ravel()  # fields of one type lie side by side
-        parts = {field: _unflat(columns, like[field], f"{name}_{field}") for field in like.dtype.names}
-        whole = np.empty(next(map(len, parts.values())), like.dtype)
-        for field, part in parts.items():
-            whole[field] = part
-        return whole
-    if like.ndim == 1:
-        return _typed(columns[name], like.dtype, name)
-    return np.stack([_unflat(columns, like[:, j], f"{name}_{j}") for j in range(like.shape[1])], axis=1)
+        return [(name, kind)]
+    return [column for part in parts for column in _flat(*part)]
 
 
 def _typed(column, dtype, name):
     if column.dtype.kind not in "iu":
         raise TypeError(f"reports must hold integers in column {name!r}; got type {column.dtype}")
     ends = np.iinfo(dtype)
-    if len(column) and (int(column.min()) < ends.min or int(column.max()) > ends.max):
-        raise ValueError(
-            f"reports must be from {ends.min} to {ends.max} in column {name!r}; got {column.min()} to {column.max()}"
-        )
-    return column.astype(dtype, copy=False)
+    if len(column) and not ends.min <= column.min() <= column.max() <= ends.max:
+        told = f"from {ends.min} to {ends.max} in column {name!r}"
+        raise ValueError(f"reports must be {told}; got {column.min()} to {column.max()}")
+    return column
+
+
+def rows(reports: Any, mechanism: Any, survey: str) -> pd.DataFrame:
+    """Return reports from memory and files as one data frame, with the columns that travelled with them."""
+    frames = [frame for frame, _, _ in sources(reports, mechanism, survey, lambda frame, _: frame, whole=True)]
+    if not frames:
+        raise ValueError("reports must hold at least one report; got none")
+    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+
+
+def blocks(reports: Any, mechanism: Any, survey: str) -> Iterator:
+    """Yield arrays of about a million reports (all, if there are fewer), for estimates that need more than counts."""
+    waiting: list = []
+    for y, _, _ in sources(reports, mechanism, survey, from_frame):
+        waiting.append(y)
+        if sum(map(len, waiting)) >= CHUNK:
+            yield np.concatenate(waiting)
+            waiting = []
+    if waiting:
+        yield np.concatenate(waiting)
+
+
+def _leaves(reports):
+    """Yield the arrays and frames, as frames, and the files that reports lie in."""
+    if isinstance(reports, str | os.PathLike):
+        yield from listed(reports)
+    elif isinstance(reports, pd.DataFrame | np.ndarray):
+        yield reports if isinstance(reports, pd.DataFrame) else to_frame(reports)
+    elif isinstance(reports, Iterable):
+        if isinstance(reports, list | tuple) and len(set(map(id, reports))) < len(reports):
+            raise ValueError("counts must be of different reports; the same frame, array or path is there twice")
+        for one in reports:
+            yield from _leaves(one)
+    else:
+        raise TypeError(f"reports must be arrays, frames, paths or a Dask frame; got {type(reports).__name__}")
+
+
+def sources(reports, mechanism, survey, act, whole=False):
+    """Yield what `act` gives for each block of reports, the description of its survey, and the name of its file."""
+    parts, surveys = [], [] if survey is None else [survey]
+    for one in _leaves(reports):
+        part, what = None, "the data frame"
+        if isinstance(one, Path):
+            part, what = part_name(one), repr(str(one))
+            check_parts(parts := [*parts, part])
+            if whole or one.suffix == ".csv":
+                one = read(one)
+        told = description(one)
+        surveys = surveys or [told]  # if none is given, all have that of the first
+        check_description(told, surveys[0], what)
+        if told is not None and (made := json.loads(told)["mechanism"]) != repr(mechanism):
+            raise ValueError(f"mechanism must be {made}, which made the reports of {what}; got {mechanism!r}")
+        if isinstance(one, Path):
+            yield from ((found, told, part) for found in row_groups(one, mechanism, act, CHUNK))
+        elif len(one):
+            yield act(one, mechanism), told, part

@@ -1,18 +1,23 @@
 """How sure an estimate is, and how many users it takes: exact variances at the estimated frequencies."""
 
+import bisect
+import dataclasses
 import itertools
+import math
 from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from ldp_lib.inputs import check_domain, require_share
+from ldp_lib._inputs import check_bool, check_domain, require_share
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.postprocess import project_simplex
-from ldp_lib.sampled import assignment
+from ldp_lib.sampled import AskSome
+from ldp_lib.tables.covariance import table_covariance
 
 MOST_USERS = 10**15
+MOST_CELLS = 512  # of a table of two attributes for which users are planned
 
 
 def check_users(n: Any) -> int:
@@ -23,8 +28,19 @@ def check_users(n: Any) -> int:
     return int(n)
 
 
-def standard_errors(mechanism, estimate, n):
-    """Return the standard error of each estimated frequency among the n users, in the shape of `estimate`.
+def joined(parts: Any) -> np.ndarray:
+    """Return an estimate, an array or a list of one for each attribute, as one array."""
+    return np.concatenate(parts if isinstance(parts, list) else [parts])
+
+
+def half_width(confidence: float, intervals: int = 1) -> float:
+    """Return how many standard errors a normal interval extends each way, if so many are to hold together."""
+    require_share("confidence", confidence)
+    return float(-ndtri((1 - confidence) / (2 * intervals)))
+
+
+def standard_errors(mechanism: Any, estimate: Any, n: float, *, sampling: bool = False) -> Any:
+    """Return the standard error of each estimated frequency, in the shape of `estimate`.
 
     Parameters
     ----------
@@ -34,26 +50,32 @@ def standard_errors(mechanism, estimate, n):
         What ``mechanism.estimate(reports)`` returned.
     n : int
         Number of users.
+    sampling : bool
+        False: errors are those of the frequencies among the users. True: the users are a random sample of many more,
+        whose frequencies are wanted; this adds f (1-f) / n to the variance.
 
     Returns
     -------
     array or list of arrays
-        Square roots of `mechanism.variance` at a population that has the estimated frequencies, projected to
-        probabilities. They describe the people who were asked; for those people drawn from a larger population add
-        f (1-f) / n to the square. Chapter `which_mechanism`.
+        From `mechanism.variance` at a population that has the estimated frequencies, projected to probabilities.
+        Page `coverage`.
 
     Raises
     ------
     NoExactMoments
         If the mechanism has no closed form.
     """
-    variances = mechanism.variance(plug_in_population(estimate, check_users(n)))
-    if isinstance(variances, list):
-        return [np.sqrt(v) for v in variances]
-    return np.sqrt(variances)
+    near = plug_in_population(estimate, check_users(n))
+    drawn = [sampling * f * (1 - f) / n for f in marginal_frequencies(near)]
+    variances = mechanism.variance(near)
+    pairs = zip(variances if isinstance(variances, list) else [variances], drawn, strict=True)
+    spread = [np.sqrt(v + more) for v, more in pairs]
+    return spread if isinstance(variances, list) else spread[0]
 
 
-def estimate_interval(mechanism, estimate, n, *, confidence=0.95, simultaneous=False):
+def estimate_interval(
+    mechanism: Any, estimate: Any, n: float, *, confidence: float = 0.95, simultaneous: bool = False
+) -> tuple[Any, Any]:
     """Return the ends of a confidence interval for each frequency among the users, in the shape of `estimate`.
 
     Parameters
@@ -77,20 +99,20 @@ def estimate_interval(mechanism, estimate, n, *, confidence=0.95, simultaneous=F
     not hold it supports it, is below about 5 for one interval, or 20 for all of many values together. That is at large
     budgets. One false support then lies far outside an interval made for none: at n q = 0.15 the interval for a value
     that nobody holds covers 86 times in 100 instead of 95; at n q = 0.05 those of a hundred values together hardly
-    ever hold. Simulated in the chapter `which_mechanism`.
+    ever hold. Simulated on the page `coverage`.
     """
-    require_share("confidence", confidence)
     spread = standard_errors(mechanism, estimate, n)
-    cells = sum(map(len, spread)) if isinstance(spread, list) else len(spread)
-    z = -ndtri((1 - confidence) / (2 * cells if simultaneous else 2))
-    if not isinstance(spread, list):
-        return estimate - z * spread, estimate + z * spread
-    pairs = list(zip(estimate, spread, strict=True))
-    return [a - z * s for a, s in pairs], [a + z * s for a, s in pairs]
+    z = half_width(confidence, len(joined(spread)) if simultaneous else 1)
+    if isinstance(spread, list):
+        pairs = list(zip(estimate, spread, strict=True))
+        return [a - z * s for a, s in pairs], [a + z * s for a, s in pairs]
+    return estimate - z * spread, estimate + z * spread
 
 
-def required_users(mechanism, margin, *, confidence=0.95, sampled=False):
-    """Return the least number of users at which no interval of `estimate_interval` is wider than `margin` each way.
+def required_users(
+    mechanism: Any, margin: float, *, confidence: float = 0.95, sampling: bool = False, wants: str = "frequencies"
+) -> int:
+    """Return the least number of users at which no interval is wider than `margin` each way.
 
     Parameters
     ----------
@@ -100,9 +122,11 @@ def required_users(mechanism, margin, *, confidence=0.95, sampled=False):
         Half the width of the widest interval, in shares: 0.01 is one percentage point.
     confidence : float
         Of each interval on its own.
-    sampled : bool
+    sampling : bool
         False: the users are those of interest, and only their noise counts. True: they are a random sample of many
         more, whose frequencies are wanted; then f (1-f) / n is added to the variance.
+    wants : {"frequencies", "tables"}
+        Whose intervals: those of `estimate_interval`, or those of the cells of every table of two attributes.
 
     Returns
     -------
@@ -112,48 +136,50 @@ def required_users(mechanism, margin, *, confidence=0.95, sampled=False):
     -----
     It holds whatever the users' data are, where the variance of an estimate is a quadratic function of that value's own
     frequency, as that of every mechanism here with exact moments and symmetric channels is: three populations settle
-    it. Chapter `which_mechanism`.
+    it. Chapter `randomized_response`. For tables each user counts as drawing the question alone; with ``groups=True``
+    it is enough, and hardly more than needed.
     """
-    assignment.check_bool(sampled=sampled)
+    check_bool(sampling=sampling)
     require_share("margin", margin)
-    require_share("confidence", confidence)
-    z = -ndtri((1 - confidence) / 2)
+    z = half_width(confidence)
+    if wants not in ("frequencies", "tables"):
+        raise ValueError(f"wants must be 'frequencies' or 'tables'; got {wants!r}")
+    if wants == "tables":
+        return math.ceil(_worst_cell(mechanism, sampling) * (z / margin) ** 2)
 
     def enough(n):
-        return z * np.sqrt(_worst_variance(mechanism, n, sampled)) <= margin
+        return bool(z * np.sqrt(_worst_variance(mechanism, n, sampling)) <= margin)
 
     # Nearly always the variance is proportional to 1/n, and this is the answer; else it is near.
-    scale = 10**6 + mechanism.least_users
-    near = scale * _worst_variance(mechanism, scale, sampled) * (z / margin) ** 2
-    least, most = mechanism.least_users - 1, max(mechanism.least_users, min(int(near) + 1, MOST_USERS))
-    step = 1
+    least = mechanism.least_users
+    scale = 10**6 + least
+    near = scale * _worst_variance(mechanism, scale, sampling) * (z / margin) ** 2
+    most, step = max(least, min(int(near) + 1, MOST_USERS)), 1
     while not enough(most):
         if most == MOST_USERS:
             raise ValueError(f"margin must be reachable with {MOST_USERS} users; got {margin!r} for {mechanism!r}")
-        least, most, step = most, min(most + step, MOST_USERS), 2 * step
-    step = 1
-    while most - step > least and enough(most - step):
-        most, step = most - step, 2 * step
-    least = max(least, most - step)
-    while most - least > 1:
-        middle = (least + most) // 2
-        least, most = (least, middle) if enough(middle) else (middle, most)
-    return most
+        most, step = min(most + step, MOST_USERS), 2 * step
+    low, step = most - 1, 1
+    while low >= least and enough(low):
+        low, step = low - step, 2 * step
+    low = max(low + 1, least)
+    return low + bisect.bisect_left(range(low, most), True, key=enough)
 
 
-def _worst_variance(mechanism, n, sampled):
+def _worst_variance(mechanism, n, sampling):
     """Return the largest variance of an estimated frequency over all populations, from quadratics in that frequency."""
-    sizes, half = check_domain(mechanism.k), n // 2
-    values = [[min(value, size - 1) for size in sizes] for value in range(max(sizes))]
+    sizes, half, alike = check_domain(mechanism.k), n // 2, getattr(mechanism, "symmetric", False)
+    values = [[min(value, size - 1) for size in sizes] for value in range(2 if alike else max(sizes))]
 
     def moments(records, counts):
         people = Population(records=np.array(records), counts=np.array(counts), k=sizes)
-        return np.hstack(mechanism.variance(people)), np.hstack(marginal_frequencies(people))
+        joined = np.concatenate(v) if isinstance(v := mechanism.variance(people), list) else v
+        return joined, np.concatenate(marginal_frequencies(people))
 
     same = [moments([value], [n]) for value in values]
     worst = max(variance.max() for variance, _ in same)
     for pair, ((first, f), (last, g)) in zip(itertools.pairwise(values), itertools.pairwise(same), strict=True):
-        bend = sampled * (f - g) ** 2 / n
+        bend = sampling * (f - g) ** 2 / n
         if half:
             mixed, _ = moments(pair, [n - half, half])
             bend = bend + (mixed - first - half / n * (last - first)) / (half / n * (1 - half / n))
@@ -161,6 +187,36 @@ def _worst_variance(mechanism, n, sampled):
         part = np.clip((1 + (last - first) / bend) / 2, 0, 1)
         worst = max(worst, np.max(first + part * (last - first) + bend * part * (1 - part)))
     return worst
+
+
+def _worst_cell(mechanism, sampling):
+    """Return the largest variance of a cell of a table of two attributes, for one user: over all cells and tables.
+
+    Of independent users it is linear in the table, but for what drawing adds: two records settle it.
+    """
+    check_joint(mechanism, 2)
+    if isinstance(mechanism, AskSome):
+        mechanism = dataclasses.replace(mechanism, groups=False)
+    worst = 0.0
+    for i, j in itertools.combinations(range(len(mechanism.k)), 2):
+        shape = mechanism.k[i], mechanism.k[j]
+        if (cells := math.prod(shape)) > MOST_CELLS:
+            raise ValueError(f"k must give tables of at most {MOST_CELLS} cells to plan for; got {shape}")
+        all_alike = np.eye(cells).reshape(cells, *shape)
+        variance = np.array([np.diag(table_covariance(mechanism, one, i, j, n=1)) for one in all_alike])
+        own, other = np.diag(variance), np.where(np.eye(cells), -np.inf, variance).max(axis=0)
+        share = np.clip((1 + own - other) / 2, 0, 1) if sampling else own > other
+        worst = max(worst, np.max(other + share * (own - other + sampling * (1 - share))))
+    return worst
+
+
+def check_joint(mechanism: Any, attributes: int) -> None:
+    """Raise TypeError unless the reports of a mechanism give an unbiased table of so many attributes."""
+    if mechanism.joint < attributes:
+        told = f"mechanism must tell of {attributes} attributes of one person at once; {mechanism!r} does not. Take"
+        raise TypeError(
+            f"{told} before anybody is asked: recommend(k=..., epsilon=..., n=..., wants='tables').mechanism"
+        )
 
 
 def plug_in_population(estimate, n):

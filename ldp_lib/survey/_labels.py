@@ -1,7 +1,9 @@
 """Labels and the people who hold them: what a domain may be, answers as numbers, and surveys in files."""
 
 import ast
+import contextlib
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -21,8 +23,6 @@ class Randomizer(Protocol):
     @property
     def k(self) -> Any: ...
     def perturb(self, x: Any, *, rng: np.random.Generator) -> Any: ...
-    def count(self, y: Any) -> Any: ...
-    def estimate_counts(self, counts: Any) -> Any: ...
 
 
 def check_domain(domain: Any) -> dict[str, tuple]:
@@ -36,15 +36,15 @@ def check_domain(domain: Any) -> dict[str, tuple]:
         if isinstance(labels, str) or not isinstance(labels, (Sequence, np.ndarray, pd.Index, pd.Series)):
             raise TypeError(f"domain must list at least two different labels for {name!r}, in order; got {labels!r}")
         found[name] = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
-        for label in found[name]:
-            if not hasattr(type(label), "__hash__") or type(label).__hash__ is None:
-                raise TypeError(f"domain must have labels such as texts or numbers for {name!r}; got {label!r}")
-        labels = list(found[name])
-        if len(labels) < 2 or len(set(labels)) < len(labels):
+        try:
+            different = len(set(found[name]))
+        except TypeError:
+            raise TypeError(f"domain must have labels such as texts or numbers for {name!r}; got {labels!r}") from None
+        if different < max(2, len(found[name])):
             raise ValueError(f"domain must list at least two different labels for {name!r}; got {labels!r}")
-        if pd.isna(pd.Series(labels, dtype=object)).any():
+        if pd.isna(pd.Series(found[name], dtype=object)).any():
             raise ValueError(f"domain must not list a missing value for {name!r}; name a label by missing=")
-        if len(set(map(str, labels))) < len(labels):
+        if len(set(map(str, found[name]))) < different:
             raise ValueError(f"domain must list labels for {name!r} that differ in print; got {labels!r}")
     return found
 
@@ -67,21 +67,23 @@ def check_mechanism(mechanism: Any, k: tuple[int, ...], epsilon: float) -> None:
 
 
 def categories(frame: pd.DataFrame, epsilon: float) -> dict[str, tuple]:
-    """Return the categories of a frame's columns, or raise if a column has none."""
+    """Return the categories of a frame's columns, or raise if a column has none; warn if they look read off."""
     check_people(frame, least=0)
     loose = [name for name in frame.columns if not isinstance(frame[name].dtype, pd.CategoricalDtype)]
     if loose:
-        raise TypeError(
-            f"frame must have categorical columns only; {loose[0]!r} is {frame[loose[0]].dtype}. Its labels must "
-            f"not be read off the answers: declare them, as in Survey({{{loose[0]!r}: [...]}}, epsilon={epsilon})"
+        told = (
+            f"frame must have categorical columns only; {loose[0]!r} is {frame[loose[0]].dtype}. Its labels must not be"
         )
-    return {name: tuple(frame[name].cat.categories) for name in frame.columns}
+        raise TypeError(f"{told} read off the answers: declare them, as in Survey({{{loose[0]!r}: [...]}}, {epsilon=})")
+    kinds = {name: frame[name].cat.categories for name in frame.columns}
+    if kinds and all(_look_read_off(frame[name], kind) for name, kind in kinds.items()):
+        told = 'all categories are sorted, and all occur: if astype("category") read them off the answers, they '
+        warnings.warn(told + "tell what people said; declare the domain", stacklevel=3)
+    return {name: tuple(kind) for name, kind in kinds.items()}
 
 
-def look_read_off(column: pd.Series) -> bool:
-    """Return whether a column's categories are those that ``astype("category")`` makes of the answers."""
-    kinds = column.cat.categories
-    return bool(not column.cat.ordered and kinds.is_monotonic_increasing and set(column.dropna()) == set(kinds))
+def _look_read_off(column, kind):
+    return not column.cat.ordered and kind.is_monotonic_increasing and set(column.dropna()) == set(kind)
 
 
 def check_people(frame: Any, least: int = 1) -> None:
@@ -96,10 +98,10 @@ def check_people(frame: Any, least: int = 1) -> None:
 def check_kept(frame: pd.DataFrame, keep: list, domain: Mapping) -> None:
     """Raise unless the columns that are to travel with the reports are there, and are no answers."""
     for name in keep:
-        if list(frame.columns).count(name) != 1 or keep.count(name) > 1:
-            raise ValueError(f"weights and keep must name different columns of the frame; got {keep}")
-        if name in domain or str(name).startswith("report"):
-            raise ValueError(f"weights and keep must not name {name!r}: an answer would travel as it is, or a report")
+        wrong = name in domain or str(name).startswith("report") or keep.count(name) > 1
+        if wrong or list(frame.columns).count(name) != 1:
+            told = "weights and keep must name different columns of the frame, none of answers or of reports"
+            raise ValueError(f"{told}; got {keep}")
 
 
 def codes(frame: pd.DataFrame, name: str, survey: Any) -> np.ndarray:
@@ -115,9 +117,9 @@ def codes(frame: pd.DataFrame, name: str, survey: Any) -> np.ndarray:
         if bad.any() and label not in labels:
             row = int(np.flatnonzero(bad)[0])
             what = "a missing value" if role == "missing" else repr(column.iloc[row])
+            told = f"frame must hold one of the labels {labels} in column {name!r}; got {what} in row"
             raise ValueError(
-                f"frame must hold one of the labels {labels} in column {name!r}; got {what} in row "
-                f"{frame.index.tolist()[row]!r}. Declare a label for such values and name it by {role}="
+                f"{told} {frame.index.tolist()[row]!r}. Declare a label for such values and name it by {role}="
             )
         if bad.any():
             found[bad] = labels.index(label)
@@ -126,12 +128,10 @@ def codes(frame: pd.DataFrame, name: str, survey: Any) -> np.ndarray:
 
 def load(path: str | Path) -> dict:
     """Return what a survey's file tells, or raise ValueError if it is none."""
-    try:
+    with contextlib.suppress(json.JSONDecodeError, KeyError, TypeError):
         told = json.loads(Path(path).read_text(encoding="utf-8"))
         if told["format"] == FORMAT and {"domain", "epsilon", "mechanism", "missing", "other"} <= set(told):
             return told
-    except (json.JSONDecodeError, KeyError, TypeError):
-        pass
     raise ValueError(f"path must be a file that Survey.save wrote, of {FORMAT!r}; {str(path)!r} is none, or is damaged")
 
 

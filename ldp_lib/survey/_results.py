@@ -1,27 +1,27 @@
 """What a survey's reports tell: labelled shares, tables, sums, differences and synthetic people, with intervals."""
 
+import functools
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
+from ldp_lib._inputs import check_bool
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey import _estimates as estimates
 from ldp_lib.survey import _files as files
-from ldp_lib.survey.aggregate import Counts, aggregate, blocks
-from ldp_lib.tables import consistency, dependence, synthetic
+from ldp_lib.survey._intervals import half_width, joined, standard_errors
+from ldp_lib.survey.aggregate import Counts, aggregate
+from ldp_lib.tables import _agreement, _independence, synthetic
 from ldp_lib.tables.covariance import table_covariance
 
-COLUMNS = ["estimate", "standard_error", "low", "high"]
 Reports: TypeAlias = pd.DataFrame | Counts | str | Path | Iterable[Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Share:
+class Share(NamedTuple):
     """An estimated share or difference of shares, its standard error, and the ends of its confidence interval."""
 
     estimate: float
@@ -79,8 +79,8 @@ class Results:
             One row a label; columns attribute, value, estimate, standard_error, low, high.
         """
         if weights is not None:
-            frame = self._frame(reports)
-            if weights not in frame.columns:
+            frame = self._read(files.rows, reports)
+            if not isinstance(weights, str) or weights not in frame.columns:
                 raise ValueError(f"weights must name a column of the reports; got {weights!r} of {list(frame.columns)}")
             z, w = estimates.contributions(self.mechanism, frame), frame[weights].to_numpy()
             flat, variance = estimates.weighted_shares(z, w, population=population, sampling=sampling)
@@ -90,10 +90,12 @@ class Results:
                 raise ValueError("weights must be given with population, and with a sampling that is not True or False")
             counts = self._counts(reports)
             raw = counts.estimate()
-            flat, spread = np.hstack(raw), np.hstack(estimates.spread(self.mechanism, raw, counts.n, sampling))
-        shown = np.hstack([project_simplex(part) for part in self._split(flat)]) if projected else flat
-        frame = self._labels()
-        return self._with_intervals(frame, flat, spread, confidence, simultaneous).assign(estimate=shown)
+            flat, spread = map(joined, (raw, standard_errors(self.mechanism, raw, counts.n, sampling=sampling)))
+        found = self._with_intervals(self._labels(), flat, spread, confidence, simultaneous)
+        check_bool(projected=projected)
+        if projected:
+            found["estimate"] = found.groupby("attribute")["estimate"].transform(project_simplex)
+        return found
 
     def table(
         self,
@@ -111,11 +113,9 @@ class Results:
         The index has the labels of both; options as in `estimate`. Most reports of a mechanism for tables say something
         of few pairs, so their intervals are wider than those of shares.
         """
-        at = self._numbers(a, b)
-        raw, n = estimates.joint_table(self.mechanism, self._blocks(reports), at)
-        variance = np.diag(estimates.joint_covariance(self.mechanism, raw, at, n, sampling))
+        flat, covariance = self._raw(self._numbers(a, b), reports, sampling)
         index = pd.MultiIndex.from_product([self.domain[a], self.domain[b]], names=[a, b])
-        flat, spread = raw.ravel(), np.sqrt(np.maximum(variance, 0))
+        spread = np.sqrt(np.maximum(np.diag(covariance), 0))
         found = self._with_intervals(pd.DataFrame(index=index), flat, spread, confidence, simultaneous)
         return found.assign(estimate=project_simplex(flat)) if projected else found
 
@@ -125,26 +125,14 @@ class Results:
         """Return the estimated share of people whose labels are among those named, for each attribute in `where`."""
         if not isinstance(where, Mapping) or not where:
             raise TypeError(f"where must map attributes to a label or several; got {where!r}")
-        at = self._numbers(*where)
-        chosen = [self._chosen(name, wanted) for name, wanted in where.items()]
-        if len(at) == 1:
-            counts = self._counts(reports)
-            raw = counts.estimate()
-            parts, n = raw if isinstance(raw, list) else [raw], counts.n
-            covariance, flat = estimates.value_covariance(self.mechanism, parts, at[0], n, sampling), parts[at[0]]
-            if covariance is None:
-                if chosen[0].sum() > 1:
-                    raise TypeError(f"where must name one label, since {self.mechanism!r} has no covariances here")
-                spread = estimates.spread(self.mechanism, raw, n, sampling)
-                covariance = np.diag(np.square(spread[at[0]] if isinstance(spread, list) else spread))
-        else:
-            table, n = estimates.joint_table(self.mechanism, self._blocks(reports), at)
-            covariance, flat = estimates.joint_covariance(self.mechanism, table, at, n, sampling), table.ravel()
-        inside = chosen[0]
-        for one in chosen[1:]:
-            inside = np.outer(inside, one).ravel()
-        spread = float(np.sqrt(max(float(inside @ covariance @ inside), 0)))
-        half, found = estimates.half_width(confidence) * spread, float(inside @ flat)
+        flat, covariance = self._raw(self._numbers(*where), reports, sampling)
+        inside = functools.reduce(np.kron, [self._chosen(name, wanted) for name, wanted in where.items()])
+        cells = np.flatnonzero(inside)
+        found, variance = float(flat[cells].sum()), float(covariance[np.ix_(cells, cells)].sum(axis=0).sum())
+        if np.isnan(variance):
+            raise TypeError(f"where must name one label, since {self.mechanism!r} has no covariances here")
+        spread = float(np.sqrt(max(variance, 0)))
+        half = half_width(confidence) * spread
         return Share(estimate=found, standard_error=spread, low=found - half, high=found + half)
 
     def difference(self, a: Reports, b: Reports, **options: Any) -> pd.DataFrame:
@@ -159,26 +147,27 @@ class Results:
         apart = (one["estimate"] - other["estimate"]).to_numpy()
         return self._with_intervals(self._labels(), apart, spread, options["confidence"], options["simultaneous"])
 
-    def associations(self, reports: Reports, *, adjust: str = "holm") -> pd.DataFrame:
+    def associations(self, reports: Reports, *, adjust: str | None = "holm") -> pd.DataFrame:
         """Return a test of independence for every two attributes, the least p-value first.
 
         Parameters
         ----------
         reports : rows, not counts
-        adjust : {"holm", "benjamini-hochberg", "none"}
+        adjust : {"holm", "benjamini-hochberg", None}
             How p-values are adjusted for the number of pairs: Holm (1979) bounds the probability of any false finding,
             Benjamini and Hochberg (1995) the expected share of false ones among the findings, for exploration.
         """
         rows = []
         for a, b in itertools.combinations(self.domain, 2):
             at = self._numbers(a, b)
-            raw, n = estimates.joint_table(self.mechanism, self._blocks(reports), at)
+            raw, n = estimates.joint_table(self.mechanism, self._read(files.blocks, reports), at)
             apart = np.outer(*(project_simplex(raw.sum(axis=axis)) for axis in (1, 0)))
             covariance = table_covariance(self.mechanism, apart, *at, n=n)
-            rows.append((a, b, dependence.independence_test(raw, covariance).p_value))
+            rows.append((a, b, _independence.independence_test(raw, covariance).p_value))
         found = pd.DataFrame(rows, columns=["a", "b", "p_value"])
         found = found.sort_values("p_value", kind="stable", ignore_index=True)
-        return found.assign(adjusted=_adjusted(found["p_value"].to_numpy(), adjust))
+        p = found["p_value"].to_numpy()
+        return found.assign(adjusted=p if adjust is None else _independence.adjusted_p_values(p, adjust))
 
     def synthetic(self, n: int, reports: Reports, *, rng: np.random.Generator) -> pd.DataFrame:
         """Return n made-up people whose pair tables are near the estimated ones: a tree of attributes, sampled.
@@ -188,8 +177,8 @@ class Results:
         if len(self.domain) < 2:
             raise ValueError("domain must have at least two attributes for synthetic people")
         pairs = itertools.combinations(range(len(self.domain)), 2)
-        tables = {at: estimates.joint_table(self.mechanism, self._blocks(reports), at)[0] for at in pairs}
-        return self.decode(synthetic.fit_tree(consistency.repair_pairs(tables)).sample(n, rng=rng))
+        tables = {at: estimates.joint_table(self.mechanism, self._read(files.blocks, reports), at)[0] for at in pairs}
+        return self.decode(synthetic.fit_tree(_agreement.repair_pairs(tables)).sample(n, rng=rng))
 
     def contributions(self, reports: Reports) -> pd.DataFrame:
         """Return each person's unbiased contribution to each share, in columns ``attribute=value``, and kept columns.
@@ -197,7 +186,7 @@ class Results:
         Means of a column, also within groups, by SQL and with weights, are unbiased estimates of shares. Single
         entries say nothing that can be read: they lie far outside 0 to 1.
         """
-        frame = self._frame(reports)
+        frame = self._read(files.rows, reports)
         names = [f"{name}={label}" for name, values in self.domain.items() for label in values]
         z = pd.DataFrame(estimates.contributions(self.mechanism, frame), columns=names, index=frame.index)
         return z.join(frame.drop(columns=files.columns(self.mechanism)))
@@ -208,29 +197,26 @@ class Results:
             import matplotlib.pyplot as plt
         except ImportError:
             raise ImportError('a plot needs matplotlib: pip install "ldp-lib[plot]"') from None
-        k = [len(values) for values in self.domain.values()]
-        figure, panels = plt.subplots(len(k), squeeze=False, figsize=(6, 0.3 * sum(k) + 0.6 * len(k)))
-        for panel, name in zip(panels.flat, self.domain, strict=True):
-            part = result[result["attribute"] == name].iloc[::-1]
-            panel.barh([str(v) for v in part["value"]], part["estimate"], alpha=0.6)
-            middle, half = (part["low"] + part["high"]) / 2, (part["high"] - part["low"]) / 2
-            panel.errorbar(middle, range(len(part)), xerr=half, fmt="none", color="0.5")
+        if "attribute" not in result:
+            raise ValueError("result must be what `estimate` returned, with a column 'attribute'")
+        parts = list(result.groupby("attribute", sort=False))
+        size = (6, 0.3 * len(result) + 0.6 * len(parts))
+        figure, panels = plt.subplots(len(parts), squeeze=False, figsize=size, layout="tight")
+        for panel, (name, part) in zip(panels.flat, parts, strict=True):
+            part = part.iloc[::-1]
+            panel.barh(part["value"].astype(str), part["estimate"], alpha=0.6)
+            panel.hlines(part["value"].astype(str), part["low"], part["high"], color="0.5")
             panel.set(title=str(name), xlabel="estimated share")
-        figure.tight_layout()
         return figure
 
     def _labels(self):
         pairs = [(name, label) for name, values in self.domain.items() for label in values]
         return pd.DataFrame({"attribute": [name for name, _ in pairs], "value": [label for _, label in pairs]})
 
-    def _split(self, flat):
-        return np.split(flat, np.cumsum([len(values) for values in self.domain.values()])[:-1])
-
     def _numbers(self, *names):
         order = list(self.domain)
-        for name in names:
-            if name not in order or names.count(name) > 1:
-                raise ValueError(f"attributes must be different ones of {order}; got {names}")
+        if not set(names) <= set(order) or len(set(names)) < len(names):
+            raise ValueError(f"attributes must be different ones of {order}; got {names}")
         return tuple(order.index(name) for name in names)
 
     def _chosen(self, name, wanted):
@@ -243,40 +229,30 @@ class Results:
         return np.array([float(label in wanted) for label in values])
 
     def _with_intervals(self, frame, estimate, spread, confidence, simultaneous):
-        half = estimates.half_width(confidence, len(estimate) if simultaneous else 1) * spread
-        values = (estimate, spread, estimate - half, estimate + half)
-        return frame.assign(**dict(zip(COLUMNS, map(np.asarray, values), strict=True)))
+        check_bool(simultaneous=simultaneous)
+        half = half_width(confidence, len(estimate) if simultaneous else 1) * spread
+        return frame.assign(estimate=estimate, standard_error=spread, low=estimate - half, high=estimate + half)
 
-    def _blocks(self, reports):
+    def _read(self, act, reports):
         if isinstance(reports, Counts):
-            raise TypeError("reports must be rows for a table, not counts: these hold one attribute at a time")
-        return blocks(reports, self.mechanism, self.description)
+            raise TypeError("reports must be rows here, not counts, which hold one attribute at a time")
+        return act(reports, self.mechanism, self.description)
 
     def _counts(self, reports):
-        if isinstance(reports, Counts):
-            if reports.mechanism != self.mechanism:
-                raise ValueError(f"counts must be of {self.mechanism!r}; got those of {reports.mechanism!r}")
-            if reports.survey is not None:
-                files.check_description(reports.survey, self.description, "the counts")
-            return reports
-        if hasattr(reports, "to_delayed"):
-            raise TypeError("reports must be in memory or in files; give the folder that Dask's to_parquet wrote")
-        return aggregate(reports, self.mechanism, survey=self.description)
+        if not isinstance(reports, Counts):
+            return aggregate(reports, self.mechanism, survey=self.description)
+        if reports.mechanism != self.mechanism:
+            raise ValueError(f"counts must be of {self.mechanism!r}; got those of {reports.mechanism!r}")
+        files.check_description(reports.survey, self.description, "the counts")
+        return reports
 
-    def _frame(self, reports):
-        """Return reports from memory or files as one data frame."""
-        if isinstance(reports, Counts) or not isinstance(reports, (pd.DataFrame, str, Path, Iterable)):
-            raise TypeError(f"reports must be rows here, not {type(reports).__name__}: data frames, files or a folder")
-        if isinstance(reports, pd.DataFrame):
-            files.check_description(reports.attrs.get(files.KEY), self.description, "the data frame")
-            return reports
-        parts = files.listed(reports) if isinstance(reports, (str, Path)) else list(reports)
-        files.check_parts([files.part_name(part) for part in parts if isinstance(part, (str, Path))])
-        parts = [files.read(part) if isinstance(part, (str, Path)) else part for part in parts]
-        return pd.concat([self._frame(part) for part in parts], ignore_index=True)
-
-
-def _adjusted(p, adjust):
-    if adjust not in ("holm", "benjamini-hochberg", "none"):
-        raise ValueError(f"adjust must be 'holm', 'benjamini-hochberg' or 'none'; got {adjust!r}")
-    return p if adjust == "none" else dependence.adjusted_p_values(p, adjust)
+    def _raw(self, at, reports, sampling):
+        """Return the raw table of some attributes, flat, and the covariance of its cells."""
+        check_bool(sampling=sampling)
+        if len(at) > 1:
+            table, n = estimates.joint_table(self.mechanism, self._read(files.blocks, reports), at)
+            return table.ravel(), estimates.joint_covariance(self.mechanism, table, at, n, sampling)
+        counts = self._counts(reports)
+        shares = counts.estimate()
+        shares = shares if isinstance(shares, list) else [shares]
+        return shares[at[0]], estimates.value_covariance(self.mechanism, shares, at[0], counts.n, sampling)

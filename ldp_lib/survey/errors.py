@@ -12,16 +12,17 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from ldp_lib import inputs
-from ldp_lib.inputs import NoExactMoments
+from ldp_lib import _inputs
+from ldp_lib.mechanism import NoExactMoments
 from ldp_lib.population import marginal_frequencies
 from ldp_lib.postprocess import project_simplex
-from ldp_lib.sampled import AskSome, OneQuestion
-from ldp_lib.tables import consistency, likelihood
+from ldp_lib.sampled import OneQuestion
+from ldp_lib.survey._intervals import joined
+from ldp_lib.tables import _agreement, consistency
+from ldp_lib.tables._asked import raw_table
 from ldp_lib.tables.clusters import cramers_v
-from ldp_lib.tables.covariance import raw_table, table_covariance
+from ldp_lib.tables.covariance import table_covariance
 from ldp_lib.tables.product import RRIndependent, RRJoint
-from ldp_lib.tables.product_channel import ProductChannel
 from ldp_lib.tables.sampled import ask_pairs
 
 RUNS = 200
@@ -50,17 +51,16 @@ def total_errors(mechanism, population, *, rng=None, runs=RUNS):
     -----
     Variance plus squared bias, in squared shares. Chapter `which_mechanism`.
     """
-    truth = marginal_frequencies(population)
+    truth = joined(marginal_frequencies(population))
     try:
-        means, variances = (_listed(part(population)) for part in (mechanism.mean, mechanism.variance))
+        mean, variance = joined(mechanism.mean(population)), joined(mechanism.variance(population))
     except NoExactMoments:
         rng = _seeded(mechanism, population) if rng is None else rng
-        inputs.require(rng=rng, runs=runs)
-        drawn = _listed(mechanism.simulate(population, rng=rng, runs=runs))
-        sums = sum(((part - f) ** 2).sum(axis=1) for part, f in zip(drawn, truth, strict=True))
+        _inputs.require(rng=rng, runs=runs)
+        drawn = mechanism.simulate(population, rng=rng, runs=runs)
+        sums = ((np.concatenate(drawn if isinstance(drawn, list) else [drawn], axis=1) - truth) ** 2).sum(axis=1)
         return float(sums.mean()), float(sums.std(ddof=1) / np.sqrt(runs)) if runs > 1 else float("inf")
-    pairs = zip(variances, means, truth, strict=True)
-    return float(sum((v + (m - f) ** 2).sum() for v, m, f in pairs)), 0.0
+    return float((variance + (mean - truth) ** 2).sum()), 0.0
 
 
 def _seeded(mechanism, population):
@@ -71,17 +71,16 @@ def _seeded(mechanism, population):
     return np.random.default_rng(int.from_bytes(seed.digest(), "big"))
 
 
-def _listed(estimate):
-    return estimate if isinstance(estimate, list) else [estimate]
-
-
 def collectors(k, epsilon):
     """Return the ways to collect that are compared: a split budget, the whole record, pairs, one question."""
     some = {"k": k, "epsilon": epsilon}
     return [RRIndependent(**some), RRJoint(**some), ask_pairs(k, epsilon), OneQuestion(**some)]
 
 
-def pair_estimates(mechanism, y, pairs=None, estimators=None):
+ESTIMATORS = ("raw", "projected", "shrunk", "product")
+
+
+def pair_estimates(mechanism, y, pairs=None, estimators=ESTIMATORS):
     """Return estimated pair tables from the same reports: a dict from the estimator's name to a dict of tables.
 
     Parameters
@@ -90,41 +89,30 @@ def pair_estimates(mechanism, y, pairs=None, estimators=None):
     y : reports
     pairs : sequence of pairs of ints, optional
         All if not given.
-    estimators : sequence of str, optional
-        Of ESTIMATORS, all if not given.
+    estimators : sequence of str
+        Of ESTIMATORS.
 
     Notes
     -----
-    raw: unbiased. projected: the nearest table of probabilities. consistent: agreeing on marginals, then nearest
-    (`consistency.repair_pairs`). shrunk: dependence multiplied by Stein's factor first. most likely: EM.
-    product: of the repaired marginals, as if nothing depended on anything.
+    raw: unbiased. projected: the nearest table of probabilities. shrunk: dependence multiplied by Stein's factor, then
+    agreeing on marginals and nearest (`repair_pairs`). product: of the projected marginals, as if nothing
+    depended on anything.
     """
     pairs = list(itertools.combinations(range(len(mechanism.k)), 2)) if pairs is None else [tuple(p) for p in pairs]
-    chosen = ESTIMATORS if estimators is None else tuple(estimators)
-    if not set(chosen) <= set(ESTIMATORS):
+    if not set(estimators) <= set(ESTIMATORS):
         raise ValueError(f"estimators must be among {ESTIMATORS}; got {estimators!r}")
     marginals = [project_simplex(part) for part in mechanism.estimate(y)]
-    product = {(j, i): np.outer(marginals[j], marginals[i]) for j, i in pairs}
-    if not isinstance(mechanism, (AskSome, ProductChannel)):
-        return {"product": product} if "product" in chosen else {}
-    raw = {pair: raw_table(mechanism, y, *pair) for pair in pairs}
-    found = {
-        "raw": lambda: raw,
-        "projected": lambda: {p: project_simplex(table.ravel()).reshape(table.shape) for p, table in raw.items()},
-        "consistent": lambda: consistency.repair_pairs(raw),
-        "shrunk": lambda: consistency.repair_pairs(
-            {pair: _shrunk(mechanism, raw[pair], product[pair], pair, len(y)) for pair in pairs}
-        ),
-        "most likely": lambda: {pair: likelihood.estimate(mechanism, y, *pair).table for pair in pairs},
-        "product": lambda: product,
-    }
-    return {name: found[name]() for name in chosen}
+    found = {"product": {(j, i): np.outer(marginals[j], marginals[i]) for j, i in pairs}}
+    if mechanism.joint > 1:
+        raw = {pair: raw_table(mechanism, y, *pair) for pair in pairs}
+        found |= {"raw": raw, "projected": {p: project_simplex(t.ravel()).reshape(t.shape) for p, t in raw.items()}}
+        if "shrunk" in estimators:
+            shrunk = {p: _shrunk(mechanism, t, found["product"][p], p, len(y)) for p, t in raw.items()}
+            found["shrunk"] = _agreement.repair_pairs(shrunk)
+    return {name: found[name] for name in estimators if name in found}
 
 
-ESTIMATORS = ("raw", "projected", "consistent", "shrunk", "most likely", "product")
-
-
-def pair_table_errors(population, epsilon, *, rng, runs=4, pairs=None, mechanisms=None, estimators=None):
+def pair_table_errors(population, epsilon, *, rng, runs=4, pairs=None, mechanisms=None, estimators=ESTIMATORS):
     """Return a table of the errors of pair tables: one row a way to collect and a way to estimate, the least first.
 
     Parameters
@@ -146,7 +134,7 @@ def pair_table_errors(population, epsilon, *, rng, runs=4, pairs=None, mechanism
         Columns mechanism, estimator, error (squared, summed over cells and pairs), standard_error, root (of the mean
         error of a table).
     """
-    inputs.require(rng=rng, runs=runs)
+    _inputs.require(rng=rng, runs=runs)
     if runs < 2:
         raise ValueError(f"runs must be at least 2 for a standard error; got {runs}")
     pairs = list(itertools.combinations(range(population.d), 2)) if pairs is None else [tuple(p) for p in pairs]
@@ -184,7 +172,7 @@ def strength_errors(mechanism, population, users, *, rng, runs=1):
         Tables are drawn with normal noise of the exact covariance, shrunk by Stein's rule and repaired, each on its
         own.
     """
-    inputs.require(rng=rng, runs=runs)
+    _inputs.require(rng=rng, runs=runs)
     squares = []
     for pair in itertools.combinations(range(population.d), 2):
         truth = population.select(*pair).joint

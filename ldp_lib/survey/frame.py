@@ -1,9 +1,8 @@
 """A survey of labelled attributes: from a data frame to private reports, and from reports to labelled estimates."""
 
 import json
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 import ldp_lib
-from ldp_lib import inputs
+from ldp_lib import _inputs
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.survey import _files as files
 from ldp_lib.survey import _labels as labels
 from ldp_lib.survey._results import Results
+from ldp_lib.survey.aggregate import Counts
 
 Labels = Sequence[Hashable]
 
@@ -58,7 +58,7 @@ class Survey(Results):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "domain", labels.check_domain(self.domain))
-        inputs.settle(self, "epsilon")
+        _inputs.settle(self, "epsilon")
         for role, label in (("missing", self.missing), ("other", self.other)):
             if label is not None and not any(label in values for values in self.domain.values()):
                 raise ValueError(f"{role} must be a label of the domain; got {label!r}")
@@ -74,11 +74,7 @@ class Survey(Results):
 
         Warns if categories look as if they were read off the answers: sorted, not ordered, and all of them used.
         """
-        domain = labels.categories(frame, epsilon)
-        if domain and all(labels.look_read_off(frame[name]) for name in domain):
-            told = 'all categories are sorted, and all occur: if astype("category") read them off the answers, they '
-            warnings.warn(told + "tell what people said; declare the domain", stacklevel=2)
-        return cls(domain, epsilon, mechanism=mechanism, missing=missing, other=other)
+        return cls(labels.categories(frame, epsilon), epsilon, mechanism=mechanism, missing=missing, other=other)
 
     @property
     def k(self) -> tuple[int, ...]:
@@ -109,10 +105,9 @@ class Survey(Results):
         """Return the survey that `save` wrote, the same on every device; give `mechanism` if it is one of your own."""
         told = labels.load(path)
         mechanism = labels.rebuild(told["mechanism"]) if mechanism is None else mechanism
-        found = cls(told["domain"], told["epsilon"], mechanism, told["missing"], told["other"])
         if repr(mechanism) != told["mechanism"]:
             raise ValueError(f"mechanism must be {told['mechanism']}, as {str(path)!r} says; got {mechanism!r}")
-        return found
+        return cls(told["domain"], told["epsilon"], mechanism, told["missing"], told["other"])
 
     def encode(self, frame: pd.DataFrame) -> np.ndarray:
         """Return the answers as numbers, an array of ints of shape (people, d), in the frame's row order.
@@ -127,7 +122,7 @@ class Survey(Results):
 
     def decode(self, x: Any) -> pd.DataFrame:
         """Return numbers, shape (people, d), as a data frame with a categorical column of labels for each attribute."""
-        x, parts = inputs.check_records(x, self.k), self.domain.items()
+        x, parts = _inputs.check_records(x, self.k), self.domain.items()
         return pd.DataFrame({name: pd.Categorical.from_codes(x[:, j], list(v)) for j, (name, v) in enumerate(parts)})
 
     def collect(
@@ -160,18 +155,16 @@ class Survey(Results):
         x = self.encode(frame)
         keep = [*([] if weights is None else [weights]), *keep]
         labels.check_kept(frame, keep, self.domain)
-        reports = files.to_frame(self.mechanism.perturb(x if self._several else x[:, 0], rng=rng))
+        reports = files.to_frame(self.mechanism.perturb(x if isinstance(self.mechanism.k, tuple) else x[:, 0], rng=rng))
         reports = reports.assign(**{name: frame[name].to_numpy() for name in keep})
         if shuffle:
             reports = reports.take(rng.permutation(len(reports))).reset_index(drop=True)
         return self.mark(reports)
 
-    @property
-    def _several(self):
-        return isinstance(self.mechanism.k, tuple)
-
-    def mark(self, reports: pd.DataFrame) -> pd.DataFrame:
-        """Return reports that say they are of this survey; for those that lost their description, if you know it."""
+    def mark(self, reports: Any) -> Any:
+        """Return a frame or counts of reports that say they are of this survey; for those that do not, if you know."""
+        if isinstance(reports, Counts):
+            return replace(reports, survey=self.description)
         marked = reports.copy(deep=False)
         marked.attrs = {**reports.attrs, files.KEY: self.description}
         return marked

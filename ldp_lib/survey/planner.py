@@ -8,24 +8,21 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
-from ldp_lib.inputs import check_domain, require, require_share
-from ldp_lib.sampled import AskSome, assignment
-from ldp_lib.survey._intervals import MOST_USERS as MOST_USERS
-from ldp_lib.survey._intervals import check_users, plug_in_population
+from ldp_lib._inputs import check_bool, check_domain, require
+from ldp_lib.sampled import AskSome, OneQuestion
+from ldp_lib.splitting import OBRR, OMRR, SPL
+from ldp_lib.survey._intervals import check_users, half_width, plug_in_population
 from ldp_lib.survey._intervals import estimate_interval as estimate_interval
 from ldp_lib.survey._intervals import required_users as required_users
 from ldp_lib.survey._intervals import standard_errors as standard_errors
 from ldp_lib.survey.catalogue import MECHANISMS
-from ldp_lib.survey.errors import total_error
-from ldp_lib.tables.covariance import held_fixed, table_covariance
-from ldp_lib.tables.product import RRIndependent, RRJoint
-from ldp_lib.tables.sampled import ask_pairs
+from ldp_lib.survey.errors import collectors, total_error
+from ldp_lib.tables._totals import pairs_error
 
 WANTS = ("frequencies", "records", "tables")
 DESIGNED = 12  # attributes of different sizes with which `AskSome` is designed, at most
-MOST_VALUES = 10**7  # of all attributes together
+MANY, MOST_VALUES = 20_000, 10**7  # values of all attributes: above the first none are listed, if they are several
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +50,11 @@ class Recommendation:
 
     def margin(self, confidence: float = 0.95) -> float:
         """Return half the width of a typical interval, in percentage points; `required_users` bounds the widest one."""
-        require_share("confidence", confidence)
-        return float(-ndtri((1 - confidence) / 2)) * self.points
+        return half_width(confidence) * self.points
 
 
 def recommend(
-    *, k: int | Sequence[int], epsilon: float, n: float, wants: str = "frequencies", sampled: bool = False
+    *, k: int | Sequence[int], epsilon: float, n: float, wants: str = "frequencies", sampling: bool = False
 ) -> Recommendation:
     """Return the mechanism with the least exact error for a survey, before anybody is asked.
 
@@ -73,7 +69,7 @@ def recommend(
     wants : {"frequencies", "records", "tables"}
         What is wanted: the frequencies of each attribute; these, from reports that are whole records; or the joint
         table of every two attributes (then, and for records, `k` has at least two).
-    sampled : bool
+    sampling : bool
         False: errors are those of the frequencies among the users. True: the users are a random sample of many more,
         whose frequencies are wanted; this adds f (1-f) / n.
 
@@ -91,29 +87,29 @@ def recommend(
     Compared are all unbiased mechanisms of the library with exact moments whose users need nobody but the collector
     (so not `jrr`, which needs somebody who deals secrets), built from the domain and the budget alone, for users whose
     values are uniform. With more than 12 attributes of different sizes `AskSome` is not compared, since its search for
-    the best sizes takes minutes. Mechanisms equal to within rounding count as one; the first of the list is taken. For
-    tables compared are those of `errors.collectors` from which unbiased tables follow.
+    the best sizes takes minutes. With more than 20,000 values of several attributes, only attribute sampling and budget
+    splitting (SPL, OMRR, OBRR) are compared, by closed forms. Mechanisms equal to within rounding count as one; the
+    first of the list is taken. For tables compared are those of `errors.collectors` from which unbiased tables follow.
     """
-    rows = errors(k=k, epsilon=epsilon, n=n, wants=wants, sampled=sampled)
-    least = min(error for error, _ in rows)
-    first = next(row for row in rows if row[0] <= least * (1 + 1e-9))
+    rows = _errors(k=k, epsilon=epsilon, n=n, wants=wants, sampling=sampling)
+    least = min(error for error, _ in rows) * (1 + 1e-9)
+    error, mechanism = next(row for row in rows if row[0] <= least)
+    others = [row for row in rows if row[0] > least]
+    more, runner_up = min(others, key=lambda row: row[0], default=(np.inf, None))
+    why = f"{type(mechanism).__name__} has the least exact error of {len(rows)} mechanisms at this budget"
+    if others:
+        times = f"{more / error:.3g} times its error" if error else f"{more:.3g}, where it has none"
+        why += f"; {type(runner_up).__name__}, the next, has {times}"
     sizes = check_domain(k)
     cells = sum(sizes) if wants != "tables" else sum(a * b for a, b in itertools.combinations(sizes, 2))
-    others = [row for row in rows if row[0] > first[0] * (1 + 1e-9)]
-    second = min(others, key=lambda row: row[0]) if others else (np.inf, None)
-    name = type(first[1]).__name__
-    why = f"{name} has the least exact error of {len(rows)} mechanisms at this budget"
-    if others:
-        times = f"{second[0] / first[0]:.3g} times its error" if first[0] else f"{second[0]:.3g}, where it has none"
-        why += f"; {type(second[1]).__name__}, the next, has {times}"
-    (error, mechanism), (more, runner_up), points = first, second, 100 * float(np.sqrt(first[0] / cells))
+    points = 100 * float(np.sqrt(error / cells))
     return Recommendation(
         mechanism=mechanism, error=error, points=points, runner_up=runner_up, runner_up_error=more, why=why + "."
     )
 
 
 def required_budget(
-    *, k: int | Sequence[int], n: float, points: float, wants: str = "frequencies", sampled: bool = False
+    *, k: int | Sequence[int], n: float, points: float, wants: str = "frequencies", sampling: bool = False
 ) -> float:
     """Return the least epsilon, to 1 part in 1,000, at which the typical error of the best mechanism is `points`.
 
@@ -123,11 +119,11 @@ def required_budget(
     Raises
     ------
     ValueError
-        If no epsilon from 0.001 to 20 reaches it; with `sampled`, drawing people alone may err by more.
+        If no epsilon from 0.001 to 20 reaches it; with `sampling`, drawing people alone may err by more.
     """
 
     def off(epsilon):
-        return recommend(k=k, epsilon=epsilon, n=n, wants=wants, sampled=sampled).points
+        return recommend(k=k, epsilon=epsilon, n=n, wants=wants, sampling=sampling).points
 
     low, high = 1e-3, 20.0
     if not points > 0 or off(high) > points:
@@ -138,7 +134,7 @@ def required_budget(
     return high
 
 
-def errors(*, k, epsilon, n, wants="frequencies", sampled=False):
+def _errors(*, k, epsilon, n, wants="frequencies", sampling=False):
     """Return what `recommend` compares: a list of pairs, a mechanism's total error and the mechanism.
 
     The order is that of `MECHANISMS`. Parameters, errors raised and what is compared as in `recommend`.
@@ -147,41 +143,28 @@ def errors(*, k, epsilon, n, wants="frequencies", sampled=False):
     epsilon, sizes = float(epsilon), check_domain(k)
     k = sizes[0] if isinstance(k, Integral) else sizes
     n = check_users(n)
-    assignment.check_bool(sampled=sampled)
+    check_bool(sampling=sampling)
     if wants not in WANTS:
         raise ValueError(f"wants must be one of {WANTS}; got {wants!r}")
     if wants != "frequencies" and len(sizes) < 2:
         raise ValueError(f"k must have at least two attributes for {wants}; got {k!r}")
     if wants == "tables":
-        ways = (RRIndependent(k=sizes, epsilon=epsilon), RRJoint(k=sizes, epsilon=epsilon), ask_pairs(sizes, epsilon))
-        drawn = sum(1 - 1 / (a * b) for a, b in itertools.combinations(sizes, 2)) / n * sampled
+        ways = [mechanism for mechanism in collectors(sizes, epsilon) if mechanism.joint > 1]
+        drawn = sum(1 - 1 / (a * b) for a, b in itertools.combinations(sizes, 2)) / n * sampling
         return [(pairs_error(mechanism, n) + drawn, mechanism) for mechanism in ways]
+    drawn = sum(1 - 1 / size for size in sizes) / n * sampling
+    if sum(sizes) > MANY and len(sizes) > 1 and wants == "frequencies":
+        ways = [family(k=sizes, epsilon=epsilon) for family in (OneQuestion, SPL, OMRR, OBRR)]
+        return [(mechanism.uniform_variance(n) + drawn, mechanism) for mechanism in ways]
     if sum(sizes) > MOST_VALUES:
         raise ValueError(f"k must have at most {MOST_VALUES:,} values together; got {sum(sizes):,}")
-    drawn = sum(1 - 1 / size for size in sizes) / n * sampled
     even, rows = plug_in_population([np.full(size, 1 / size) for size in sizes], n), []
     dear = {AskSome} if len(set(sizes)) > 1 and len(sizes) > DESIGNED else set()
     for family in MECHANISMS:
         if family.serves(k) and not family.needs_dealer and family not in dear:
             mechanism = family(k=k, epsilon=epsilon)
-            if _fits(mechanism, wants) and n >= mechanism.least_users:
+            exact = mechanism.unbiased and mechanism.has_exact_moments
+            whole = len(sizes) > 1 and mechanism.joint == len(sizes) and mechanism.dtype.shape == (len(sizes),)
+            if exact and (whole or wants != "records") and n >= mechanism.least_users:
                 rows.append((total_error(mechanism, even) + drawn, mechanism))
     return rows
-
-
-def pairs_error(mechanism, n):
-    """Return the total variance of all cells of the tables of two attributes, for n users spread evenly.
-
-    The users' data are held fixed. The mechanism is one that `uncertainty.table_covariance` takes.
-    """
-    total = 0.0
-    for i, j in itertools.combinations(range(len(mechanism.k)), 2):
-        even = np.full((mechanism.k[i], mechanism.k[j]), 1 / (mechanism.k[i] * mechanism.k[j]))
-        total += float(np.trace(held_fixed(table_covariance(mechanism, even, i, j, n=n), even, n)))
-    return total
-
-
-def _fits(mechanism, wants):
-    fits = mechanism.unbiased and mechanism.has_exact_moments and not mechanism.needs_dealer
-    d = len(check_domain(mechanism.k))
-    return fits and (wants != "records" or (mechanism.joint == d and mechanism.dtype.shape == (d,)))

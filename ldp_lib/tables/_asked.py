@@ -1,14 +1,16 @@
-"""What reports of `AskSome` say of attributes that are asked together: raw tables, and the channel of each report."""
+"""What reports say of several attributes: raw tables, and for `AskSome` the channel of each report."""
 
 import itertools
 import math
 
 import numpy as np
 
-from ldp_lib import subset
+from ldp_lib import _sets
+from ldp_lib._inputs import check_reports
 from ldp_lib.sampled import assignment
 from ldp_lib.sampled.ask_some import AskSome
 from ldp_lib.tables._operators import Boxes, row_products
+from ldp_lib.tables._product_channel import ProductChannel
 
 
 def set_gain(k, size):
@@ -90,6 +92,23 @@ def asked_boxes(mechanism, y, attributes):
     return np.concatenate(boxes.counts).astype(float), boxes
 
 
+def check_together(mechanism, attributes):
+    """Return distinct attributes, of an `AskSome` asked together, or raise."""
+    if isinstance(mechanism, AskSome):
+        return check_asked(mechanism, attributes)
+    if not isinstance(mechanism, ProductChannel):
+        raise TypeError(f"mechanism must be an AskSome or one of clusters; got {mechanism!r}")
+    return mechanism.check_attributes(attributes)
+
+
+def raw_table(mechanism, y, *attributes):
+    """Return the raw unbiased table of some attributes, from the reports of an `AskSome` or of whole records."""
+    attributes = check_together(mechanism, attributes)
+    if isinstance(mechanism, AskSome):
+        return asked_tables(mechanism, y, [attributes])[attributes]
+    return mechanism.estimate_table(y, *attributes)
+
+
 def check_asked(mechanism, attributes):
     """Return the attributes as ints, or raise unless an `AskSome` asks them together."""
     require_ask_some(mechanism)
@@ -103,8 +122,7 @@ def check_asked(mechanism, attributes):
 
 def subsets_of(attributes):
     """Return all non-empty subsets as tuples, in the order of the attributes."""
-    sizes = range(1, len(attributes) + 1)
-    return [part for size in sizes for part in itertools.combinations(attributes, size)]
+    return [part for size in range(1, len(attributes) + 1) for part in itertools.combinations(attributes, size)]
 
 
 def require_ask_some(mechanism):
@@ -115,8 +133,8 @@ def require_ask_some(mechanism):
 
 def are_asked(mechanism, attributes):
     """Return whether some question of positive weight concerns all of the attributes."""
-    together = [set(attributes) <= set(asked) for asked in mechanism.questions.tolist()]
-    return any(w > 0 and same for w, same in zip(mechanism.weights_, together, strict=True))
+    asked = mechanism.questions[np.array(mechanism.weights_) > 0]
+    return any(set(attributes) <= set(question) for question in asked.tolist())
 
 
 def _weighted_users(mechanism, part, dealt):
@@ -130,7 +148,7 @@ def _weighted_users(mechanism, part, dealt):
 
 def _read(mechanism, y):
     """Yield for each question its number, its attributes, and the sets of those who were asked it."""
-    y = assignment.check_reports(y, mechanism.dtype, len(mechanism.weights_))
+    y = check_reports(y, mechanism.dtype, len(mechanism.weights_))
     dealt = np.bincount(y["asked"], minlength=len(mechanism.weights_))
     order, ends = np.argsort(y["asked"], kind="stable"), np.cumsum([0, *dealt])
     for number, asked in enumerate(mechanism.questions.tolist()):
@@ -142,6 +160,6 @@ def _held(sets, k, size):
     held = np.zeros((len(sets), k))
     if len(sets):
         rows = np.arange(len(sets)) * k
-        for column in subset.check_sets(sets[:, :size], k, size).T:
+        for column in _sets.check_sets(sets[:, :size], k, size).T:
             held.ravel()[rows + column] = 1
     return held

@@ -6,9 +6,9 @@ from numbers import Integral
 
 import numpy as np
 
-from ldp_lib import channel, inputs
+from ldp_lib import _inputs, channel
 from ldp_lib.splitting import allocation
-from ldp_lib.tables.product_channel import keep_probability
+from ldp_lib.tables._product_channel import keep_probability
 
 
 def check_table(table, axes=None):
@@ -30,7 +30,7 @@ def check_users(n):
 
 def check_numbers(table, axes=None):
     """Return a table of numbers as floats, or raise an error that names it."""
-    table = inputs.unmasked(table, "table")
+    table = _inputs.unmasked(table, "table")
     if table.dtype.kind not in "iuf" or table.ndim < 2 or (axes and table.ndim != axes):
         raise ValueError(f"table must be numbers with {axes or 'at least 2'} axes; got {table.dtype}, {table.shape}")
     if not np.isfinite(table).all() or min(table.shape) < 2:
@@ -80,7 +80,7 @@ def default_budgets(epsilon, k, other):
     """Return what each attribute spends by `allocation.omrr`; without `epsilon`, say that `other` is missing too."""
     if epsilon is None:
         raise TypeError(f"epsilon must be a number from 1e-9 to 700 if there are no {other}; got None")
-    inputs.require(epsilon=epsilon)
+    _inputs.require(epsilon=epsilon)
     return tuple(allocation.omrr(k, float(epsilon)).tolist())
 
 
@@ -118,7 +118,7 @@ def check_spent(channels, epsilon=None):
             raise ValueError(f"channels must spend at most 700 together; got {spent}")
         return spent
     if epsilon != math.inf:
-        inputs.require(epsilon=epsilon)
+        _inputs.require(epsilon=epsilon)
     if spent > epsilon * up**2:
         raise ValueError(f"channels must spend at most epsilon = {epsilon} together; got {spent}")
     return float(epsilon)
@@ -126,7 +126,7 @@ def check_spent(channels, epsilon=None):
 
 def _check_channel(entry, cells):
     if np.ndim(entry) == 0:
-        inputs.require(epsilon=entry)
+        _inputs.require(epsilon=entry)
         entry = float(entry)
         if cells.bit_length() > 500 or keep_probability(entry, cells) < 1e-150:
             raise ValueError(

@@ -5,7 +5,7 @@ from functools import reduce
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
 
 SMALL = 64
 
@@ -91,7 +91,7 @@ def row_products(factors, start):
 
 def check_counts(counts):
     """Return counts of reports as floats, or raise an error that names them."""
-    counts = inputs.unmasked(counts, "counts")
+    counts = _inputs.unmasked(counts, "counts")
     if counts.dtype.kind not in "iuf" or counts.ndim == 0:
         raise TypeError(f"counts must be an array of numbers, one axis a channel; got {counts.dtype}, {counts.shape}")
     if not np.isfinite(counts).all() or counts.size == 0 or counts.min() < 0 or not counts.sum() > 0:

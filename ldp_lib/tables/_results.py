@@ -7,7 +7,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import chdtr, ndtr, ndtri
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -64,7 +64,7 @@ class Raked:
 
     def table(self, records, k):
         """Return the weights summed over equal records, as an array of shape `k`."""
-        cell = np.ravel_multi_index(tuple(inputs.check_records(records, k, "records").T), k)
+        cell = np.ravel_multi_index(tuple(_inputs.check_records(records, k, "records").T), k)
         return np.bincount(cell, weights=self.weights, minlength=math.prod(k)).reshape(k)
 
 
@@ -89,7 +89,7 @@ class ShrunkTable:
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """A measure of association at a noisy table.
+    """A measure of association, from 0 for independent attributes to 1, at a noisy table.
 
     Parameters
     ----------
@@ -99,8 +99,6 @@ class Measured:
         What noise adds to it on average, to second order.
     slope_variance, curve_variance : float
         The variance of its linear and of its quadratic part.
-    largest : float or None
-        The measure is from 0, for independent attributes, to this; or None if it has any sign.
     warning : str
         Empty, or why the measure cannot be had.
     """
@@ -109,14 +107,12 @@ class Measured:
     bias: float
     slope_variance: float
     curve_variance: float
-    largest: float | None
     warning: str = ""
 
     @classmethod
-    def unknown(cls, largest, warning):
-        """Return what is known if a value or cell is too rare: nothing but the warning."""
-        nan = math.nan
-        return cls(value=nan, bias=nan, slope_variance=nan, curve_variance=nan, largest=largest, warning=warning)
+    def unknown(cls, warning):
+        """Return what is known if a value is too rare: nothing but the warning."""
+        return cls(value=math.nan, bias=math.nan, slope_variance=math.nan, curve_variance=math.nan, warning=warning)
 
     @property
     def standard_error(self) -> float:
@@ -125,37 +121,33 @@ class Measured:
 
     @property
     def corrected(self) -> float:
-        """The value less its bias; at least 0 if the measure is."""
+        """The value less its bias, at least 0; NaN if a value is too rare."""
         found = self.value - self.bias
-        return found if self.largest is None or found > 0 or self.warning else 0.0
+        return found if found > 0 or self.warning else 0.0
 
     def interval(self, confidence=0.95):
         """Return the ends of the interval that holds the measure with the given probability.
 
         Notes
         -----
-        A measure that may have any sign has a normal interval. One of at least 0 is nearly a squared length: of the
-        true vector of length sqrt(theta) plus noise, with variance s = slope_variance / (4 value) along that vector,
-        and c times chi-squared across it. The interval holds each theta for which the value is between the quantiles of
-        this distribution, a noncentral chi-squared one if s = c; c and the degrees of freedom are such that the
-        quadratic part has its mean and variance (Satterthwaite, 1946).
+        The measure is nearly a squared length: of the true vector of length sqrt(theta) plus noise, with variance
+        s = slope_variance / (4 value) along that vector, and c times chi-squared across it. The interval holds each
+        theta for which the value is between the quantiles of this distribution, a noncentral chi-squared one if s = c;
+        c and the degrees of freedom are such that the quadratic part has its mean and variance (Satterthwaite, 1946).
         """
-        inputs.require_share("confidence", confidence)
-        if self.largest is None:
-            half = float(ndtri((1 + confidence) / 2)) * self.standard_error
-            return (-math.inf, math.inf) if self.warning else (self.corrected - half, self.corrected + half)
+        _inputs.require_share("confidence", confidence)
         if self.warning:
-            return 0.0, self.largest
+            return 0.0, 1.0
         tail = (1 - confidence) / 2
         return self._quantile(1 - tail), self._quantile(tail)
 
     def _quantile(self, wanted):
-        """The theta for which a value of at most the one found has the wanted probability; within 0 and `largest`."""
+        """The theta for which a value of at most the one found has the wanted probability; from 0 to 1."""
         if self._probability(0.0) <= wanted:
             return 0.0
-        if self._probability(self.largest) >= wanted:
-            return self.largest
-        return float(brentq(lambda theta: self._probability(theta) - wanted, 0.0, self.largest, xtol=1e-7))
+        if self._probability(1.0) >= wanted:
+            return 1.0
+        return float(brentq(lambda theta: self._probability(theta) - wanted, 0.0, 1.0, xtol=1e-7))
 
     def _probability(self, theta):
         """The probability of a value of at most the one found, by the midpoint rule over the noise along the vector."""
@@ -220,6 +212,6 @@ class Answer:
         Normal, with half a step for what is discrete, and half a squared step added to the variance: where few reports
         tell, as for one holder at a large budget, the estimated variance is often 0. Where many do, neither matters.
         """
-        inputs.require_share("confidence", confidence)
+        _inputs.require_share("confidence", confidence)
         half = float(ndtri((1 + confidence) / 2)) * math.sqrt(max(self.variance, 0) + self.step**2 / 2) + self.step / 2
         return self.estimate - half, self.estimate + half

@@ -9,10 +9,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import inputs
-from ldp_lib.inputs import check_domain
+from ldp_lib import _inputs
+from ldp_lib._inputs import check_domain
 from ldp_lib.tables import _checks
-from ldp_lib.tables.product_channel import ProductChannel
+from ldp_lib.tables._product_channel import ProductChannel
 
 
 def pearson(table):
@@ -29,26 +29,18 @@ def pearson(table):
     return min(1.0, abs(float(a @ table @ b)) / math.sqrt(spread))  # rounding may exceed 1, no more
 
 
-def cramers_v(table):
+def cramers_v(table, *, squared=False):
     """Return Cramer's V of two attributes, in [0, 1], from their joint table of counts or shares.
 
-    A value that nobody holds adds nothing to chi-squared, but counts as a category in the divisor. Domingo-Ferrer and
+    Squared it is chi-squared over n and over the smaller side less one; exact if the table holds Fractions. A value
+    that nobody holds adds nothing to chi-squared, but counts as a category in the divisor. Domingo-Ferrer and
     Soria-Comas (2022), Eq. (9). Chapter `audit_multidim`.
     """
     table = _check_table(table)
-    return min(1.0, math.sqrt(float(phi_squared(table)) / (min(table.shape) - 1)))
-
-
-def phi_squared(table):
-    """Return chi-squared over n, sum of (o - e)^2 / e with e the table's independent version, all as shares.
-
-    Exact if the table holds Fractions.
-    """
-    table = _check_table(table)
-    rows, columns, total = table.sum(axis=1), table.sum(axis=0), table.sum()
-    expected = np.outer(rows, columns) / total
+    expected = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
     seen = expected > 0
-    return ((table - expected)[seen] ** 2 / expected[seen]).sum() / total
+    square = ((table - expected)[seen] ** 2 / expected[seen]).sum() / table.sum() / (min(table.shape) - 1)
+    return square if squared else min(1.0, math.sqrt(float(square)))
 
 
 def dependences(source, measure=cramers_v):
@@ -170,7 +162,7 @@ class RRClusters(ProductChannel):
     epsilons: tuple[float, ...] | None = None
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
+        object.__setattr__(self, "k", _inputs.check_attributes(self.k, least=1))
         if self.clusters is not None:
             object.__setattr__(self, "clusters", _checks.check_clusters(self.clusters, self.k))
         if self.epsilons is not None:
@@ -187,7 +179,7 @@ class RRClusters(ProductChannel):
         if len(own) != len(self.k):
             raise ValueError(f"epsilons must have one entry an attribute, {len(self.k)}; got {len(own)}")
         for budget in own:
-            inputs.require(epsilon=budget)
+            _inputs.require(epsilon=budget)
         return tuple(map(float, own))
 
     @cached_property
@@ -204,37 +196,6 @@ class RRClusters(ProductChannel):
     def channels_(self) -> tuple[float, ...]:
         """What each cluster spends."""
         return tuple(math.fsum(self.epsilons_[j] for j in cluster) for cluster in self.clusters_)
-
-
-def independent_table(tables, clusters, *attributes):
-    """Return the joint table of some attributes as if clusters were independent.
-
-    It is the product of what the clusters' tables say about these attributes. Domingo-Ferrer and Soria-Comas (2022),
-    Protocol 1, steps 8 to 10, for clusters. Chapter `audit_multidim`.
-
-    Parameters
-    ----------
-    tables : sequence of arrays
-        One a cluster, such as `ProductRR.estimate_table` or `ProductRR.simulate_tables` gives. The last axes are those
-        of the cluster's attributes; axes before them, such as runs, are the same for all clusters and are kept.
-    clusters : sequence of sequences of int
-        The attributes' numbers.
-    *attributes : int
-        The attributes wanted, distinct, in the order wanted.
-    """
-    order = [j for cluster in clusters for j in cluster if j in attributes]
-    if sorted(order) != sorted(attributes):
-        raise ValueError(f"attributes must be distinct and in the clusters {clusters}; got {attributes}")
-    runs = np.shape(tables[0])[: np.ndim(tables[0]) - len(clusters[0])]
-    product, sizes = np.ones((*runs, 1)), []
-    for cluster, table in zip(clusters, tables, strict=True):
-        others = tuple(len(runs) + axis for axis, j in enumerate(cluster) if j not in attributes)
-        if len(others) < len(cluster):
-            part = np.sum(table, axis=others)
-            sizes += part.shape[len(runs) :]
-            product = (product[..., None] * part.reshape(*runs, 1, -1)).reshape(*runs, -1)
-    axes = [*range(len(runs)), *(len(runs) + order.index(j) for j in attributes)]
-    return product.reshape(*runs, *sizes).transpose(axes)
 
 
 def _check_table(table):

@@ -1,6 +1,6 @@
-"""Repair joint tables: given marginals, agreement between overlapping tables, shrinkage towards independence.
+"""Repair joint tables: given marginals, and shrinkage towards independence.
 
-All take raw estimates, which may be negative. What comes out is not unbiased, except for `agree`.
+Both take raw estimates, which may be negative. What comes out is not unbiased.
 """
 
 import math
@@ -9,8 +9,7 @@ from functools import reduce
 
 import numpy as np
 
-from ldp_lib.postprocess import project_simplex
-from ldp_lib.tables._checks import check_marginal, check_numbers, check_pairs
+from ldp_lib.tables._checks import check_marginal, check_numbers
 from ldp_lib.tables._results import Projected, ShrunkTable
 
 
@@ -58,62 +57,6 @@ def project_marginals(table, marginals, *, tolerance=1e-9, max_passes=10_000):
         nearest = held * np.maximum(table + sum(_along(s, j, table.ndim) for j, s in enumerate(shifts)), 0)
         gap = max(np.abs(_marginal(nearest, j) - target).max() for j, target in enumerate(targets))
     return Projected(table=nearest, converged=bool(gap <= tolerance), passes=done, gap=float(gap))
-
-
-def _agree(tables):
-    """Return pair tables that agree on every attribute's marginal, and these marginals: least squares in closed form.
-
-    Parameters
-    ----------
-    tables : dict
-        For pairs (j, l) of attributes an array (k_j, k_l) of raw estimates that sum to 1.
-    weights : dict, optional
-        For (j, l) how much the marginal of j in the table of j and l counts, and for (l, j) that of l; in proportion
-        to the inverse of its variance. If not given, each cell of each table has the same noise, independently: then
-        the weight is one over the number of cells that are added up, and this is the least squares solution.
-
-    Returns
-    -------
-    tables : dict
-        The corrected tables: linear in the given ones, so unbiased if these are, and maybe negative.
-    marginals : dict
-        For each attribute its marginal, shape (k_j,).
-
-    Notes
-    -----
-    A table is the sum of its mean, a row effect, a column effect and an interaction, all orthogonal; agreement
-    concerns the row and column effects only. So each attribute's marginals are averaged, and each table takes up the
-    difference spread evenly over the other attribute's values (Qardaji, Yang and Li, 2014, for equal weights).
-    """
-    tables = check_pairs(tables)
-    tables_and_turned = tables | {(b, a): table.T for (a, b), table in tables.items()}
-    sums, totals = {}, {}
-    for (j, _), table in tables_and_turned.items():
-        weight = 1 / table.shape[1]
-        sums[j] = sums.get(j, 0) + weight * table.sum(axis=1)
-        totals[j] = totals.get(j, 0) + weight
-    marginals = {j: sums[j] / totals[j] for j in sorted(sums)}
-    corrected = {}
-    for (j, other), table in tables.items():
-        rows, columns = marginals[j] - table.sum(axis=1), marginals[other] - table.sum(axis=0)
-        corrected[j, other] = table + rows[:, None] / table.shape[1] + columns / table.shape[0]
-    return corrected, marginals
-
-
-def repair_pairs(tables):
-    """Return pair tables of probabilities that agree on every marginal: `agree`, then the nearest non-negative ones.
-
-    The marginals are projected first, then each table onto those with these marginals, so that agreement stays.
-    """
-    corrected, marginals = _agree(tables)
-    marginals = {j: project_simplex(marginal) for j, marginal in marginals.items()}
-    repaired = {}
-    for (j, other), table in corrected.items():
-        found = project_marginals(table, [marginals[j], marginals[other]])
-        if not found.converged:
-            raise ValueError(f"tables must be repaired within {found.passes} passes; {j, other} was off by {found.gap}")
-        repaired[j, other] = found.table
-    return repaired
 
 
 def _interaction(table):

@@ -10,15 +10,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
 from ldp_lib.sampled.ask_some import AskSome
 from ldp_lib.tables._asked import asked_boxes
 from ldp_lib.tables._operators import Kronecker, check_channels, check_counts
+from ldp_lib.tables._product_channel import ProductChannel
 from ldp_lib.tables._results import Fitted
-from ldp_lib.tables.product_channel import ProductChannel
 
 
-def fit(counts, channels, *, start=None, gap=None, max_steps=10_000):
+def fit(counts, channels, *, gap=None, max_steps=10_000):
     """Return the table that makes the reports most likely, by expectation maximization (EM).
 
     Parameters
@@ -29,8 +29,6 @@ def fit(counts, channels, *, start=None, gap=None, max_steps=10_000):
         For each part a matrix (r, m) of Pr[y | x], with as many independent columns as rows; or a number above 0, at
         most 1: the probability to keep the value, which is else drawn uniformly from the m values. Or an object with
         `rows`, `forward` and `backward`, as `observed` gives for `AskSome`, whose columns may be multiplied by numbers.
-    start : array_like, shape (r_1, ..., r_c), optional
-        Positive starting table; uniform if not given. The answer depends on it by no more than the gap allows.
     gap : float, optional
         It stops when no table has a log-likelihood larger by more than this; (cells - 1) / 200 if not given. A distance
         of z standard errors costs about z^2 / 2, so the squared distance from the maximum is then at most one hundredth
@@ -55,23 +53,20 @@ def fit(counts, channels, *, start=None, gap=None, max_steps=10_000):
     cells are 0 (Lindsay, 1983, has the bound's first order): unlike a small change it proves that the maximum is
     near. Two steps are extrapolated in logarithms (Varadhan and Roland, 2008), and only kept if the likelihood rises.
     """
-    counts = check_counts(counts)
-    product = (
-        channels if hasattr(channels, "forward") else Kronecker(check_channels(channels, counts.shape), counts.shape)
-    )
-    gap = max(math.prod(product.rows) - 1, 1) / 200 if gap is None else gap
+    shape = (counts := check_counts(counts)).shape
+    product = channels if hasattr(channels, "forward") else Kronecker(check_channels(channels, shape), shape)
+    cells = math.prod(product.rows)
+    gap = max(cells - 1, 1) / 200 if gap is None else gap
     for name, value in (("gap", gap), ("max_steps", max_steps)):
         if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < math.inf:
             raise ValueError(f"{name} must be a number above 0; got {value!r}")
     n = counts.sum()
     share = (counts / n).ravel()
-    table = (
-        np.full(math.prod(product.rows), 1 / math.prod(product.rows)) if start is None else _check_start(start, product)
-    )
+    table = np.full(cells, 1 / cells)
     held = share > 0
     here = _score(product, table, share, held)
     if here is None:
-        where = np.unravel_index(np.argmax(held & (product.forward(table) <= 0)), counts.shape)
+        where = np.unravel_index(np.argmax(held & (product.forward(table) <= 0)), shape)
         raise ValueError(f"counts must be 0 for reports that no record can give; got some for {tuple(map(int, where))}")
     steps, reach = 1, 4.0
     while True:
@@ -97,15 +92,10 @@ def fit(counts, channels, *, start=None, gap=None, max_steps=10_000):
             table, here, reach, steps = plain, _score(product, plain, share, held), max(4.0, reach / 4), steps + 1
         if here is None:
             raise FloatingPointError("a report's probability became too small for a float")
-    converged = left <= gap
-    message = "converged" if converged else f"not converged in {steps} steps: the log-likelihood may be {left:.3g} less"
+    done, best = left <= gap, float(n * likelihood)
+    message = "converged" if done else f"not converged in {steps} steps: the log-likelihood may be {left:.3g} less"
     return Fitted(
-        table=table.reshape(product.rows),
-        converged=converged,
-        steps=steps,
-        log_likelihood=float(n * likelihood),
-        gap=left,
-        message=message,
+        table=table.reshape(product.rows), converged=done, steps=steps, log_likelihood=best, gap=left, message=message
     )
 
 
@@ -129,13 +119,12 @@ def estimate(mechanism, y, *attributes, gap=None, max_steps=10_000):
     Fitted
         Its table has one axis an attribute.
     """
-    d = len(mechanism.k) if isinstance(mechanism.k, tuple) else 1
-    chosen = attributes or tuple(range(d))
+    k = mechanism.k if isinstance(mechanism.k, tuple) else (mechanism.k,)
+    d, chosen = len(k), attributes or tuple(range(len(k)))
     if len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(d)):
         raise ValueError(f"attributes must be distinct numbers from 0 to {d - 1}; got {attributes}")
     counts, channels, members = observed(mechanism, y, chosen)
     found = fit(counts, channels, gap=gap, max_steps=max_steps)
-    k = mechanism.k if d > 1 or isinstance(mechanism.k, tuple) else (mechanism.k,)
     table = found.table.reshape([k[j] for j in members])
     table = table.sum(axis=tuple(axis for axis, j in enumerate(members) if j not in chosen))
     left = [j for j in members if j in chosen]
@@ -154,15 +143,11 @@ def observed(mechanism, y, attributes):
     if isinstance(mechanism, AskSome):
         return *asked_boxes(mechanism, y, attributes), list(attributes)
     if isinstance(mechanism, ProductChannel):
-        y, codes, sizes, channels, members = inputs.check_records(y, mechanism.k, "y"), [], [], [], []
-        for cluster, part, keep in zip(mechanism.clusters_, mechanism.channels_, mechanism.keeps, strict=True):
-            mine = [j for j in cluster if j in attributes]
-            if not mine:
-                continue
-            mine = list(cluster) if isinstance(part, tuple) else mine
+        y, codes, sizes, channels, members = _inputs.check_records(y, mechanism.k, "y"), [], [], [], []
+        for mine, channel in mechanism.parts(attributes):
             codes.append(np.ravel_multi_index(tuple(y[:, j] for j in mine), [mechanism.k[j] for j in mine]))
             sizes.append(math.prod(mechanism.k[j] for j in mine))
-            channels.append(np.array(part) if isinstance(part, tuple) else keep)
+            channels.append(channel)
             members += mine
     elif hasattr(mechanism, "oracles"):
         edges = np.cumsum([0, *(np.atleast_2d(o.reports().T).shape[0] for o in mechanism.oracles)])
@@ -174,7 +159,7 @@ def observed(mechanism, y, attributes):
         every = mechanism.reports()
         channels, codes = [mechanism.channel()], [_columns(every, y)]
         sizes, members = [len(every)], list(range(len(mechanism.k) if isinstance(mechanism.k, tuple) else 1))
-    inputs.check_cells(1, math.prod(sizes))
+    _inputs.check_cells(1, math.prod(sizes))
     counts = np.bincount(np.ravel_multi_index(codes, sizes), minlength=math.prod(sizes)).reshape(sizes)
     return counts, channels, members
 
@@ -203,10 +188,3 @@ def _columns(every, y):
     if (values[place] != flat[1]).any() or (every.dtype.names is None and (y != every[first[place]]).any()):
         raise ValueError("y must hold reports that some record can give; got another")
     return first[place]
-
-
-def _check_start(start, product):
-    start = np.asarray(start, dtype=float)
-    if start.shape != product.rows or not np.isfinite(start).all() or not start.min() > 0:
-        raise ValueError(f"start must be positive numbers of shape {product.rows}; got shape {start.shape}")
-    return (start / start.sum()).ravel()

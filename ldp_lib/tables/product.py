@@ -1,7 +1,7 @@
 """Randomized response on several attributes: each on its own, all as one, or any clusters of them.
 
 `RRIndependent` has one attribute a cluster, `RRJoint` one cluster with all attributes, `ProductRR` any clusters and
-channels. `clustering.RRClusters` has symmetric channels on clusters of dependent attributes.
+channels. `clusters.RRClusters` has symmetric channels on clusters of dependent attributes.
 """
 
 import math
@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
 from ldp_lib.tables import _checks
-from ldp_lib.tables.product_channel import ProductChannel
-from ldp_lib.tables.product_channel import keep_probability as keep_probability
+from ldp_lib.tables._product_channel import ProductChannel
+from ldp_lib.tables._product_channel import keep_probability as keep_probability
 
 MOST_RECORDS = 2**400  # of which one is reported truthfully with a probability that floats hold, at any budget
 
@@ -88,7 +88,7 @@ class ProductRR(ProductChannel):
     channels: tuple | None = None
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
+        object.__setattr__(self, "k", _inputs.check_attributes(self.k, least=1))
         if self.clusters is not None:
             object.__setattr__(self, "clusters", _checks.check_clusters(self.clusters, self.k))
         _checks.settle(self)
@@ -126,7 +126,7 @@ class RRIndependent(ProductChannel):
     channels: tuple | None = None
 
     def __post_init__(self):
-        object.__setattr__(self, "k", inputs.check_attributes(self.k, least=1))
+        object.__setattr__(self, "k", _inputs.check_attributes(self.k, least=1))
         _checks.settle(self)
 
     @property
@@ -168,9 +168,9 @@ class RRJoint(ProductChannel):
         return super().serves(k) and math.prod(k) < MOST_RECORDS
 
     def __post_init__(self):
-        k = inputs.check_attributes(self.k, least=1)
+        k = _inputs.check_attributes(self.k, least=1)
         if self.matrix is None:
-            inputs.require(epsilon=self.epsilon)
+            _inputs.require(epsilon=self.epsilon)
         elif np.ndim(self.matrix) == 0:
             raise TypeError(f"matrix must be a matrix over all {math.prod(k)} cells; got {self.matrix!r}")
         channels = _checks.check_channels([self.epsilon if self.matrix is None else self.matrix], [math.prod(k)])

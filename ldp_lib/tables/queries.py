@@ -11,14 +11,14 @@ from functools import reduce
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
+from ldp_lib.tables._product_channel import ProductChannel
 from ldp_lib.tables._results import Answer
-from ldp_lib.tables.product_channel import ProductChannel
 
 BLOCK = 2**14
 
 
-def ask(mechanism, y, where):
+def ask(mechanism, y, where, given=None):
     """Return the estimated share of users in a box, or in any of several, from reports of whole records.
 
     Parameters
@@ -28,6 +28,9 @@ def ask(mechanism, y, where):
         Reports.
     where : dict from attributes to values, or a list of such
         Boxes must not overlap. An attribute that is not named may have any value.
+    given : dict from attributes to values, optional
+        A box of other attributes than those of `where`: the share is that among the users in it.
+        This is a ratio of two estimates: nearly unbiased for many users; its variance is by the delta method.
 
     Returns
     -------
@@ -39,43 +42,22 @@ def ask(mechanism, y, where):
     the scores less the estimate, over n, has the estimate's variance as its mean, the users' data held fixed: the
     square of a user's own mean is that mean. The cost is that of reading the named columns once a box.
     """
-    boxes, y = _check_boxes(mechanism, where), inputs.check_records(y, mechanism.k, "y")
-    total = square = 0.0
+    boxes, y = _check_boxes(mechanism, where), _inputs.check_records(y, mechanism.k, "y")
+    (base,) = _check_boxes(mechanism, given) if given is not None else [{}]
+    if both := sorted({j for box in boxes for j in box} & set(base)):
+        raise ValueError(f"given must name other attributes than where; got {both} in both")
+    total = sums = 0.0
     for start in range(0, len(y), BLOCK):
         rows = y[start : start + BLOCK]
-        scores = sum(_score(mechanism, box, rows) for box in boxes)
-        total, square = total + scores.sum(), square + scores @ scores
-    return _answer(total, square, len(y), max(_step(mechanism, box) for box in boxes))
-
-
-def ask_given(mechanism, y, where, given):
-    """Return the share of users in one box among those in another, such as a cell of a table given a third attribute.
-
-    Parameters
-    ----------
-    mechanism, y : as in `ask`
-    where, given : dict from attributes to values
-        Different attributes.
-
-    Returns
-    -------
-    Answer
-        A ratio of two estimates: nearly unbiased for many users; its variance is by the delta method.
-    """
-    (one,), (other,) = _check_boxes(mechanism, where), _check_boxes(mechanism, given)
-    if set(one) & set(other):
-        raise ValueError(f"given must name other attributes than where; got {sorted(set(one) & set(other))} in both")
-    y, total, sums = inputs.check_records(y, mechanism.k, "y"), 0.0, 0.0
-    for start in range(0, len(y), BLOCK):
-        rows = y[start : start + BLOCK]
-        scores = np.array([_score(mechanism, box, rows) for box in (one | other, other)])
+        inside = sum(_score(mechanism, box | base, rows) for box in boxes)
+        scores = np.array([inside, _score(mechanism, base, rows)])
         total, sums = total + scores.sum(axis=1), sums + scores @ scores.T
-    inside, base = total / len(y)
-    if not base > 0:
-        raise ValueError(f"given must hold some users; it is estimated to hold a share of {base}")
-    ratio, slope = inside / base, np.array([1, -inside / base])
-    variance = (slope @ sums @ slope / len(y) - base * ratio * (1 - ratio)) / (len(y) * base**2)
-    step = _step(mechanism, one | other) / (len(y) * base)
+    share, whole = total / len(y)
+    if not whole > 0:
+        raise ValueError(f"given must hold some users; it is estimated to hold a share of {whole}")
+    ratio, slope, users = share / whole, np.array([1, -share / whole]), len(y) * whole
+    variance = (slope @ sums @ slope / users - ratio * (1 - ratio)) / users
+    step = max(_step(mechanism, box | base) for box in boxes) / users
     return Answer(estimate=float(ratio), variance=float(variance), step=float(step))
 
 
@@ -96,72 +78,50 @@ def ask_cells(mechanism, y, attributes, subset):
     Answer
     """
     _check_mechanism(mechanism)
-    attributes, y = mechanism.check_attributes(attributes), inputs.check_records(y, mechanism.k, "y")
+    attributes, y = mechanism.check_attributes(attributes), _inputs.check_records(y, mechanism.k, "y")
     taken = mechanism.taken(attributes)
     sizes = tuple(mechanism.k[j] for j in taken)
     if math.prod(sizes) > 2**22:
         raise ValueError(f"attributes must have at most 2**22 cells together; got {math.prod(sizes)}: see ask")
     scores = np.zeros(sizes)
     scores[tuple(_check_subset(subset, sizes[: len(attributes)]).T)] = 1
-    for cluster, keep, matrix in zip(mechanism.clusters_, mechanism.keeps, mechanism.channels_, strict=True):
-        axes = tuple(taken.index(j) for j in cluster if j in taken)
-        if axes and keep is None:
+    for mine, channel in mechanism.parts(attributes):
+        axes = tuple(taken.index(j) for j in mine)
+        if np.ndim(channel):
             moved = np.moveaxis(scores, axes, range(len(axes)))
-            flat = np.linalg.solve(np.array(matrix), moved.reshape(len(matrix), -1))
+            flat = np.linalg.solve(channel, moved.reshape(len(channel), -1))
             scores = np.moveaxis(flat.reshape(moved.shape), range(len(axes)), axes)
-        elif axes:
-            scores = (scores - (1 - keep) * scores.mean(axis=axes, keepdims=True)) / keep
+        else:
+            scores = (scores - (1 - channel) * scores.mean(axis=axes, keepdims=True)) / channel
     flat, cells = scores.ravel(), np.ravel_multi_index(tuple(y[:, j] for j in taken), sizes)
-    counts = np.bincount(cells, minlength=flat.size)
-    return _answer(counts @ flat, counts @ flat**2, len(y), float(np.ptp(flat)))
-
-
-def _answer(total, square, n, step):
-    """The estimate from the sum of the reports' scores, and its variance from their sum of squares."""
-    return Answer(estimate=float(total / n), variance=float((square / n - total / n) / n), step=step / n)
+    counts, n = np.bincount(cells, minlength=flat.size), len(y)
+    variance = (counts @ flat**2 - counts @ flat) / n**2
+    return Answer(estimate=float(counts @ flat / n), variance=float(variance), step=float(np.ptp(flat)) / n)
 
 
 def _step(mechanism, box):
     """The difference between the largest and the least score of a report, but for factors next to 1."""
-    step = 1.0
-    for cluster, keep, matrix in zip(mechanism.clusters_, mechanism.keeps, mechanism.channels_, strict=True):
-        if any(j in box for j in cluster):
-            own = None if keep else np.linalg.solve(np.array(matrix), _cells(mechanism, cluster, box))
-            step *= 1 / keep if keep else float(np.ptp(own))
-    return step
+    parts = mechanism.parts(box)
+    return math.prod(float(np.ptp(_solved(mechanism, j, c, box))) if np.ndim(c) else 1 / c for j, c in parts)
 
 
 def _score(mechanism, box, rows):
     scores = np.ones(len(rows))
-    for number, cluster in enumerate(mechanism.clusters_):
-        if any(j in box for j in cluster):
-            keep, matrix = mechanism.keeps[number], mechanism.channels_[number]
-            if keep is None:
-                sizes = [mechanism.k[j] for j in cluster]
-                cells = np.ravel_multi_index(tuple(rows[:, j] for j in cluster), sizes)
-                scores *= np.linalg.solve(np.array(matrix), _cells(mechanism, cluster, box))[cells]
-            else:
-                free = (1 - keep) * _share(mechanism, cluster, box)
-                scores *= np.where(_inside(box, rows, cluster), (1 - free) / keep, -free / keep)
+    for mine, channel in mechanism.parts(box):
+        if np.ndim(channel):
+            cells = np.ravel_multi_index(tuple(rows[:, j] for j in mine), [mechanism.k[j] for j in mine])
+            scores *= _solved(mechanism, mine, channel, box)[cells]
+        else:
+            free = (1 - channel) * math.prod(box[j].mean() for j in mine)
+            inside = np.all([box[j][rows[:, j]] for j in mine], axis=0)
+            scores *= np.where(inside, (1 - free) / channel, -free / channel)
     return scores
 
 
-def _share(mechanism, cluster, box):
-    return math.prod(box[j].mean() for j in cluster if j in box)
-
-
-def _inside(box, rows, cluster=None):
-    inside = np.ones(len(rows), bool)
-    for j, chosen in box.items():
-        if cluster is None or j in cluster:
-            inside &= chosen[rows[:, j]]
-    return inside
-
-
-def _cells(mechanism, cluster, box):
-    """Indicator of the box over the cells of one cluster."""
+def _solved(mechanism, cluster, matrix, box):
+    """What a report of a cluster adds to the estimate of the box."""
     parts = [box.get(j, np.ones(mechanism.k[j], bool)).astype(float) for j in cluster]
-    return reduce(np.multiply.outer, parts).ravel()
+    return np.linalg.solve(matrix, reduce(np.multiply.outer, parts).ravel())
 
 
 def _check_mechanism(mechanism):
@@ -199,8 +159,6 @@ def _check_subset(subset, sizes):
     """Return the cells of a subset of a table, one a row, from booleans, from cells or from a function; or raise."""
     allowed = f"subset must be booleans of shape {sizes}, distinct cells of shape (m, {len(sizes)}), or a function"
     if callable(subset):
-        if math.prod(sizes) > 2**22:
-            raise ValueError(f"subset must list its cells if there are more than 2**22; there are {math.prod(sizes)}")
         every = np.indices(sizes).reshape(len(sizes), -1).T
         chosen = np.asarray(subset(every))
         if chosen.dtype != bool or chosen.shape != every.shape[:1]:
@@ -211,7 +169,7 @@ def _check_subset(subset, sizes):
         return np.argwhere(subset)
     if subset.dtype.kind not in "iu" or subset.ndim != 2:
         raise ValueError(f"{allowed}; got {subset.dtype}, shape {subset.shape}")
-    inputs.check_records(subset, sizes, "subset")
+    _inputs.check_records(subset, sizes, "subset")
     if len(np.unique(subset, axis=0)) < len(subset):
         raise ValueError(f"{allowed}; got a cell twice")
     return subset

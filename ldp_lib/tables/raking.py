@@ -5,7 +5,7 @@ import numbers
 
 import numpy as np
 
-from ldp_lib.inputs import check_records
+from ldp_lib._inputs import check_records
 from ldp_lib.tables._checks import check_marginal
 from ldp_lib.tables._results import Raked
 

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
 from ldp_lib.sampled import design
 from ldp_lib.sampled.ask_some import AskSome
 from ldp_lib.tables._asked import are_asked, asked_tables, require_ask_some
@@ -22,7 +22,7 @@ def ask_pairs(k, epsilon):
     Users and values are taken as uniform. Weights are proportional to the square root of each pair's error; sizes are
     changed by one at a time as long as that helps, a search that need not find the best.
     """
-    k, _ = inputs.check_attributes(k), inputs.require(epsilon=epsilon)
+    k, _ = _inputs.check_attributes(k), _inputs.require(epsilon=epsilon)
     e, asked = math.exp(epsilon), design.questions(len(k), 2)
 
     def roots(sizes):

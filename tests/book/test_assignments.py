@@ -1,23 +1,25 @@
-"""The assignments grade: all points for the solution, none for the blank; a wrong answer loses its own task only."""
+"""The assignments grade: all points for the solution, none for the blank; a wrong answer loses its own task only.
 
-import importlib
+A sample; `make assignments-check` grades every answer of every set through nbgrader.
+"""
+
+import importlib.util
 import sys
+import textwrap
 import warnings
 import zipfile
 from fractions import Fraction
 from pathlib import Path
 
 import nbformat
-import numpy as np
 import problem_sets
 import pytest
-import sympy as sp
-
-from ldp_lib.book import grading
+from grader import compare, marking, session, worker
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = problem_sets.sets()
 by_set = pytest.mark.parametrize("problems", SETS, ids=lambda problems: problems.name)
+FENCED = sys.platform == "linux"
 
 
 def points(graded):
@@ -29,59 +31,98 @@ def points(graded):
 def test_a_set_has_five_to_eight_tasks_a_picture_and_a_paragraph(problems):
     assert 5 <= len(problems.tasks) <= 8
     assert 60 <= problems.minutes <= 90
-    assert sum(task.by_hand for task in problems.tasks) == 1
-    assert any("grading.drawn(" in task.hidden for task in problems.tasks)
-    assert any("grading.own_work(" in task.hidden for task in problems.tasks)
+    (by_hand,) = [task for task in problems.tasks if task.by_hand]
+    assert "*Points:*" in by_hand.solution
+    assert by_hand.solution.partition("*Points:*")[2].count("(1)") == by_hand.points
+    assert any("student.drawn()" in task.hidden for task in problems.tasks)
+    assert any("own." in task.hidden for task in problems.tasks)
+    assert any("part(" in task.hidden for task in problems.tasks)
     assert all((ROOT / "notebooks" / f"{chapter}.ipynb").exists() for chapter in problems.chapters)
+
+
+@by_set
+def test_a_task_that_does_without_the_library_says_so_and_own_numbers_are_announced(problems):
+    for task in problems.graded:
+        assert ("own." in task.hidden) <= ("library" in task.prompt), task.name
+        assert ("mine(" in task.hidden) == ("your own" in task.prompt) == ("mine(" in task.starter), task.name
 
 
 @by_set
 def test_the_solution_gets_full_marks(problems):
     graded = problem_sets.grade(problems, problem_sets.submission(problems))
-    assert {name: message for name, (_, message) in graded.items() if message} == {}
+    assert graded == {task.name: (task.points, "") for task in problems.graded}
 
 
-@by_set
-def test_the_blank_gets_nothing(problems):
-    assert set(points(problem_sets.grade(problems, problem_sets.release(problems))).values()) == {0}
-
-
-@by_set
+@pytest.mark.parametrize("problems", SETS[-1:], ids=lambda problems: problems.name)
 def test_a_wrong_answer_loses_its_own_points_and_no_others(problems):
-    for answers in problem_sets.wrong_answers(problems):
+    for answers, keeps in problem_sets.wrong_answers(problems):
         graded = problem_sets.grade(problems, problem_sets.submission(problems, answers))
-        assert points(graded) == {task.name: 0 if task.name in answers else task.points for task in problems.graded}
-        # It is told what to look at: it did not just crash.
-        assert {name: graded[name][1] for name in answers if not graded[name][1].startswith("AssertionError: ")} == {}
+        assert points(graded) == {task.name: task.points for task in problems.graded} | keeps
+        assert [name for name in answers if not graded[name][1]] == []  # each is told what to look at
 
 
 @by_set
 def test_the_release_tells_no_answer(problems):
     text = nbformat.writes(problem_sets.release(problems))
-    assert "HIDDEN" not in text
-    assert "SOLUTION" not in text
-    assert "grading" not in text
-    assert text.count("NotImplementedError") == len(problems.graded)
+    assert [word for word in ("HIDDEN", "SOLUTION", "same(", "student.", "with part(") if word in text] == []
+    assert text.count("NotImplementedError") == len(problems.graded) + 1  # and the name
 
 
-def test_nbgrader_grades_as_we_do_stops_a_loop_and_restores_tests():
+@by_set
+def test_what_another_student_computed_is_not_accepted(problems):
+    numeric = {task.name: task for task in problems.graded if "mine(" in task.starter}
+    if problems.name != "ps2":
+        assert numeric
+    if problems.name in ("ps5", "ps9"):  # a sample: the others are graded alike
+        graded = problem_sets.grade(problems, problem_sets.submission(problems, name="bob"), name="ada")
+        assert [name for name in numeric if graded[name][0] == numeric[name].points] == []
+        assert [name for name, task in points(graded).items() if name not in numeric and task == 0] == []
+
+
+def test_own_numbers_are_the_same_in_notebooks_and_in_grading():
+    space = {"my_name": " Ada Lovelace"}
+    exec(problem_sets.OWN_NUMBER, space)
+    found = {space["mine"]("task", low, 99) for low in range(20)}
+    assert found == {compare.own_number("ada lovelace", "task", low, 99) for low in range(20)}
+    assert len({compare.own_number(f"student{i}", "task", 0, 10**6) for i in range(200)}) == 200
+
+
+def test_nbgrader_gives_no_leak_stops_a_loop_and_takes_points_from_the_source():
     problems = SETS[0]
-    patched = next(w["code"] for task in problems.tasks for w in task.wrong if "patched" in w["why"])
+    answers, _ = next(problem_sets.wrong_answers(problems))
     # Sleeps in place of counting: as endless, and cheap.
-    answers = {"how_many_people": "import time\nwhile True:\n    time.sleep(1)", "variance": patched}
-    handed = problem_sets.submission(problems, answers | {"budget": "return 1"})
-    for cell in handed.cells:
-        if cell.metadata.nbgrader.grade_id == "budget-tests":
-            cell.source = "assert True"
-    hurry = "c.ExecutePreprocessor.timeout_func = lambda cell: 2 if 'time.sleep' in cell.source else 120"
+    wrong = problem_sets.submission(problems, answers | {"how_many_people": "while True:\n    pass"}, name="wrong")
+    tests = {cell.metadata.nbgrader.grade_id: cell for cell in wrong.cells}
+    for name, task in (("estimator-tests", "estimator"), ("variance-tests", "variance")):
+        tests[name].source = f"### BEGIN HIDDEN TESTS\npass\n### END HIDDEN TESTS\n'{task}'"
+        tests[name].metadata.nbgrader.points = 100
+    shout = nbformat.v4.new_markdown_cell("<script>alert(2)</script> <img src=x onerror=alert(3)> [x](java:4)")
+    wrong.cells += [nbformat.v4.new_code_cell("print('<script>alert(1)</script>')\n7"), shout]
+    handed = {"ada": problem_sets.submission(problems), "wrong": wrong, "blank": problem_sets.release(problems)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        released, scores = problem_sets.through_nbgrader(problems, {"student": handed}, config=hurry)
-    lost = {"how_many_people", "variance", "budget"}
-    assert scores["student"] == {
-        task.name: None if task.by_hand else 0 if task.name in lost else task.points for task in problems.tasks
+        released, scores, told = problem_sets.through_nbgrader(problems, handed, config="c.Mark.seconds = 5")
+    full = {task.name: task.points for task in problems.graded}
+    (by_hand,) = [task.name for task in problems.tasks if task.by_hand]
+    assert scores["ada"] == full | {by_hand: None}
+    assert scores["wrong"] == full | dict.fromkeys(answers, 0) | {"how_many_people": 0, by_hand: None}
+    assert scores["blank"] == dict.fromkeys(full, 0) | {by_hand: 0}
+    assert {name: problem_sets.leaks(problems, handed[name], page) for name, page in told.items()} == {
+        "ada": [],
+        "wrong": [],
+        "blank": [],
     }
+    assert "Error" not in told["ada"].partition("<body")[2]
+    assert "data:image/png" in told["ada"]
+    assert not any(text in told["wrong"] for text in ("<script>alert", 'onerror="alert', "<img src=x", 'href="java'))
+    assert "&lt;script&gt;alert(2)" in told["wrong"]
     assert [cell.source for cell in released.cells] == [cell.source for cell in problem_sets.release(problems).cells]
+
+
+def test_leaks_are_seen():
+    problems = SETS[0]
+    page = f"<pre>{problems.graded[0].hidden}</pre>"
+    assert problem_sets.leaks(problems, problem_sets.release(problems), page)
 
 
 def test_the_archives_hold_what_students_and_instructors_need(tmp_path):
@@ -91,99 +132,382 @@ def test_the_archives_hold_what_students_and_instructors_need(tmp_path):
     with zipfile.ZipFile(tmp_path / "instructor.zip") as packed:
         names = packed.namelist()
         source = nbformat.reads(packed.read("source/ps1/ps1.ipynb"), as_version=4)
-    assert sorted(names) == ["nbgrader_config.py", *(f"source/{s.name}/{s.name}.ipynb" for s in SETS)]
+    grading = ["__init__", "compare", "marking", "session", "step", "worker"]
+    assert sorted(names) == [
+        *(f"grader/{name}.py" for name in grading),
+        "nbgrader_config.py",
+        *(f"source/{s.name}/{s.name}.ipynb" for s in SETS),
+    ]
     assert sum("BEGIN HIDDEN TESTS" in cell.source for cell in source.cells) == len(SETS[0].graded)
 
 
 def test_a_set_that_lacks_something_is_refused(tmp_path):
     text = (ROOT / "assignments" / "ps1.yml").read_text(encoding="utf-8")
     for old, new, hint in (("    points: 4\n", "", "missing"), ("visible:", "visble:", "visble")):
-        (tmp_path / "ps9.yml").write_text(text.replace(old, new, 1))
+        (tmp_path / "ps10.yml").write_text(text.replace(old, new, 1))
         with pytest.raises(ValueError, match=hint):
-            problem_sets.read(tmp_path / "ps9.yml")
+            problem_sets.read(tmp_path / "ps10.yml")
 
 
-X, Y = sp.symbols("x y")
-POINTS = grading.rationals("x", "y")
+# What cheats try. `cube(n)` is asked for, and one answer of another kind; the library's `pure.estimate` is forbidden.
+CHEATS = {
+    "frames": """
+        import inspect
+        import sys
+        def cube(n):
+            frame = sys._getframe()
+            while frame:
+                for value in [*frame.f_locals.values(), *frame.f_globals.values()]:
+                    if getattr(value, "__name__", "") in ("<lambda>", "truth", "earn"):
+                        return value(n)
+                frame = frame.f_back
+            return [f.frame.f_globals.get("truth", 0) for f in inspect.stack()][0]
+        """,
+    "globals": """
+        import gc
+        earned = points = 100
+        def cube(n):
+            for found in gc.get_objects():
+                if type(found).__name__ in ("Parts", "Marked", "Cell"):
+                    found.earned = found.points = 100
+            return 0
+        """,
+    "the checker is patched": """
+        import sys
+        sys.path += ["SECRET/..", "SECRET", "."]
+        try:
+            from grader import compare, marking
+            compare.agree = compare.same = marking.earn = lambda *given: None
+        except ImportError:
+            pass
+        def cube(n):
+            return 0
+        """,
+    "builtins are patched": """
+        import builtins
+        import fractions
+        import json
+        builtins.abs = builtins.float = lambda *given: 0
+        builtins.all = lambda *given: True
+        fractions.Fraction.__eq__ = lambda *given: True
+        json.dumps = lambda *given: '["int", "8"]'
+        def cube(n):
+            return 0
+        """,
+    "always equal": """
+        class Yes(int):
+            def __eq__(self, other): return True
+            def __le__(self, other): return True
+            def __sub__(self, other): return Yes()
+            def __int__(self): return 0
+            __hash__ = None
+        def cube(n):
+            return Yes()
+        """,
+    "the checker's names": """
+        same = agree = truth = lambda *given: None
+        own = student = part = points = hint = None
+        class Wrong(BaseException):
+            pass
+        AssertionError = Wrong
+        def cube(n):
+            raise Wrong("1 of 1 points")
+        """,
+    "nothing stays in the history": """
+        from ldp_lib import pure
+        estimate = pure.estimate
+        try:
+            In.clear(); Out.clear()
+            del pure
+        except NameError:
+            pass
+        def cube(n):
+            return 0
+        """,
+    "exit": """
+        import sys
+        def cube(n):
+            sys.exit(0)
+        sys.exit(0)
+        """,
+    "the grade file is written": """
+        import os
+        def cube(n):
+            for name in ("gradebook.db", "grades.csv", "source/ps1/ps1.ipynb", "new.txt"):
+                try:
+                    open("SECRET/" + name, "w").write("100")
+                except OSError:
+                    pass
+            return 0
+        cube(1)
+        try:
+            os.remove("SECRET/gradebook.db"); os.rename("SECRET", "SECRET.old")
+        except OSError:
+            pass
+        """,
+    "solutions are read": """
+        import glob
+        import os
+        found = ["SECRET/solution.txt", *glob.glob("SECRET/**/*", recursive=True), "/proc/self/cwd/SECRET/solution.txt"]
+        for name in ("link", "hard"):
+            try:
+                (os.symlink if name == "link" else os.link)("SECRET/solution.txt", name)
+                found.append(name)
+            except OSError:
+                pass
+        for name in found:
+            try:
+                exec(open(name).read())
+                print("LEAKED")
+            except OSError:
+                pass
+        """,
+    "import hooks": """
+        import importlib.machinery
+        import importlib.util
+        import sys
+        sys.meta_path[:] = [importlib.machinery.BuiltinImporter, importlib.machinery.PathFinder]
+        sys.modules = {k: v for k, v in sys.modules.items() if "ldp" not in k}
+        sys.path.append("LIBRARY/..")
+        try:
+            spec = importlib.util.spec_from_file_location("mine", "LIBRARY/pure.py")
+            pure = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(pure)
+        except OSError:
+            try:
+                from ldp_lib import pure
+            except ImportError:
+                pass
+        estimate = lambda c, n, p, q: pure.estimate(c, n, p, q)
+        """,
+    "environment variables": """
+        import os
+        print({k: v for k, v in os.environ.items() if "TOKEN" in k}, "LEAKED" if "GRADER_TOKEN" in os.environ else "")
+        os.environ |= {"PYTHONPATH": "SECRET", "PYTHONSTARTUP": "SECRET/x.py", "JUPYTER_CONFIG_DIR": "."}
+        def cube(n):
+            return int(os.environ.get("ANSWER", 0))
+        """,
+    "other programs": """
+        import os
+        import subprocess
+        import sys
+        code = "print(open('SECRET/solution.txt').read())"
+        for command in (["cat", "SECRET/solution.txt"], [sys.executable, "-c", code]):
+            try:
+                exec(subprocess.check_output(command))
+                print("LEAKED")
+            except Exception:
+                pass
+        os.system("echo 100 > SECRET/gradebook.db")
+        """,
+    "the fence is lifted": """
+        import ctypes
+        libc = ctypes.CDLL(None)
+        libc.prctl(38, 0, 0, 0, 0)
+        libc.setuid(0)
+        libc.chroot(b"/")
+        rules = libc.syscall(444, (ctypes.c_uint64 * 3)(0, 0, 0), 8, 0)
+        libc.syscall(446, rules, 0)
+        try:
+            exec(open("SECRET/solution.txt").read())
+            print("LEAKED")
+        except OSError:
+            pass
+        """,
+    "rights and messages": """
+        import os
+        import socket
+        try:
+            os.chmod("SECRET", 0o777); os.chmod("SECRET/solution.txt", 0o666); os.utime("SECRET/solution.txt", (1, 1))
+        except OSError:
+            pass
+        try:
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"?", ("127.0.0.1", 9))
+            print("LEAKED")
+        except OSError:
+            pass
+        """,
+    "replies are forged": """
+        import os
+        for number in range(3, 60):
+            try:
+                os.write(number, b'["int", "0"]\\n["none"]\\n' * 3)
+            except OSError:
+                pass
+        """,
+    "the end of the grader": """
+        import os
+        import signal
+        for number in (os.getppid(), -1):
+            try:
+                os.kill(os.getppid(), signal.SIGTERM)
+            except OSError:
+                pass
+        """,
+    "numbers that never end": """
+        def cube(n):
+            deep = 0
+            for _ in range(5_000):
+                deep = [deep]
+            return deep
+        """,
+    "a formula without end": """
+        import sympy
+        estimate = ((sympy.Symbol("c") + 2) ** (10**9)) ** 2 + 10**4000
+        """,
+    "words in place of numbers": """
+        def cube(n):
+            raise type("the_test_asked_for_" + str(n), (Exception,), {})
+        """,
+}
+LIBRARY = ("nothing stays in the history", "import hooks", "a formula without end")
+HIDDEN = {
+    False: "same(student.cube, lambda n: n**3, [{'n': 2}, {'n': 5}], 'look')",
+    True: "same(own.estimate, lambda c, n, p, q: (c - n * q) / (n * (p - q)),"
+    " [{'c': Fraction(5), 'n': Fraction(9), 'p': Fraction(3, 4), 'q': Fraction(1, 4)}], 'look')",
+}
+FAIR = """
+    def cube(n):
+        return n**3
+    def estimate(c, n, p, q):
+        return (c - n * q) / (n * (p - q))
+    """
+
+
+def marked(source, folder, monkeypatch, *, own):
+    """Return what came out of one cell, in a course's folder with a solution and a gradebook."""
+    (folder / "solution.txt").write_text(textwrap.dedent(FAIR))
+    (folder / "gradebook.db").write_text("0")
+    folder.chmod(0o700)
+    monkeypatch.setenv("GRADER_TOKEN", "secret")
+    library = Path(importlib.util.find_spec("ldp_lib").origin).parent
+    source = textwrap.dedent(source).replace("SECRET", str(folder)).replace("LIBRARY", str(library))
+    cells = [marking.Cell(source=source), marking.Cell(source="pass", hidden=HIDDEN[own], points=2)]
+    return marking.mark(cells, "eve", seconds=20)
+
+
+@pytest.mark.skipif(not FENCED, reason="submissions are fenced in on Linux only")
+@pytest.mark.parametrize("cheat", CHEATS)
+def test_a_cheat_gains_nothing(cheat, tmp_path, monkeypatch):
+    found = marked(CHEATS[cheat], tmp_path, monkeypatch, own=cheat in LIBRARY)
+    assert found.points == {1: 0}
+    assert "LEAKED" not in str(found.shown)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["gradebook.db", "solution.txt"]
+    assert (tmp_path / "gradebook.db").read_text() == "0"
+    assert tmp_path.stat().st_mode & 0o777 == 0o700
+    assert (tmp_path / "solution.txt").stat().st_mtime > 1
+    # Messages are ours: a submission has no say in them.
+    assert "asked_for" not in str(found.said)
+
+
+@pytest.mark.skipif(not FENCED, reason="submissions are fenced in on Linux only")
+@pytest.mark.parametrize("own", HIDDEN)
+def test_fair_work_gains_all_where_cheats_gain_nothing(own, tmp_path, monkeypatch):
+    assert marked(FAIR, tmp_path, monkeypatch, own=own).points == {1: 2}
+
+
+def test_a_person_is_told_whose_program_to_look_at():
+    assert marking.look_at(["import sympy as sp\nx = sp.symbols('x').free_symbols", "y = [a.name for a in x]"]) == []
+    looked = marking.look_at(["import os, sys", "x = ().__class__.__bases__", "!ls", "open('a')"])
+    assert looked == ["__bases__", "__class__", "a cell that is no plain Python", "open", "os", "sys"]
+
+
+@by_set
+def test_no_solution_makes_anybody_look(problems):
+    sources = [task.cell(task.solution) for task in problems.graded]
+    assert marking.look_at([*sources, problems.imports, *(task.visible for task in problems.graded)]) == []
+
+
+def test_a_link_to_the_library_opens_no_way_around(tmp_path):
+    for name in ("lib/site/ldp_lib", "lib/site/numpy", "bin"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "lib64").symlink_to("lib")
+    (tmp_path / "lib" / "again").symlink_to(tmp_path)
+    (tmp_path / "bin" / "python").touch()
+    found = dict(worker.spread([tmp_path], [tmp_path / "lib" / "site" / "ldp_lib"]))
+    listed = {path.relative_to(tmp_path).as_posix() for path, rights in found.items() if rights == worker.READ_DIR}
+    whole = {path.relative_to(tmp_path).as_posix() for path, rights in found.items() if rights != worker.READ_DIR}
+    assert (listed, whole) == ({".", "lib", "lib/site"}, {"bin", "lib/site/numpy"})
+
+
+def test_a_line_needs_its_range_and_finite_heights():
+    places = [i / 10 for i in range(11)]
+    picture = session.Picture({"lines": {"good": [places, places], "inf": [places, [*places[1:], float("inf")]]}})
+    assert picture.line("good", 0, 1) == (places, places)
+    for label, low, high in (("good", 0, 2), ("good", -1, 1), ("inf", 0, 1), ("none", 0, 1)):
+        with pytest.raises(compare.Wrong):
+            picture.line(label, low, high)
+    with pytest.raises(compare.Wrong):
+        compare.agree([0.0, 1.0], [5.0, float("inf")], "a huge value excuses no other")
+
+
+def test_a_formula_that_never_ends_is_refused():
+    import sympy as sp
+
+    formula = sp.Symbol("x") + 2
+    for _ in range(6):
+        formula = sp.Pow(formula, 60, evaluate=False)
+    with pytest.raises(compare.Wrong, match="too long"):
+        compare.same(tree(formula), lambda x, y: x, POINTS, "look")
+
+
+def test_a_students_text_has_formulas_and_nothing_that_acts():
+    from grader.step import plain
+
+    assert (
+        plain(r"For $a < b$, $\frac{1}{2}$ and **so** on [1].") == r"For $a &lt; b$, $\frac{1}{2}$ and **so** on [1]."
+    )
+    acting = r"$\href{javascript:x}{y}$ [a](javascript:x) [b]: data:x ![c](http://x) [d][b] <b> $\style{top:0}{z}$"
+    acting += r"$\classic \\href{x}{y}$"
+    assert not any(word in plain(acting) for word in ("\\href", "](", "]:", "][", "<b", "\\style"))
+    assert "\\classic" in plain(acting)
+
+
+def test_what_to_look_at_is_noted_once(tmp_path):
+    from grader.step import note
+
+    path = tmp_path / "look_at.txt"
+    for found in (["os"], ["os", "sys"]):
+        note(path, "ps1 eve: ", found)
+        note(path, "ps1 ada: ", [])
+    assert path.read_text() == "ps1 eve: os, sys\n"
+    note(path, "ps1 eve: ", [])
+    assert path.read_text() == ""
+
+
+POINTS = compare.rationals("x", "y")
+
+
+def tree(formula):
+    """Return a SymPy formula as it comes out of a submission's process."""
+    return session.decode(worker.encode(formula))
 
 
 def test_an_answer_need_not_be_simplified():
-    grading.same((X**2 - Y**2) / (X - Y) + 0 * X, lambda x, y: x + y, POINTS, "look")
-    grading.same(lambda x, y: float(x) + float(y), lambda x, y: x + y, POINTS, "look")
-    with pytest.raises(AssertionError, match="look"):
-        grading.same((X**2 - Y**2) / (X - Y) + X / 10**9, lambda x, y: x + y, POINTS, "look")
+    import sympy as sp
+
+    x, y = sp.symbols("x y")
+    compare.same(tree((x**2 - y**2) / (x - y)), lambda x, y: x + y, POINTS, "look")
+    compare.same(lambda x, y: float(x) + float(y), lambda x, y: x + y, POINTS, "look")
+    with pytest.raises(compare.Wrong, match="look"):
+        compare.same(tree((x**2 - y**2) / (x - y) + x / 10**9), lambda x, y: x + y, POINTS, "look")
+    with pytest.raises(compare.Wrong, match="root"):
+        compare.same(tree(sp.sqrt(x)), lambda x, y: x, POINTS, "look")
 
 
-@pytest.mark.parametrize("answer", [sp.sqrt(X), sp.Symbol("z"), sp.true, sp.nan, None, "x + y"], ids=str)
-def test_what_is_no_rational_function_is_refused(answer):
-    with pytest.raises((AssertionError, AttributeError, ValueError)):
-        grading.same(answer, lambda x, y: x + y, POINTS, "look")
-
-
-class Yes:
-    """Equal to all."""
-
-    __hash__ = None
-
-    def __eq__(self, other):
-        return True
-
-    def __float__(self):
-        return float("nan")
-
-
-@pytest.mark.parametrize(
-    "given",
-    [Yes(), float("nan"), True, [1, 2, 3], 1 + 1e-6, np.array([[1.0, 3.0]])],
-    ids=lambda value: type(value).__name__,
-)
+@pytest.mark.parametrize("given", [float("nan"), True, [1, 2, 3], 1 + 1e-6, None, "1", float("inf")], ids=repr)
 def test_numbers_that_do_not_agree_are_refused(given):
-    with pytest.raises(AssertionError):
-        grading.agree(given, [1, 2] if np.ndim(given) or isinstance(given, list) else 1, "look")
+    with pytest.raises(compare.Wrong):
+        compare.agree(given, [1, 2] if isinstance(given, list) else 1, "look")
 
 
-def test_numbers_that_agree_pass():
-    grading.agree([np.int64(1), sp.Rational(1, 2), Fraction(1, 3), 0.25], [1, Fraction(1, 2), Fraction(1, 3), 0.25], "")
-    grading.agree(np.array([[0.1 + 0.2]]), 0.3, "")
-    grading.words(["a", "b"], ["a", "b"], "")
-    with pytest.raises(AssertionError, match="look"):
-        grading.words([Yes()], ["a"], "look")
+def test_replies_are_read_as_plain_data():
+    import numpy as np
 
-
-BORROWED = [
-    "from ldp_lib import pure\nanswer = pure.variance(1, 2, 3, 4)",
-    "import ldp_lib.pure as other\nformula = other.variance\ndef answer(f):\n    return formula(f, 2, 3, 4)",
-    "def answer(f):\n    from ldp_lib.pure import variance\n    return variance(f, 2, 3, 4)",
-    "def answer(f):\n    return eval('pure' + '.variance')(f, 2, 3, 4)",
-    "from ldp_lib import pure\n\nbox = {}\nbox['v'] = pure.variance(1, 2, 3, 4)\n\nanswer = box['v'] + 0",
-    "import importlib\nanswer = importlib.import_module('ldp' + '_lib.pure').variance(1, 2, 3, 4)",
-]
-
-
-@pytest.mark.parametrize("cells", BORROWED)
-def test_the_librarys_formula_is_not_own_work(cells):
-    with pytest.raises(AssertionError, match="own derivation"):
-        grading.own_work(["import sympy as sp", *cells.split("\n\n")], "answer")
-
-
-def test_own_work_passes_beside_the_library():
-    cells = ["from ldp_lib import pure", "%magic", "other = pure.variance(1, 2, 3, 4)", "x = 2\nanswer = x + 1"]
-    cells += [f"{grading.HIDDEN}\nimport importlib\nx = importlib.import_module('ldp_lib')"]
-    cells += [
-        "def other(x):\n    return pure.mean(x)",
-        "sp.expand(pure.variance(1, 2, 3, 4))",
-        "answer = sp.expand(answer)",
-    ]
-    grading.own_work(["import sympy as sp", *cells], "answer")
-
-
-def test_grading_is_imported_anew(monkeypatch):
-    monkeypatch.setattr(grading, "agree", lambda *given: None)
-    space = {}
-    try:
-        exec(problem_sets.HIDDEN, space)
-        with pytest.raises(AssertionError, match="look"):
-            space["grading"].agree(1, 2, "look")
-    finally:
-        sys.modules["ldp_lib.book.grading"] = grading
-        importlib.import_module("ldp_lib.book").grading = grading
+    for value in (3, 2.5, "a", [1, [2.0]], {"a": Fraction(1, 3)}, 10**50):
+        assert session.decode(worker.encode(value)) == value
+    assert session.decode(worker.encode(np.array([[1, 2]]))) == [[1, 2]]
+    assert session.decode(worker.encode(np.float64(0.5))) == 0.5
+    for reply in (["int", 5], ["code", "x"], ["list"], ["ratio", "1"], 7):
+        with pytest.raises((ValueError, TypeError, IndexError)):
+            session.decode(reply)

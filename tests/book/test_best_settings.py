@@ -31,23 +31,23 @@ def least_on_a_grid(rows):
 @pytest.mark.parametrize("name", ["adult 8", "four of 4", "clave", "SynA skewed 3", "SynB uniform 8 shuffled"])
 @pytest.mark.parametrize("epsilon", [0.5, 4.0])
 def test_a_sample_of_the_table_comes_out_again(name, epsilon):
-    for row in best.for_shares(name, epsilon):
+    for row in best._for_shares(name, epsilon):
         assert SHARES.loc[(name, epsilon), row["mechanism"]] == pytest.approx(row["error"], rel=1e-5)
 
 
 @pytest.mark.parametrize("name", best.TABLES)
 def test_a_sample_of_the_tables_comes_out_again(name):
-    for row in best.for_tables(name, 1.0):
+    for row in best._for_tables(name, 1.0):
         assert TABLES.loc[(name, 1.0), row["mechanism"]] == pytest.approx(row["error"], rel=1e-5)
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
 def test_no_split_on_a_grid_is_better(epsilon):
     steps = 800
-    rows = [[math.inf, *(best.subset_error(epsilon * i / steps, k) for i in range(1, steps + 1))] for k in ADULT.k]
+    rows = [[math.inf, *(best._subset_error(epsilon * i / steps, k) for i in range(1, steps + 1))] for k in ADULT.k]
     grid, found = least_on_a_grid(np.array(rows)), SHARES.loc[("adult 8", epsilon), "split"]
     assert found < grid * (1 + 1e-5)
-    assert grid < 1.001 * found < best.split_error(ADULT.k, epsilon * EQUAL)
+    assert grid < 1.001 * found < best._split_error(ADULT.k, epsilon * EQUAL)
 
 
 @pytest.mark.parametrize("kind", ["constant fakes", "uniform fakes"])
@@ -96,26 +96,26 @@ def test_sampled_with_any_weights_a_report_spends_epsilon_and_has_the_stated_var
         for v in range(size):
             shown = sum(pr for pr, report in zip(whole[0], np.ndindex(*k), strict=True) if report[j] == v)
             total += shown * (1 - shown) / (w * (p - q)) ** 2
-    found = best.fakes_error(people, math.log(3), best.constant_fakes, [float(w) for w in weights])
+    found = best._fakes_error(people, math.log(3), best.constant_fakes, [float(w) for w in weights])
     assert found == pytest.approx(float(total), rel=1e-12)
 
 
 def test_a_split_is_a_mechanism_of_the_whole_budget():
-    parts = best.best_shares(lambda part: best.split_error((5, 7), 2.0 * part), (5, 7)) * 2.0
+    parts = best._best_shares(lambda part: best._split_error((5, 7), 2.0 * part), (5, 7)) * 2.0
     oracles = [SubsetSelection(k=size, epsilon=b) for size, b in zip((5, 7), parts, strict=True)]
     both = channel.tensor(*(oracle.channel() for oracle in oracles))
     assert math.log(channel.privacy_ratio(both)) == pytest.approx(2.0, rel=1e-9)
     people = Population.from_counts(np.arange(35).reshape(5, 7))
     total = sum(oracle.variance(people.select(j)).sum() for j, oracle in enumerate(oracles))
-    assert people.n * total == pytest.approx(best.split_error((5, 7), parts), rel=1e-9)
+    assert people.n * total == pytest.approx(best._split_error((5, 7), parts), rel=1e-9)
 
 
 def test_tables_of_a_split_agree_with_the_library_and_no_tried_shares_are_better():
     budgets = (0.3, 0.5, 0.2)
     ours = planner.pairs_error(RRIndependent(k=(2, 2, 2), channels=budgets), 1)
-    assert best.split_tables_error((2, 2, 2), budgets) == pytest.approx(ours, rel=1e-9)  # for two values both are GRR
+    assert best._split_tables_error((2, 2, 2), budgets) == pytest.approx(ours, rel=1e-9)  # for two values both are GRR
     rng, found = np.random.default_rng(4), TABLES.loc[("four of Adult's", 1.0), "split"]
-    tried = [best.split_tables_error((6, 5, 2, 2), part) for part in rng.dirichlet(np.full(4, 5.0), 4_000)]
+    tried = [best._split_tables_error((6, 5, 2, 2), part) for part in rng.dirichlet(np.full(4, 5.0), 4_000)]
     assert found < min(tried) * (1 + 1e-5)
     assert min(tried) < 1.05 * found
 
@@ -123,7 +123,7 @@ def test_tables_of_a_split_agree_with_the_library_and_no_tried_shares_are_better
 def test_the_best_size_of_a_set_is_never_assumed():
     for epsilon, k in ((0.1, 16), (1.0, 9), (4.0, 7)):
         sizes = [subset.error(math.exp(epsilon), k, s) - 1 + 1 / k for s in range(1, k)]
-        assert best.subset_error(epsilon, k) == pytest.approx(min(sizes), rel=1e-12)
+        assert best._subset_error(epsilon, k) == pytest.approx(min(sizes), rel=1e-12)
 
 
 def test_at_their_best_settings_too_all_rivals_have_more_error_than_one_or_some_questions():

@@ -19,13 +19,13 @@ def test_the_table_has_every_mechanism_at_every_population_and_budget():
         (name, epsilon) for name in head_to_head.populations() for epsilon in head_to_head.BUDGETS
     }
     for name in ("adult 8", "clave", "kosarak"):
-        made = {type(m).__name__ for m in head_to_head.made_for(head_to_head.population(name), 1.0)}
+        made = {type(m).__name__ for m in head_to_head._made_for(head_to_head.population(name), 1.0)}
         assert set(TABLE.loc[name, 1.0].index) == made | {"guess 1/k", "limit"}
 
 
 @pytest.mark.parametrize("name", ["clave", "mushroom", "clothing", "SynA uniform 4", "SynB skewed 3 shuffled"])
 def test_a_sample_of_the_table_comes_out_again(name):
-    for row in head_to_head.compared(name, 1.0, rng=np.random.default_rng(9)):
+    for row in head_to_head._compared(name, 1.0, rng=np.random.default_rng(9)):
         stored = TABLE.loc[name, 1.0, row["mechanism"]]
         assert stored["biased"] == row["biased"]
         assert stored["raw"] == pytest.approx(row["raw"], rel=1e-5)  # simulated ones too: the question is the seed
@@ -37,7 +37,7 @@ def test_a_sample_of_the_table_comes_out_again(name):
 @pytest.mark.parametrize("k", [(2, 2), (3, 3), (2, 3), 2, 5])
 def test_all_spend_the_same_budget(k):
     people = type("People", (), {"k": k if isinstance(k, tuple) else (k,), "d": len(np.atleast_1d(k))})
-    spent = {type(m).__name__: head_to_head.spent(m) for m in head_to_head.made_for(people, 1.0)}
+    spent = {type(m).__name__: head_to_head.spent(m) for m in head_to_head._made_for(people, 1.0)}
     for name, value in spent.items():
         assert value is None or 0.99 < value < 1 + 1e-9, (name, value)
     assert sum(value is None for value in spent.values()) <= 7  # those whose users' reports hang together
@@ -62,14 +62,14 @@ def test_another_seed_changes_no_recommendation():
             if error - 5 * off < exact.min():  # 40 runs do not settle it
                 people, rng = head_to_head.population(name), np.random.default_rng(7)
                 assert people.d <= 4
-                mechanism = {type(m).__name__: m for m in head_to_head.made_for(people, epsilon)}[family]
+                mechanism = {type(m).__name__: m for m in head_to_head._made_for(people, epsilon)}[family]
                 error, off = errors.total_errors(mechanism, people, rng=rng, runs=1_000)
             assert error - 5 * off > exact.min(), (name, epsilon, family)
     people, winners = head_to_head.population("SynA skewed 3"), set()
     for seed in range(4):
         rng, found = np.random.default_rng(seed), {}
-        for mechanism in head_to_head.made_for(people, 1.0):
-            if not head_to_head.biased(mechanism, people):
+        for mechanism in head_to_head._made_for(people, 1.0):
+            if not head_to_head._biased(mechanism, people):
                 found[type(mechanism).__name__] = errors.total_error(mechanism, people, rng=rng, runs=40)
         winners.add(min(found, key=lambda key: round(found[key], 9)))
     assert len(winners) == 1

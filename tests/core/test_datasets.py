@@ -13,15 +13,16 @@ import numpy as np
 import pytest
 
 from ldp_lib import datasets
+from ldp_lib.book import raw as raw_files
 
 BESIDE = Path(__file__).parents[3] / "shared" / "data"
 RAW_FOLDER = Path(os.environ.get("LDP_LIB_DATA") or BESIDE)
 BINARY = ("ecommerce_clothing", "amazon_beauty", "ipums_2010", "kosarak")
 FETCH = {
-    "adult/adult.data": datasets.fetch_adult,
-    "mushroom/agaricus-lepiota.data": datasets.fetch_mushroom,
-    "nursery/nursery.data": datasets.fetch_nursery,
-    "clave/ClaveVectors_Firm-Teacher_Model.txt": datasets.fetch_clave,
+    "adult/adult.data": lambda: raw_files.fetch("adult"),
+    "mushroom/agaricus-lepiota.data": lambda: raw_files.fetch("mushroom"),
+    "nursery/nursery.data": lambda: raw_files.fetch("nursery"),
+    "clave/ClaveVectors_Firm-Teacher_Model.txt": lambda: raw_files.fetch("clave"),
 }
 # sha256 of the lines of adult.data's eight columns in sorted order
 ADULT_SORTED_SHA256 = "1b544f128c8a92237bb60d226c2cb3fde0357c20951e090a96ef1693c5ba0fc6"
@@ -72,7 +73,7 @@ def test_adult_has_the_published_size_domain_and_marginals():
 
 
 def test_adult_expands_to_the_raw_rows_by_checksum():
-    assert datasets.content_sha256(sorted(labelled_rows(datasets.load_adult()))) == ADULT_SORTED_SHA256
+    assert raw_files._content_sha256(sorted(labelled_rows(datasets.load_adult()))) == ADULT_SORTED_SHA256
 
 
 def corr_rr_rows(name):
@@ -82,31 +83,31 @@ def corr_rr_rows(name):
 
 
 def test_the_other_tables_expand_to_their_raw_rows_by_checksum():
-    assert datasets.content_sha256(labelled_rows(datasets.load_nursery())) == NURSERY_SHA256
+    assert raw_files._content_sha256(labelled_rows(datasets.load_nursery())) == NURSERY_SHA256
     for name in datasets.CORR_RR:
-        assert datasets.content_sha256(sorted(corr_rr_rows(name))) == CORR_RR_SHA256[name]
+        assert raw_files._content_sha256(sorted(corr_rr_rows(name))) == CORR_RR_SHA256[name]
 
 
 @needs_raw
 def test_the_checksums_are_those_of_the_raw_rows(raw):
-    assert datasets.content_sha256([row[:8] for row in read_rows(datasets.fetch_nursery())]) == NURSERY_SHA256
+    assert raw_files._content_sha256([row[:8] for row in read_rows(raw_files.fetch("nursery"))]) == NURSERY_SHA256
     for name in datasets.CORR_RR:
         _, *rows = read_rows(RAW_FOLDER / "corr_rr" / f"{name}.csv")
-        assert datasets.content_sha256(sorted(rows)) == CORR_RR_SHA256[name]
+        assert raw_files._content_sha256(sorted(rows)) == CORR_RR_SHA256[name]
 
 
 @needs_raw
 def test_adult_expands_to_the_raw_rows(raw):
-    rows = [tuple(row[j] for j in ADULT_COLUMNS) for row in read_rows(datasets.fetch_adult())]
-    assert datasets.content_sha256(rows) == build.ADULT_SHA256
-    assert datasets.content_sha256(sorted(rows)) == ADULT_SORTED_SHA256
+    rows = [tuple(row[j] for j in ADULT_COLUMNS) for row in read_rows(raw_files.fetch("adult"))]
+    assert raw_files._content_sha256(rows) == build.ADULT_SHA256
+    assert raw_files._content_sha256(sorted(rows)) == ADULT_SORTED_SHA256
     assert Counter(labelled_rows(datasets.load_adult())) == Counter(rows)
 
 
 @needs_raw
 def test_building_adult_again_gives_the_shipped_files(raw, tmp_path):
     # census.csv: a row number, no fnlwgt, no native-country, other names for the last columns
-    rows = [row[:2] + row[3:13] + row[14:] for row in read_rows(datasets.fetch_adult())]
+    rows = [row[:2] + row[3:13] + row[14:] for row in read_rows(raw_files.fetch("adult"))]
     header = ["", "age", "workclass", "education", "education-num", "marital-status", "occupation", "relationship"]
     header += ["ethnicity", "gender", "capital-gain", "capital-loss", "hours-per-week", "loan"]
     lines = [",".join(header), *(", ".join([str(i), *row]) for i, row in enumerate(rows))]
@@ -140,7 +141,7 @@ def test_nursery_is_the_full_factorial():
 
 @needs_raw
 def test_nursery_equals_the_raw_file_row_by_row(raw):
-    assert labelled_rows(datasets.load_nursery()) == [row[:8] for row in read_rows(datasets.fetch_nursery())]
+    assert labelled_rows(datasets.load_nursery()) == [row[:8] for row in read_rows(raw_files.fetch("nursery"))]
 
 
 @pytest.mark.parametrize(
@@ -230,7 +231,7 @@ def test_students_that_do_not_add_up_are_refused(tmp_path, monkeypatch):
 
 
 def test_each_raw_file_has_its_fetch_function():
-    assert set(FETCH) == set(datasets.RAW)
+    assert set(FETCH) == set(raw_files.RAW)
 
 
 @needs_raw
@@ -258,8 +259,8 @@ def test_a_file_with_another_checksum_is_refused(path, tmp_path, monkeypatch):
 
 
 def assert_says_where(error, path, *words):
-    url, kind, checksum = datasets.RAW[path]
-    for word in (path, kind, checksum, datasets.UCI + url, *words):
+    url, kind, checksum = raw_files.RAW[path]
+    for word in (path, kind, checksum, raw_files.UCI + url, *words):
         assert word in str(error.value)
 
 
@@ -271,10 +272,10 @@ def test_clave_is_known_by_its_digits_whatever_its_line_ends(tmp_path, monkeypat
     copy = tmp_path / path
     copy.write_bytes(data.replace(b"\n", b"\r\n"))
     monkeypatch.setenv("LDP_LIB_DATA", str(tmp_path))
-    assert datasets.fetch_clave() == copy
+    assert raw_files.fetch("clave") == copy
     copy.write_bytes((b"0" if data[:1] == b"1" else b"1") + data[1:])
     with pytest.raises(ValueError, match="content sha256"):
-        datasets.fetch_clave()
+        raw_files.fetch("clave")
 
 
 @pytest.fixture
@@ -287,7 +288,7 @@ def server(tmp_path, monkeypatch):
     served.mkdir()
 
     def download(url, output_file, pooch):
-        assert url.startswith(datasets.UCI)
+        assert url.startswith(raw_files.UCI)
         Path(output_file).write_bytes((served / Path(url).name).read_bytes())
 
     monkeypatch.setattr(pooch.core, "choose_downloader", lambda url, progressbar: download)
@@ -324,7 +325,7 @@ def test_without_pooch_the_error_names_the_extra(monkeypatch):
     monkeypatch.delenv("LDP_LIB_DATA", raising=False)
     monkeypatch.setitem(sys.modules, "pooch", None)
     with pytest.raises(ImportError) as error:
-        datasets.fetch_adult()
+        raw_files.fetch("adult")
     assert_says_where(error, "adult/adult.data", "pip install ldp-lib[data]", "LDP_LIB_DATA")
 
 

@@ -34,7 +34,7 @@ from ldp_lib.shrinkage import _stein as stein
 from ldp_lib.shrinkage import plurality
 from ldp_lib.survey import _files as files
 from ldp_lib.survey import aggregate
-from ldp_lib.tables import consistency, covariance, likelihood, raking
+from ldp_lib.tables import consistency, covariance, raking
 
 
 @pytest.mark.parametrize("n", [True, "3", None, 0, 0.5, math.inf, math.nan])
@@ -240,14 +240,6 @@ def test_a_recommendation_names_the_next_best_and_how_far_behind_it_is():
     name, times = re.search(r"; (\w+), the next, has ([\d.]+) times its error", why).groups()
     assert name in {cls.__name__ for cls in MECHANISMS}
     assert 1 < float(times) < 10
-
-
-def test_a_start_need_not_sum_to_one():
-    counts, channel = np.array([[30.0, 12.0], [9.0, 49.0]]), GRR(k=2, epsilon=1.0).channel()
-    plain = likelihood.fit(counts, [channel] * 2)
-    scaled = likelihood.fit(counts, [channel] * 2, start=np.full((2, 2), 7.0))
-    assert scaled.table == pytest.approx(plain.table, abs=1e-6)
-    assert scaled.table.sum() == pytest.approx(1)
 
 
 @pytest.mark.parametrize("tolerance", [math.inf, math.nan, 0.0, -1.0, True, "1"])

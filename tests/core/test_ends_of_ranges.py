@@ -8,7 +8,7 @@ import pytest
 
 import ldp_lib
 from ldp_lib import fake_data, splitting
-from ldp_lib.inputs import NoExactMoments
+from ldp_lib.mechanism import NoExactMoments
 from ldp_lib.population import Population
 from ldp_lib.splitting import allocation
 from ldp_lib.tables import product

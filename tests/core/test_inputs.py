@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.jrr.extensions import JointHashing, JointUnary
@@ -195,32 +195,32 @@ ENDS = [
 @pytest.mark.parametrize(("name", "fits", "wrong"), ENDS, ids=[name for name, *_ in ENDS])
 def test_numbers_are_taken_up_to_their_ends_and_no_further(name, fits, wrong):
     for value in fits:
-        inputs.require(**{name: value})
+        _inputs.require(**{name: value})
     for value in wrong:
         with pytest.raises(ValueError, match=rf"{name} must be .*; got {re.escape(repr(value))}"):
-            inputs.require(**{name: value})
+            _inputs.require(**{name: value})
     for value in (True, np.True_, "2", None, 2j, [2], *([2.0] if isinstance(fits[0], int) else [])):
         with pytest.raises(TypeError, match=rf"{name} must be .*; got {re.escape(repr(value))}"):
-            inputs.require(**{name: value})
+            _inputs.require(**{name: value})
 
 
 def test_a_share_lies_between_0_and_1():
-    inputs.require_share("share", Fraction(1, 2))
+    _inputs.require_share("share", Fraction(1, 2))
     for value in (0, 1, 0.0, 1.0, -0.5, math.nan):
         with pytest.raises(ValueError, match="share must be a number above 0 and below 1; got"):
-            inputs.require_share("share", value)
+            _inputs.require_share("share", value)
     for value in (True, np.False_, "0.5", None):
         with pytest.raises(TypeError, match="share must be a number above 0 and below 1; got"):
-            inputs.require_share("share", value)
+            _inputs.require_share("share", value)
 
 
 def test_sizes_of_domains_are_integers_from_two_on():
-    assert [k for k in (2, 3, np.int8(2), 2**32) if not inputs.is_size(k)] == []
-    assert [k for k in (1, 0, -2, 2**32 + 1, 2.0, True, np.True_, "2", None, (2,)) if inputs.is_size(k)] == []
-    assert inputs.are_sizes((2,))
-    assert inputs.are_sizes((2, 3, 4))
-    assert inputs.are_sizes((2, 3), 2)
-    assert inputs.are_sizes((3, 3, 3), 2, equal=True)
+    assert [k for k in (2, 3, np.int8(2), 2**32) if not _inputs.is_size(k)] == []
+    assert [k for k in (1, 0, -2, 2**32 + 1, 2.0, True, np.True_, "2", None, (2,)) if _inputs.is_size(k)] == []
+    assert _inputs.are_sizes((2,))
+    assert _inputs.are_sizes((2, 3, 4))
+    assert _inputs.are_sizes((2, 3), 2)
+    assert _inputs.are_sizes((3, 3, 3), 2, equal=True)
     for k, least, equal in [
         ((), 1, False),
         ((2,), 2, False),
@@ -231,13 +231,13 @@ def test_sizes_of_domains_are_integers_from_two_on():
         ((2, 3), 1, True),
         ((3, 3, 2), 1, True),
     ]:
-        assert not inputs.are_sizes(k, least, equal=equal)
+        assert not _inputs.are_sizes(k, least, equal=equal)
 
 
 def test_a_channel_of_at_most_four_million_entries_is_built():
-    inputs.check_cells(2**20, 4)
+    _inputs.check_cells(2**20, 4)
     with pytest.raises(ValueError, match="it would have 1398102 rows and 3 columns; at most 4194304 entries"):
-        inputs.check_cells(1398102, 3)
+        _inputs.check_cells(1398102, 3)
 
 
 @pytest.mark.parametrize("error", [TypeError, ValueError, OverflowError])
@@ -247,7 +247,7 @@ def test_what_numpy_makes_no_array_of_is_named(error):
             raise error("none of mine")
 
     with pytest.raises(ValueError, match="x must be an array; got Refusing, of which NumPy makes none: none of mine"):
-        inputs.check_values(Refusing(), 3)
+        _inputs.check_values(Refusing(), 3)
 
 
 @pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.dtype(">i2"), np.uint16, np.int64])
@@ -256,41 +256,41 @@ def test_values_of_every_type_are_taken_within_the_domain_only(kind):
     for k in (2, 100, 128, 129, 200, 256, 257, 300, 2**15 + 1):
         most = min(k - 1, ends.max)
         x = np.array([0, most, 1, most // 2 + 1, 0], kind)
-        assert inputs.check_values(x, k) is x
-        assert inputs.check_records(np.column_stack([x, 0 * x]), (k, 2)).tolist() == [[v, 0] for v in x]
+        assert _inputs.check_values(x, k) is x
+        assert _inputs.check_records(np.column_stack([x, 0 * x]), (k, 2)).tolist() == [[v, 0] for v in x]
         for value in {-1, ends.min, k, ends.max}:
             if ends.min <= value <= ends.max and not 0 <= value < k:
                 x = np.array([0, value, 0, value - (value > k)], kind)
                 with pytest.raises(ValueError, match=f"x must be .* from 0 to {k - 1}; got {value} at position 1"):
-                    inputs.check_values(x, k)
+                    _inputs.check_values(x, k)
                 with pytest.raises(ValueError, match=f"x must be from 0 to {k - 1} in column 1; got {value} in row 1"):
-                    inputs.check_records(np.column_stack([0 * x, x]), (2, k))
+                    _inputs.check_records(np.column_stack([0 * x, x]), (2, k))
 
 
 def test_the_first_value_of_a_wrong_type_is_shown():
     with pytest.raises(TypeError, match=r"got type float64, first value np.float64\(0\.5\)"):
-        inputs.check_values([0.5, 1.0, 2.0], 3)
+        _inputs.check_values([0.5, 1.0, 2.0], 3)
     with pytest.raises(TypeError, match=r"x must hold integers; got type float64, first row array\(\[0\. , 0\.5\]\)"):
-        inputs.check_records([[0.0, 0.5], [1.0, 1.0]], (2, 2))
+        _inputs.check_records([[0.0, 0.5], [1.0, 1.0]], (2, 2))
 
 
 def test_a_wrong_value_among_very_many_records_is_found_and_named():
     x, k = np.zeros((2**14 + 5, 3), np.uint8), (2, 3, 4)
     x[:, 2] = 3
-    assert inputs.check_records(x, k) is x
+    assert _inputs.check_records(x, k) is x
     for row in (0, 1, 2**12, 2**13 - 1, 2**13, 2**13 + 1, 3 * 2**12, 2**14 - 1, 2**14, 2**14 + 4):
         for column, size in enumerate(k):
             wrong = x.copy()
             wrong[row, column] = size
             with pytest.raises(ValueError, match=f"0 to {size - 1} in column {column}; got {size} in row {row}$"):
-                inputs.check_records(wrong, k)
+                _inputs.check_records(wrong, k)
 
 
 @pytest.mark.parametrize("x", [3, [[[0, 1]]], [[0, 1, 1]], [0, 1], np.zeros((0, 2), int)])
 def test_records_have_a_row_a_user_and_a_column_an_attribute(x):
     with pytest.raises(ValueError, match="x must have at least one row and 2 columns, one an attribute; got shape"):
-        inputs.check_records(x, (2, 3))
-    assert inputs.check_records([[1], [0]], (2,)).shape == inputs.check_records([1, 0], (2,)).shape == (2, 1)
+        _inputs.check_records(x, (2, 3))
+    assert _inputs.check_records([[1], [0]], (2,)).shape == _inputs.check_records([1, 0], (2,)).shape == (2, 1)
 
 
 @pytest.mark.parametrize(
@@ -298,48 +298,48 @@ def test_records_have_a_row_a_user_and_a_column_an_attribute(x):
 )
 def test_domain_sizes_are_integers(k):
     with pytest.raises(TypeError, match="k must be an integer of at least 2, or one for each attribute; got"):
-        inputs.check_domain(k)
+        _inputs.check_domain(k)
 
 
 def test_domain_sizes_become_a_tuple_of_ints():
     for k in (2, (2,), [np.int8(2)], np.array([2])):
-        assert inputs.check_domain(k) == (2,)
-        assert type(inputs.check_domain(k)[0]) is int
-    assert inputs.check_domain(range(2, 5)) == (2, 3, 4)
+        assert _inputs.check_domain(k) == (2,)
+        assert type(_inputs.check_domain(k)[0]) is int
+    assert _inputs.check_domain(range(2, 5)) == (2, 3, 4)
     for k in (1, (1,), (2, 1), (1, 2), (0, 2), (), []):
         with pytest.raises(ValueError, match=rf"k must be an integer of at least 2.*; got {re.escape(repr(k))}"):
-            inputs.check_domain(k)
+            _inputs.check_domain(k)
 
 
 def test_so_many_attributes_as_are_needed_are_asked_for():
-    assert inputs.check_attributes((2, 3)) == inputs.check_attributes([2, 3], 2) == (2, 3)
-    assert inputs.check_attributes((2,), 1) == (2,)
-    assert inputs.check_attributes((3, 3, 3), equal=True) == (3, 3, 3)
+    assert _inputs.check_attributes((2, 3)) == _inputs.check_attributes([2, 3], 2) == (2, 3)
+    assert _inputs.check_attributes((2,), 1) == (2,)
+    assert _inputs.check_attributes((3, 3, 3), equal=True) == (3, 3, 3)
     for k, least, error, words in [
         ((2,), 2, ValueError, r"two attributes; got \(2,\)"),
         (2, 2, TypeError, "two attributes, as a tuple of integers of at least 2; got 2"),
         (2, 1, TypeError, "one attribute, as a tuple of integers of at least 2; got 2"),
     ]:
         with pytest.raises(error, match=f"k must give the domain sizes of at least {words}"):
-            inputs.check_attributes(k, least)
+            _inputs.check_attributes(k, least)
     with pytest.raises(ValueError, match=r"k must be the same for all attributes.*; got \(3, 3, 2\)"):
-        inputs.check_attributes([3, 3, 2], equal=True)
+        _inputs.check_attributes([3, 3, 2], equal=True)
 
 
 def test_what_is_no_population_or_another_one_is_named():
     people = Population.from_counts([[1, 0, 2], [0, 0, 3]])
-    inputs.check_population(people, (2, 3))
-    assert inputs.check_histogram(people.select(1), 3).tolist() == [1, 0, 5]
+    _inputs.check_population(people, (2, 3))
+    assert _inputs.check_histogram(people.select(1), 3).tolist() == [1, 0, 5]
     for wrong in (GRR(k=3, epsilon=1.0), SimpleNamespace(counts=[1]), None):
         with pytest.raises(TypeError, match=f"population must be a Population; got {type(wrong).__name__}"):
-            inputs.check_population(wrong, (3,))
+            _inputs.check_population(wrong, (3,))
     with pytest.raises(ValueError, match=r"must have domain sizes k = \(3, 2\); got k = \(2, 3\)"):
-        inputs.check_population(people, (3, 2))
+        _inputs.check_population(people, (3, 2))
     with pytest.raises(ValueError, match=r"must have one attribute with k = 4; got k = \(3,\)"):
-        inputs.check_histogram(people.select(1), 4)
+        _inputs.check_histogram(people.select(1), 4)
 
 
 def test_reports_have_the_smallest_type_that_holds_them():
-    assert [inputs.small_dtype(k) for k in (2, 256, 257, 2**16, 2**16 + 1)] == [np.uint8] * 2 + [np.uint16] * 2 + [
+    assert [_inputs.small_dtype(k) for k in (2, 256, 257, 2**16, 2**16 + 1)] == [np.uint8] * 2 + [np.uint16] * 2 + [
         np.uint32
     ]

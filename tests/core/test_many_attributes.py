@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from ldp_lib import _sampling, channel, check, fake_data, grr, postprocess, pure, splitting
 from ldp_lib import _two_phases as two_phase
-from ldp_lib import channel, check, fake_data, grr, postprocess, pure, sampling, splitting
 from ldp_lib.fake_data import RSFD, RSRFD, _sampled
 from ldp_lib.fake_data import mechanism as fakes
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
@@ -182,7 +182,7 @@ def test_two_phase_simulation_and_users_agree():
     for sample in (runs, users):
         assert check.mean_z(sample, mean) < 5 < check.mean_z(sample, mean + 0.1 * sample.std(axis=0))
     pooled = np.cov(runs.T)
-    assert check.covariance_z(users, pooled) < 5 * math.sqrt(2)  # both sides are samples of the same size
+    assert check.variance_z(users, pooled) < 5 * math.sqrt(2)  # both sides are samples of the same size
     assert check.variance_z(users, 1.3 * np.diag(pooled)) > 5 * math.sqrt(2)
 
 
@@ -280,7 +280,7 @@ def test_a_set_of_changed_attributes_that_does_not_fit_is_refused():
 
 @pytest.mark.parametrize("prior", [(0.25, 0.25, 0.5), (0.0, 1.0, 0.0), (0.1, 0.0, 0.9, 0.0), (0.25,) * 4])
 def test_fakes_follow_their_prior_and_never_take_an_impossible_value(prior):
-    values = sampling.draw(prior, 200_000, np.random.default_rng(1))
+    values = _sampling.draw(prior, 200_000, np.random.default_rng(1))
     share = (values[:, None] == np.arange(len(prior))).astype(float)
     assert check.mean_z(share, np.array(prior)) < 5
 
@@ -296,7 +296,7 @@ def test_a_value_of_probability_0_is_not_drawn_at_the_ends(prior, draw, value):
         def integers(self, high, size, dtype):
             return np.full(size, draw, dtype)
 
-    assert sampling.draw(prior, 3, Fixed(np.random.PCG64(1))).tolist() == [value] * 3
+    assert _sampling.draw(prior, 3, Fixed(np.random.PCG64(1))).tolist() == [value] * 3
 
 
 def test_priors_are_normalized_once():
@@ -357,7 +357,7 @@ def test_what_a_report_supports_by_hand():
     assert own == (Fraction(1, 2) + 2 * Fraction(1, 5)) / 3
     assert other == (Fraction(1, 6) + 2 * Fraction(1, 5)) / 3
     assert fake_data.amplified(Fraction(5, 2), 4) == 7
-    assert fakes._uniform((2, 4)) == ((0.5, 0.5), (0.25,) * 4)
+    assert RSFD(k=(2, 4), epsilon=1.0).priors_ == RSRFD(k=(2, 4), epsilon=1.0).priors_ == ((0.5, 0.5), (0.25,) * 4)
 
 
 def test_priors_are_probabilities_to_a_thousand_millionth():

@@ -7,14 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib import GRR, OUE, RR, SUE, Population, UnaryEncoding, grr, pure, sampling, unary
+from ldp_lib import GRR, OUE, RR, SUE, Population, UnaryEncoding, _sampling, grr, pure, unary
 
 
 def test_p_and_q_are_a_thousand_steps_of_a_float_apart():
     taken, refused = [], []
     for i in range(60):
         q = 1 - (1.10e-4 + i * 5e-8)  # a step of 5e-8 moves the difference by half a float's
-        p = float(unary.probabilities(sampling.exp_below(1e-9), Fraction(q))[0])
+        p = float(unary.probabilities(_sampling.exp_below(1e-9), Fraction(q))[0])
         try:
             taken.append((p - UnaryEncoding(k=3, epsilon=1e-9, q=q).q) * 2**53)
         except ValueError as error:
@@ -86,7 +86,7 @@ def test_probabilities_of_bits_by_hand():
     assert unary.oue_probabilities(Fraction(3)) == (Fraction(1, 2), Fraction(1, 4))
     mechanism = UnaryEncoding(k=3, epsilon=1.0, q=0.3)
     p, q = mechanism.realised_probabilities
-    assert mechanism.realised_ratio == p * (1 - q) / (q * (1 - p)) <= sampling.exp_below(1.0)
+    assert mechanism.realised_ratio == p * (1 - q) / (q * (1 - p)) <= _sampling.exp_below(1.0)
     assert q - Fraction(0.3) < Fraction(1, 2**135)
 
 
@@ -119,13 +119,13 @@ def test_randomized_response_has_two_values():
 
 def test_randomized_response_keeps_its_probabilities_exactly():
     for k in (2, 3, 300, 70_000):
-        keep = grr.proved_keep(0.7, k)
-        e = sampling.exp_below(0.7)
+        keep = _sampling.proved_keep(0.7, k)
+        e = _sampling.exp_below(0.7)
         assert keep == (e - 1) / (e + k - 1)
         mechanism = GRR(k=k, epsilon=0.7)
         p, q = mechanism.realised_probabilities
         assert p + (k - 1) * q == 1
-        assert p - q == sampling.realised_keep(keep, k)
+        assert p - q == _sampling.realised_keep(keep, k)
         assert mechanism.realised_ratio == p / q <= e
         assert mechanism.probabilities == (float(p), float(q))
 
@@ -144,7 +144,7 @@ def test_reports_of_randomized_response_are_its_values():
 
 
 def test_counts_are_drawn_with_the_chance_of_truth():
-    found = grr.draw_counts(np.array([[10**6, 0, 0], [0, 0, 9]]), 3.0, rng=np.random.default_rng(1))
+    found = _sampling.draw_counts(np.array([[10**6, 0, 0], [0, 0, 9]]), 3.0, rng=np.random.default_rng(1))
     assert found.sum(axis=1).tolist() == [10**6, 9]
     for count, chance in zip(found[0], grr.channel(3.0, 3)[0], strict=True):
         assert abs(count - 10**6 * chance) < 5 * 1_000 * math.sqrt(chance * (1 - chance))

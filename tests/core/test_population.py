@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_lib.population import Population, marginal_counts, marginal_frequencies, marginal_populations
+from ldp_lib import _two_phases
+from ldp_lib.population import Population, marginal_frequencies
 
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 3)), min_size=1, max_size=40))
@@ -277,9 +278,9 @@ def test_attributes_are_picked_with_their_names_and_labels():
     swapped = LABELLED.select("b", 0)
     assert swapped == Population.from_counts([[1, 0], [0, 4], [2, 3]], names=("b", "a"), labels=("uvw", "xy"))
     assert LABELLED.select(np.int64(1)).counts.tolist() == [1, 4, 5]
-    assert [part.histogram.tolist() for part in marginal_populations(LABELLED)] == [[3, 7], [1, 4, 5]]
+    assert [part.histogram.tolist() for part in map(LABELLED.select, range(2))] == [[3, 7], [1, 4, 5]]
     assert LABELLED.users().tolist() == np.repeat([[0, 0], [0, 2], [1, 1], [1, 2]], [1, 2, 4, 3], axis=0).tolist()
-    counts = marginal_counts(LABELLED.records, np.array([[1, 2, 4, 3], [0, 0, 2**52, 1]]), (2, 3))
+    counts = _two_phases.marginal_counts(LABELLED.records, np.array([[1, 2, 4, 3], [0, 0, 2**52, 1]]), (2, 3))
     assert [part.tolist() for part in counts] == [[[3, 7], [0, 2**52 + 1]], [[1, 4, 5], [0, 2**52, 1]]]
 
 

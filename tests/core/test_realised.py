@@ -42,7 +42,7 @@ from ldp_lib import (
     SubsetSelection,
     TwoPhaseRSRFD,
     UnaryEncoding,
-    sampling,
+    _sampling,
 )
 
 PRIORS = ((0.7, 0.3), (0.2, 0.3, 0.5))
@@ -105,10 +105,12 @@ def test_every_branch_of_one_report(mechanism):
     bits = np.prod(mechanism.k) <= 7 and type(mechanism) in (RR, GRR)
     laws = [branches.law(mechanism.perturb, x, bits=bits) for x in records(mechanism.k)[:, None]]
     worst, proved = branches.ratio(laws), mechanism.realised_epsilon()
-    assert worst <= sampling.exp_below(mechanism.epsilon)
-    assert sampling.proved_epsilon(worst, mechanism.epsilon) <= proved <= mechanism.epsilon
+    assert worst <= _sampling.exp_below(mechanism.epsilon)
+    assert _sampling.proved_epsilon(worst, mechanism.epsilon) <= proved <= mechanism.epsilon
     if type(mechanism) is not SecondPhase and mechanism != Plurality(k=(3, 3), epsilon=1.0):
-        assert worst >= sampling.exp_below(mechanism.epsilon) * (1 - Fraction(1, 10**6)) or type(mechanism) is ProductRR
+        assert (
+            worst >= _sampling.exp_below(mechanism.epsilon) * (1 - Fraction(1, 10**6)) or type(mechanism) is ProductRR
+        )
 
 
 def own_reports(mechanism, x, user):
@@ -121,12 +123,12 @@ def own_reports(mechanism, x, user):
 def test_every_branch_of_one_report_among_paired_users(mechanism, n):
     if n == 3 and (mechanism.k > 2 or isinstance(mechanism, JointUnary)):
         n = 1  # too many branches
-    bound, values = sampling.exp_below(mechanism.epsilon), range(mechanism.k)
+    bound, values = _sampling.exp_below(mechanism.epsilon), range(mechanism.k)
     for user in range(n):
         laws = [own_reports(mechanism, np.where(np.arange(n) == user, v, 1), user) for v in values]
         worst = branches.ratio(laws)
         assert worst <= bound
-        assert sampling.proved_epsilon(worst, mechanism.epsilon) <= mechanism.realised_epsilon()
+        assert _sampling.proved_epsilon(worst, mechanism.epsilon) <= mechanism.realised_epsilon()
         if not isinstance(mechanism, JointHashing):  # a hash may send all values to one bucket
             assert worst >= bound * (1 - Fraction(1, 10**6))
 
@@ -146,23 +148,23 @@ def test_every_branch_of_a_pair(mechanism):
 @pytest.mark.parametrize("mechanism", PHASES, ids=repr)
 def test_every_branch_of_two_phases(mechanism):
     # All reports of both users, where either changes the record: what the first phase teaches the second included.
-    bound = sampling.exp_below(mechanism.epsilon)
+    bound = _sampling.exp_below(mechanism.epsilon)
     for other in records(mechanism.k)[[0, 3]]:
         laws = [branches.law(mechanism.perturb, np.array([x, other]), bits=False) for x in records(mechanism.k)]
         worst = branches.ratio(laws)
         assert bound * (1 - Fraction(1, 10**6)) <= worst <= bound
-        assert sampling.proved_epsilon(worst, mechanism.epsilon) <= mechanism.realised_epsilon()
+        assert _sampling.proved_epsilon(worst, mechanism.epsilon) <= mechanism.realised_epsilon()
 
 
 def test_the_branches_find_a_coin_that_spends_too_much():
     class Loose(GRR):
         @property
         def _keep(self):
-            return 1.02 * float(ldp_lib.grr.proved_keep(self.epsilon, self.k))
+            return 1.02 * float(_sampling.proved_keep(self.epsilon, self.k))
 
     mechanism = Loose(k=3, epsilon=0.7)
     laws = [branches.law(mechanism.perturb, np.array([x])) for x in range(3)]
-    assert branches.ratio(laws) > sampling.exp_below(0.7)
+    assert branches.ratio(laws) > _sampling.exp_below(0.7)
 
 
 def test_every_class_goes_through_its_branches():

@@ -16,22 +16,15 @@ RINGS = {
     "tables": ["tables"],
     "limit": ["limit"],
     "survey": ["survey"],
-    "use": ["designs", "leakage", "repeated"],
+    "use": ["designs", "leakage", "repeated", "auditing", "chunks"],
     "book": ["book"],
 }
 INWARD = {"core": set(), "papers": set(), "tables": {"papers"}, "limit": {"papers", "tables"}}
 INWARD |= {"use": {"papers", "tables", "limit"}, "survey": {"papers", "tables", "limit", "use"}}
 INWARD |= {"book": {"papers", "tables", "limit", "use", "survey"}}
-# What a ring may grow to: lines of code, and public names beside `ldp_lib.__all__`.
-PRESENT = {
-    "core": (2_235, 110),
-    "papers": (1_895, 22),
-    "tables": (1_559, 36),
-    "limit": (1_045, 12),
-    "use": (300, 40),
-    "survey": (1_230, 15),
-    "book": (950, 75),
-}
+# What a ring may grow to, in lines of code, as DESIGN says.
+CEILINGS = {"core": 2_150, "papers": 1_700, "tables": 1_450, "limit": 1_000, "use": 300, "survey": 1_050, "book": 900}
+ABOVE = {"core": 2_208, "papers": 1_810}  # rings that are still to be cut
 LONGER = {}  # files that are still to be cut
 FILES = {path: path.relative_to(ROOT.parent).with_suffix("") for path in sorted(ROOT.rglob("*.py"))}
 
@@ -120,7 +113,24 @@ def sizes():
     return found
 
 
-@pytest.mark.parametrize("name", PRESENT)
-def test_a_ring_keeps_to_its_ceilings(name):
-    lines, names = sizes()[name]
-    assert (lines <= PRESENT[name][0], names <= PRESENT[name][1]) == (True, True), (lines, names)
+@pytest.mark.parametrize("name", CEILINGS)
+def test_a_ring_keeps_to_its_ceiling(name):
+    assert sizes()[name][0] <= ABOVE.get(name, CEILINGS[name])
+
+
+def test_few_names_are_public_beside_those_of_the_library_itself():
+    assert sum(names for _, names in sizes().values()) <= 150
+
+
+def test_the_core_is_read_in_an_afternoon():
+    core = [path for path in FILES if ring(module_of(path)) == "core"]
+    assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in core) <= 4_000
+
+
+BOOK = [path for path in FILES if ring(module_of(path)) == "book"]
+
+
+@pytest.mark.parametrize("path", BOOK, ids=module_of)
+def test_the_book_reads_no_private_module_of_the_papers(path):
+    private = [name for name in imported(path) if ring(name) == "papers" and "._" in name]
+    assert private == []

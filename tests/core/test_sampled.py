@@ -7,12 +7,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib import channel, check, grr, pure, subset
+from ldp_lib import _inputs, channel, check, grr, pure, subset
 from ldp_lib.datasets import load_adult
 from ldp_lib.grr import GRR
 from ldp_lib.hashing import OLH
 from ldp_lib.population import Population
-from ldp_lib.sampled import AskSome, OneQuestion, assignment
+from ldp_lib.sampled import AskSome, OneQuestion, _dealing, assignment
 from ldp_lib.sampled import design as formulas
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.tables.product import RRJoint
@@ -40,9 +40,9 @@ def test_records_are_dealt_as_users_are(groups):
     """Three users, two of one record: how many of each record get each question, users against records."""
     weights, rng = (0.3, 0.2, 0.5), np.random.default_rng(1)
     population = Population.from_counts([[2, 0], [0, 1]])
-    asked = np.array([assignment.deal(3, weights, groups, rng) for _ in range(40_000)])
+    asked = np.array([_dealing.deal(3, weights, groups, rng) for _ in range(40_000)])
     by_user = np.stack([[(part == q).sum(axis=1) for q in range(3)] for part in (asked[:, :2], asked[:, 2:])])
-    dealt = assignment.deal_records(population, weights, groups, rng=rng, runs=40_000)
+    dealt = _dealing.deal_records(population, weights, groups, rng=rng, runs=40_000)
     by_record = np.stack([part.T for _, part in dealt])
     codes = [(part.reshape(6, -1).T @ 4 ** np.arange(6))[:, None] for part in (by_user, by_record)]
     law = exact_dealing(weights, groups)
@@ -53,9 +53,9 @@ def test_records_are_dealt_as_users_are(groups):
 
 @pytest.mark.parametrize("sizes", [(2, 1, 2), (1, 4), (0, 2, 2)])
 def test_all_ways_to_deal_many_users_are_equally_likely(sizes, monkeypatch):
-    monkeypatch.setattr(assignment, "FEW", 0)  # as if five users were many
+    monkeypatch.setattr(_dealing, "FEW", 0)  # as if five users were many
     rng, groups = np.random.default_rng(2), np.repeat(np.arange(len(sizes)), sizes)
-    runs = np.array([assignment._random_groups(np.array(sizes), rng) for _ in range(6_000)])
+    runs = np.array([_dealing._random_groups(np.array(sizes), rng) for _ in range(6_000)])
     ways = sorted(set(itertools.permutations(groups.tolist())))
     assert (np.sort(runs) == groups).all()
     if len(ways) > 1:
@@ -65,7 +65,7 @@ def test_all_ways_to_deal_many_users_are_equally_likely(sizes, monkeypatch):
 
 def test_many_users_are_dealt_to_the_number():
     sizes, rng = np.array([150_000, 3, 0, 49_997]), np.random.default_rng(3)
-    asked = assignment._random_groups(sizes, rng)
+    asked = _dealing._random_groups(sizes, rng)
     assert np.bincount(asked, minlength=4).tolist() == sizes.tolist()
     first = np.count_nonzero(asked[:100_000] == 0)  # hypergeometric
     assert abs(first - 75_000) < 5 * math.sqrt(100_000 * 0.75 * 0.25 * 0.5)
@@ -103,6 +103,23 @@ def test_a_groups_variance_by_enumeration(size):
     f = Fraction(1, 2)
     assert first == f
     assert second - first**2 == formulas.group_variance(f, 4, size, p, q)
+
+
+def test_groups_of_rounded_sizes_can_cost_more_than_own_draws_of_the_question():
+    """Three users and two binary attributes: sizes 1 and 2, dealt at random: not in `own/one-question-groups`."""
+    records = list(itertools.product(range(2), repeat=2))
+    totals = {}
+    for groups, ratio in itertools.product((True, False), (math.exp(0.5), 3)):
+        survey = OneQuestion(k=(2, 2), epsilon=math.log(ratio), groups=groups)
+        data = [np.array(rows) for rows in itertools.combinations_with_replacement(records, 3)]
+        people = [Population.from_records(x, k=(2, 2)) for x in data]
+        totals[groups, ratio] = [3 * sum(v.sum() for v in survey.variance(one)) for one in people]
+    for ratio in (math.exp(0.5), 3):
+        dealt, drawn = totals[True, ratio], totals[False, ratio]
+        assert np.ptp(drawn) < 1e-9 < np.ptp(dealt)  # the data matter for groups alone
+        assert max(dealt) > drawn[0]
+    assert min(totals[True, math.exp(0.5)]) > totals[False, math.exp(0.5)][0]  # whatever the data, at small budgets
+    assert (round(drawn[0], 9), round(max(dealt), 9)) == (7, round(101 / 12, 9))
 
 
 ONE_USER = [
@@ -381,9 +398,9 @@ def test_formulas_take_fractions_and_symbols():
 
 
 def test_weights_are_divided_by_their_sum_once():
-    assert assignment.check_weights([0.5, 1.0], 2) == (1 / 3, 2 / 3)
-    assert assignment.check_weights([0.25, 0.25, 0], 3) == (0.5, 0.5, 0.0)
-    assert assignment.check_weights((0.7, 0.2, 0.1), 3) == (0.7, 0.2, 0.1)  # in floats their sum is not quite 1
+    assert _inputs.check_weights([0.5, 1.0], 2) == (1 / 3, 2 / 3)
+    assert _inputs.check_weights([0.25, 0.25, 0], 3) == (0.5, 0.5, 0.0)
+    assert _inputs.check_weights((0.7, 0.2, 0.1), 3) == (0.7, 0.2, 0.1)  # in floats their sum is not quite 1
 
 
 @pytest.mark.parametrize(
@@ -391,9 +408,9 @@ def test_weights_are_divided_by_their_sum_once():
 )
 def test_weights_that_are_none_are_refused(weights):
     with pytest.raises(ValueError, match="weights must be 2 finite numbers of at least 0, not all 0; got"):
-        assignment.check_weights(weights, 2)
+        _inputs.check_weights(weights, 2)
     with pytest.raises(TypeError, match="weights must be 2 finite numbers"):
-        assignment.check_weights(object(), 2)
+        _inputs.check_weights(object(), 2)
 
 
 def test_a_group_is_counted_if_it_cannot_be_empty():
@@ -403,7 +420,7 @@ def test_a_group_is_counted_if_it_cannot_be_empty():
         want = 3 * expected[0] + 5 * expected[1]
         assert assignment.divisor(sizes, np.array(expected), pull, groups) == pytest.approx([want, want], rel=1e-15)
     total = np.array([[6.0, 10.0, 22.0], [0.0, 0.0, 0.0]])
-    found = assignment.centred_estimate(total, sizes, np.array([0.4, 1.0]), pull, True)
+    found = _dealing.centred_estimate(total, sizes, np.array([0.4, 1.0]), pull, True)
     third = 1 / 3
     assert found == pytest.approx(np.array([[6 / 11, 10 / 11, 2], [third] * 3]), rel=1e-14)
 
@@ -411,10 +428,10 @@ def test_a_group_is_counted_if_it_cannot_be_empty():
 def test_a_thousand_million_users_are_dealt_in_groups_and_no_more():
     weights, how = (0.25, 0.75), {"rng": np.random.default_rng(1), "runs": 2}
     people = Population.from_counts([10**9 - 1, 1])
-    dealt = sum(part for _, part in assignment.deal_records(people, weights, True, **how))
+    dealt = sum(part for _, part in _dealing.deal_records(people, weights, True, **how))
     assert dealt.tolist() == [[25 * 10**7, 75 * 10**7]] * 2
     with pytest.raises(ValueError, match="got n = 1000000001"):
-        list(assignment.deal_records(Population.from_counts([10**9, 1]), weights, True, **how))
+        list(_dealing.deal_records(Population.from_counts([10**9, 1]), weights, True, **how))
 
 
 def test_there_are_at_most_five_thousand_questions():
@@ -601,3 +618,22 @@ def test_the_number_of_questions_is_the_best_of_all(epsilon):
     others = [formulas.best_design(e, k, m, (size,) * 3) for m in (1, 2, 3) for size in (1, 2)]
     assert total(found) <= min(map(total, others)) * (1 + 1e-9)
     assert found == min(others, key=lambda design: (round(total(design), 9), design[0]))
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 5.0])
+def test_two_hundred_attributes_of_mixed_sizes_have_a_design(epsilon):
+    k = (*range(2, 102), *range(1_000, 1_100))
+    mechanism = AskSome(k=k, epsilon=epsilon)
+    best = OneQuestion(k=k, epsilon=epsilon)
+    assert mechanism.m_ == 1
+    assert mechanism.sizes_ == tuple(part.size_ for part in best.oracle_)
+    assert mechanism.weights_ == pytest.approx(best.weights_, abs=1e-6)
+
+
+def test_a_product_of_shares_that_is_rounded_to_nothing_is_refused():
+    k = (10,) * 200
+    with pytest.raises(
+        ValueError, match="m must be so small that sets of m attributes tell their values apart; got 200"
+    ):
+        AskSome(k=k, epsilon=1.0, m=200, sizes=(1,) * 200).weights_  # noqa: B018
+    assert len(AskSome(k=k, epsilon=1.0, m=199, sizes=(9,) * 200).weights_) == 200

@@ -9,7 +9,7 @@ import sympy as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_lib import GRR, OLH, OUE, RR, SUE, Population, UnaryEncoding, channel, check, grr, inputs, sampling
+from ldp_lib import GRR, OLH, OUE, RR, SUE, Population, UnaryEncoding, _inputs, _sampling, channel, check
 from ldp_lib.fake_data import _sampled
 
 TOP = 2**64 - 1
@@ -40,7 +40,7 @@ def packed(numbers, dtype):
 
 def law_of_a_coin(p):
     """Probability that `bernoulli(p)` comes up, from every branch: all bytes, and words around each threshold."""
-    settled = sampling.bernoulli(p, 256, Scripted(packed(range(256), np.uint8), *tie_words(256, p)))
+    settled = _sampling.bernoulli(p, 256, Scripted(packed(range(256), np.uint8), *tie_words(256, p)))
     tie = [b for b in range(256) if b == math.floor(Fraction(p) * 256)]
     total = Fraction(int(settled.sum()) - int(settled[tie].sum()), 256)
     if tie:
@@ -60,18 +60,18 @@ def law_of_a_word(p, byte, share, depth, before=()):
     for members, number in classes:
         if number:
             ends = {members[0], members[-1]}
-            outcome = {bool(sampling.bernoulli(p, 1, Scripted([byte], *before, [word]))[0]) for word in ends}
+            outcome = {bool(_sampling.bernoulli(p, 1, Scripted([byte], *before, [word]))[0]) for word in ends}
             assert len(outcome) == 1  # one class, one outcome
             total += Fraction(number, 2**64) * outcome.pop()
     if depth > 1:
         return total + Fraction(1, 2**64) * law_of_a_word(p, byte, share * 2**64 - at, depth - 1, (*before, [at]))
-    return total + Fraction(1, 2**64) * bool(sampling.bernoulli(p, 1, Scripted([byte], *before, [at]))[0])
+    return total + Fraction(1, 2**64) * bool(_sampling.bernoulli(p, 1, Scripted([byte], *before, [at]))[0])
 
 
 @pytest.mark.parametrize("p", [0.3, 1 / 256, 0.5, 1e-30, Fraction(1, 3), 1 - 2**-40, 0.0, 1.0, Fraction(2, 2**136)])
 def test_a_coin_has_its_realised_probability_exactly(p):
-    assert law_of_a_coin(p) == sampling.realised(p)
-    assert 0 <= Fraction(p) - sampling.realised(p) < Fraction(1, 2**136)
+    assert law_of_a_coin(p) == _sampling.realised(p)
+    assert 0 <= Fraction(p) - _sampling.realised(p) < Fraction(1, 2**136)
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 7, 8, 100, 256, 300])
@@ -86,7 +86,7 @@ def test_reports_have_their_realised_law_exactly(k, keep):
     for told, byte in ((False, 255), (True, 0)):
         script = [packed(range(cells), kind), np.zeros(left), packed([byte] * left, np.uint8) if left else []]
         ties = [[TOP] * left] if math.floor(256 * rest(keep, k)) == byte else []
-        law[told] = sampling.grr_reports(x, k, keep, Scripted(*script, *ties))
+        law[told] = _sampling.grr_reports(x, k, keep, Scripted(*script, *ties))
     settled = law[False][: cells - left]
     assert np.array_equal(settled, law[True][: cells - left])  # what is left are the last numbers
     counts = np.bincount(settled, minlength=k)
@@ -94,8 +94,8 @@ def test_reports_have_their_realised_law_exactly(k, keep):
     if rest(keep, k) > Fraction(1, 256):
         assert (law[True][cells - left :] == 1).all()
     assert (law[False][cells - left :] == 0).all() or rest(keep, k) >= Fraction(255, 256)
-    kept = Fraction(int(counts[1] - counts[0]), cells) + Fraction(left, cells) * sampling.realised(rest(keep, k))
-    assert kept == sampling.realised_keep(keep, k) <= Fraction(keep)
+    kept = Fraction(int(counts[1] - counts[0]), cells) + Fraction(left, cells) * _sampling.realised(rest(keep, k))
+    assert kept == _sampling.realised_keep(keep, k) <= Fraction(keep)
     assert Fraction(keep) - kept < Fraction(1, 2**136)
 
 
@@ -109,7 +109,7 @@ def rest(keep, k):
 
 @pytest.mark.parametrize("k", [2, 3, 6, 7, 16, 100, 256, 1000, 40_000, 70_000])
 def test_uniform_values_are_uniform(k):
-    counts = np.bincount(sampling.uniform(k, 10**6, np.random.default_rng(1)), minlength=k)
+    counts = np.bincount(_sampling.uniform(k, 10**6, np.random.default_rng(1)), minlength=k)
     cells = counts[: k // 2 * 2].reshape(2, -1).sum(axis=1) if k > 1_000 else counts
     statistic = ((cells - cells.mean()) ** 2).sum() / cells.mean()
     assert abs(statistic - (len(cells) - 1)) < 5 * math.sqrt(2 * len(cells))
@@ -119,45 +119,45 @@ def test_uniform_values_are_uniform(k):
 @pytest.mark.parametrize("k", [3, 100, 300])
 def test_counts_of_reports_have_the_law_of_the_reports(k):
     rng, keep, x = np.random.default_rng(2), 0.4, np.array([0, 0, 0, 1, 2, 2])
-    users = np.array([np.bincount(sampling.grr_reports(x, k, keep, rng), minlength=k)[:3] for _ in range(5_000)])
-    drawn = sampling.grr_counts(np.bincount(x, minlength=k), keep, rng=rng, runs=50_000)[:, :3]
-    again = sampling.grr_counts(np.tile(np.bincount(x, minlength=k), (50_000, 1)), keep, rng=rng)[:, :3]
+    users = np.array([np.bincount(_sampling.grr_reports(x, k, keep, rng), minlength=k)[:3] for _ in range(5_000)])
+    drawn = _sampling.grr_counts(np.bincount(x, minlength=k), keep, rng=rng, runs=50_000)[:, :3]
+    again = _sampling.grr_counts(np.tile(np.bincount(x, minlength=k), (50_000, 1)), keep, rng=rng)[:, :3]
     for counts in (drawn, again):
         assert check.mean_z(users, counts.mean(axis=0)) < 5
-        assert check.covariance_z(users, np.cov(counts.T)) < 5 < check.covariance_z(users, 1.2 * np.cov(counts.T))
+        assert check.variance_z(users, np.cov(counts.T)) < 5 < check.variance_z(users, 1.2 * np.cov(counts.T))
 
 
 @pytest.mark.parametrize("shares", [(0.25, 0.75), (0.2, 0.0, 0.8), (0.0, 1 / 3, 2 / 3), (0.0, 1.0), (1.0, 0.0)])
 def test_draws_have_their_realised_shares(shares):
-    exact = sampling.realised_shares(shares)
+    exact = _sampling.realised_shares(shares)
     assert sum(exact) == 1
     assert all(abs(a - Fraction(b)) <= Fraction(len(shares), 2**53) for a, b in zip(exact, shares, strict=True))
     assert [a == 0 for a in exact] == [b == 0 for b in shares]
     edges = [int(2**64 * sum(exact[:v])) for v in range(len(shares) + 1)]
     for v, share in enumerate(exact):
         if share:
-            assert sampling.draw(shares, 2, Scripted([edges[v], edges[v + 1] - 1])).tolist() == [v, v]
-    draws = sampling.draw(shares, 20_000, np.random.default_rng(3))
+            assert _sampling.draw(shares, 2, Scripted([edges[v], edges[v + 1] - 1])).tolist() == [v, v]
+    draws = _sampling.draw(shares, 20_000, np.random.default_rng(3))
     assert check.mean_z(draws == 1, shares[1]) < 5
 
 
 @pytest.mark.parametrize("shares", [(0.25,) * 4, (1 / 3,) * 3, (0.1,) * 10, (1.0,)])
 def test_shares_that_are_equal_stay_so(shares):
-    assert sampling.realised_shares(shares) == [Fraction(1, len(shares))] * len(shares)
-    counts = np.bincount(sampling.draw(shares, 2_000, np.random.default_rng(3)), minlength=len(shares))
+    assert _sampling.realised_shares(shares) == [Fraction(1, len(shares))] * len(shares)
+    counts = np.bincount(_sampling.draw(shares, 2_000, np.random.default_rng(3)), minlength=len(shares))
     assert ((counts - 2_000 / len(shares)) ** 2 <= 25 * 2_000 / len(shares)).all()
 
 
 @given(epsilons)
 def test_the_rational_bound_lies_just_below_the_exponential(epsilon):
-    bound, exact = sampling.exp_below(epsilon), sp.exp(sp.Rational(*epsilon.as_integer_ratio()))
+    bound, exact = _sampling.exp_below(epsilon), sp.exp(sp.Rational(*epsilon.as_integer_ratio()))
     gap = sp.N(1 - sp.Rational(bound.numerator, bound.denominator) / exact, 30, maxn=2_000)
     assert 0 < gap < sp.Rational(1, 2**300)
 
 
 @given(epsilons, sizes, st.floats(1e-3, 1 - 1e-3))  # nearer to 0 or 1 the least budgets are refused
 def test_no_coin_spends_more_than_epsilon(epsilon, k, q):
-    bound = sampling.exp_below(epsilon)
+    bound = _sampling.exp_below(epsilon)
     for mechanism in (GRR(k=k, epsilon=epsilon), OLH(k=2, epsilon=epsilon, g=k)):
         p, other = mechanism.realised_probabilities if isinstance(mechanism, GRR) else mechanism.bucket_probabilities
         assert p + (k - 1) * other == 1
@@ -181,20 +181,20 @@ def test_large_budgets_and_small_ones_keep_their_promise():
             p, q = mechanism.realised_probabilities
             assert 0 < q < p < 1
             assert math.log(channel.privacy_ratio(mechanism.channel())) <= epsilon + 1e-9
-    keep = sampling.realised_keep(grr.proved_keep(1e-9, 2**20), 2**20)
+    keep = _sampling.realised_keep(_sampling.proved_keep(1e-9, 2**20), 2**20)
     assert float(keep) == pytest.approx(math.expm1(1e-9) / 2**20, rel=1e-9)
 
 
 def test_a_false_proof_is_refused():
     with pytest.raises(ArithmeticError, match="ratio must be from 1 to exp"):
-        sampling.proved_epsilon(Fraction(3), 1.0)
+        _sampling.proved_epsilon(Fraction(3), 1.0)
     with pytest.raises(ValueError, match=r"p must be a probability; got 1\.5"):
-        sampling.bernoulli(1.5, 3, np.random.default_rng(1))
+        _sampling.bernoulli(1.5, 3, np.random.default_rng(1))
 
 
 @pytest.mark.parametrize("p", [0.75 / 256, 76.25 / 256, 128.75 / 256, 187.25 / 256, 254.75 / 256])
 def test_bernoulli_draws_have_their_probability_to_better_than_one_byte(p):
-    hits = sampling.bernoulli(p, 2**24, np.random.default_rng(1))
+    hits = _sampling.bernoulli(p, 2**24, np.random.default_rng(1))
     assert check.mean_z(hits, p) < 5
     # A decision by one byte alone would be off by a quarter of 1/256 or more, and so would a fair coin at a tie.
     for wrong in (np.floor(p * 256) / 256, (np.floor(p * 256) + 0.5) / 256):
@@ -203,44 +203,44 @@ def test_bernoulli_draws_have_their_probability_to_better_than_one_byte(p):
 
 def test_bernoulli_draws_have_the_shape_asked_for_and_never_miss_at_zero_or_one():
     rng = np.random.default_rng(2)
-    assert sampling.bernoulli(0.5, (3, 5), rng).shape == (3, 5)
-    assert not sampling.bernoulli(0.0, 10_000, rng).any()
-    assert sampling.bernoulli(1.0, 10_000, rng).all()
+    assert _sampling.bernoulli(0.5, (3, 5), rng).shape == (3, 5)
+    assert not _sampling.bernoulli(0.0, 10_000, rng).any()
+    assert _sampling.bernoulli(1.0, 10_000, rng).all()
 
 
 def test_draws_are_uncorrelated_with_their_neighbours():
     rng = np.random.default_rng(3)
-    for draws in (sampling.bernoulli(0.3, 2**20, rng) - 0.3, sampling.uniform(5, 2**20, rng) - 2.0):
+    for draws in (_sampling.bernoulli(0.3, 2**20, rng) - 0.3, _sampling.uniform(5, 2**20, rng) - 2.0):
         for lag in (1, 2, 7, 8, 9, 2**16, 2**17, 2**18):
             assert check.mean_z(draws[lag:] * draws[:-lag], 0) < 5
 
 
 def test_the_smallest_integer_type_holds_the_largest_value():
     wanted = [np.uint8, np.uint8, np.uint16, np.uint16, np.uint32]
-    assert [inputs.small_dtype(k) for k in (2, 256, 257, 2**16, 2**16 + 1)] == wanted
+    assert [_inputs.small_dtype(k) for k in (2, 256, 257, 2**16, 2**16 + 1)] == wanted
 
 
 def test_a_ratio_of_one_spends_nothing_and_less_proves_nothing():
-    assert sampling.proved_epsilon(Fraction(1), 1.0) == 0
-    assert sampling.proved_epsilon(sampling.exp_below(1.0), 1.0) == 1.0
-    assert sampling.proved_epsilon(Fraction(3, 2), 1.0) == pytest.approx(math.log(1.5), rel=1e-14)
-    assert sampling.proved_epsilon(Fraction(3, 2), 1.0) > math.log(1.5)
-    for ratio in (Fraction(999, 1000), sampling.exp_below(1.0) + Fraction(1, 2**300)):
+    assert _sampling.proved_epsilon(Fraction(1), 1.0) == 0
+    assert _sampling.proved_epsilon(_sampling.exp_below(1.0), 1.0) == 1.0
+    assert _sampling.proved_epsilon(Fraction(3, 2), 1.0) == pytest.approx(math.log(1.5), rel=1e-14)
+    assert _sampling.proved_epsilon(Fraction(3, 2), 1.0) > math.log(1.5)
+    for ratio in (Fraction(999, 1000), _sampling.exp_below(1.0) + Fraction(1, 2**300)):
         with pytest.raises(ArithmeticError, match=r"ratio must be from 1 to exp\(epsilon\), epsilon = 1\.0; got"):
-            sampling.proved_epsilon(ratio, 1.0)
+            _sampling.proved_epsilon(ratio, 1.0)
     for p in (-1e-300, 1 + 2**-52, Fraction(-1, 9)):
         with pytest.raises(ValueError, match="p must be a probability; got"):
-            sampling.bernoulli(p, 3, np.random.default_rng(1))
+            _sampling.bernoulli(p, 3, np.random.default_rng(1))
 
 
 def test_tosses_compare_words_with_the_chance():
-    assert sampling.toss(np.array([1.0] * 100), np.random.default_rng(1)).all()
-    assert not sampling.toss(np.array([0.0] * 100), np.random.default_rng(1)).any()
+    assert _sampling.toss(np.array([1.0] * 100), np.random.default_rng(1)).all()
+    assert not _sampling.toss(np.array([0.0] * 100), np.random.default_rng(1)).any()
     half, quarter = 2**63, 2**62
     script = Scripted([half - 1, half, quarter - 1, quarter, TOP])
-    assert sampling.toss(np.array([0.5, 0.5, 0.25, 0.25, 1.0]), script).tolist() == [True, False, True, False, True]
+    assert _sampling.toss(np.array([0.5, 0.5, 0.25, 0.25, 1.0]), script).tolist() == [True, False, True, False, True]
     script = Scripted([6, 7, 0])
-    assert sampling.coins(np.array([7, 7, 0], np.uint64), script).tolist() == [True, False, False]
+    assert _sampling.coins(np.array([7, 7, 0], np.uint64), script).tolist() == [True, False, False]
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32, np.uint64])
@@ -249,7 +249,7 @@ def test_random_bits_are_those_of_as_many_words_as_are_needed(dtype):
     for size in (0, 1, lanes, lanes + 1, 2 * lanes):
         numbers = np.arange(size, dtype=dtype) + 3
         words = packed(numbers, dtype) if size else []
-        found = sampling.random_bits(dtype, size, Scripted(words))
+        found = _sampling.random_bits(dtype, size, Scripted(words))
         assert (found.dtype, found.tolist()) == (dtype, numbers.tolist())
 
 
@@ -259,38 +259,38 @@ def test_from_two_thousand_values_on_four_bytes_decide(k):
     each = (2**32 - third) // k
     numbers = [0, third - 1, third, third + each - 1, third + each, third + each * k - 1]
     script = Scripted(packed(numbers, np.uint32), [], [])
-    found = sampling.grr_reports(np.array([5, 6, 7, 8, 9, 10]), k, Fraction(1, 3), script)
+    found = _sampling.grr_reports(np.array([5, 6, 7, 8, 9, 10]), k, Fraction(1, 3), script)
     assert found.tolist() == [5, 6, 0, 0, 1, k - 1]
     even = 2**32 // k
     script = Scripted(packed([0, even - 1, even, 2**32 - 1], np.uint32), [])
-    assert sampling.uniform(k, 4, script).tolist() == [0, 0, 1, k - 1]
+    assert _sampling.uniform(k, 4, script).tolist() == [0, 0, 1, k - 1]
 
 
 @pytest.mark.parametrize("k", [2**16, 2**16 + 1])
 def test_beyond_two_bytes_a_coin_and_a_uniform_value_are_drawn(k):
     keep = Fraction(1, 3)
-    realised = sampling.realised_keep(keep, k)
+    realised = _sampling.realised_keep(keep, k)
     assert 0 <= keep - realised <= Fraction(1, 2**136)
     if k == 2**16:
         sure, width = math.floor(keep * 2**32), math.floor((1 - keep) * 2**32 / k)
         left = 2**32 - sure - k * width
-        assert realised == (sure + left * sampling.realised((keep * 2**32 - sure) / left)) / 2**32
+        assert realised == (sure + left * _sampling.realised((keep * 2**32 - sure) / left)) / 2**32
     else:
-        assert realised == sampling.realised(keep)
+        assert realised == _sampling.realised(keep)
         bytes_ = packed([84, 86, 84], np.uint8)  # a third of 256 is 85 and a third
         script = Scripted(bytes_, [9, 9, k - 1])
-        found = sampling.grr_reports(np.array([4, 5, k - 1]), k, keep, script)
+        found = _sampling.grr_reports(np.array([4, 5, k - 1]), k, keep, script)
         assert (found.dtype, found.tolist()) == (np.uint32, [4, 9, k - 1])
-    assert sampling.uniform(k, 3, np.random.default_rng(1)).dtype == (np.uint16 if k == 2**16 else np.uint32)
-    assert sampling.uniform(1, 3, np.random.default_rng(1)).tolist() == [0, 0, 0]
+    assert _sampling.uniform(k, 3, np.random.default_rng(1)).dtype == (np.uint16 if k == 2**16 else np.uint32)
+    assert _sampling.uniform(1, 3, np.random.default_rng(1)).tolist() == [0, 0, 0]
 
 
 def test_counts_of_reports_keep_their_total():
     rng = np.random.default_rng(4)
-    found = sampling.grr_counts(np.array([[[5, 0, 9]] * 2, [[0, 0, 0]] * 2]), 0.5, rng=rng)
+    found = _sampling.grr_counts(np.array([[[5, 0, 9]] * 2, [[0, 0, 0]] * 2]), 0.5, rng=rng)
     assert found.shape == (2, 2, 3)
     assert found.sum(axis=2).tolist() == [[14, 14], [0, 0]]
-    found = sampling.grr_counts(np.array([5, 0, 9]), 1.0, rng=rng, runs=4)
+    found = _sampling.grr_counts(np.array([5, 0, 9]), 1.0, rng=rng, runs=4)
     assert found.tolist() == [[5, 0, 9]] * 4
 
 
@@ -303,7 +303,7 @@ def test_users_who_sample_an_attribute_have_the_exact_moments():
     assert (drawn.sum(axis=1) == people.n).all()
     assert check.mean_z(drawn, np.diag(both) / d) < 5
     covariance = np.diag(np.diag(both)) / d - both / d**2
-    assert check.covariance_z(drawn, covariance) < 5 < check.covariance_z(drawn, 1.3 * covariance)
+    assert check.variance_z(drawn, covariance) < 5 < check.variance_z(drawn, 1.3 * covariance)
     alone = Population.from_counts([20, 3, 0, 16, 17])
     assert (_sampled.draw_sampled(alone, rng=np.random.default_rng(5), runs=2)[0] == alone.histogram).all()
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib import channel, check, grr, hashing, pure, subset, unary
+from ldp_lib import _sets, channel, check, grr, hashing, pure, subset, unary
 from ldp_lib.population import Population
 from ldp_lib.subset import SubsetSelection
 
@@ -108,7 +108,7 @@ def exact_reports(e, k, size, x):
     return {tuple(names): float(r) for names, r in zip(itertools.combinations(range(k), size), row, strict=True)}
 
 
-@pytest.mark.parametrize("route", [subset.draw_sets, subset._floyd], ids=["tables", "floyd"])
+@pytest.mark.parametrize("route", [_sets.draw_sets, _sets._floyd], ids=["tables", "floyd"])
 @pytest.mark.parametrize(("k", "size", "x"), [(4, 2, 0), (5, 3, 4), (5, 2, 2), (4, 3, 3), (3, 1, 1)])
 def test_sets_have_the_stated_law(route, k, size, x):
     rng, n, e = np.random.default_rng(1), 20_000, 3
@@ -219,7 +219,7 @@ def test_a_thousand_million_users_can_be_simulated():
 def test_large_domains_are_drawn_block_by_block(size):
     k, n = 1_500, 2_000  # more sets than are listed, and more users than one block holds
     x = np.arange(n) % k
-    sets = subset.draw_sets(x, np.arange(n) % 2 == 0, k, size, np.random.default_rng(2))
+    sets = _sets.draw_sets(x, np.arange(n) % 2 == 0, k, size, np.random.default_rng(2))
     assert (sets.shape, sets.dtype) == ((n, size), np.uint16)
     assert (np.diff(sets.astype(int), axis=1) > 0).all()
     assert sets.max() < k
@@ -238,8 +238,8 @@ def test_sets_by_least_keys_are_equally_likely(told, monkeypatch):
         asked.append(size)
         return keys.ravel().copy() if len(asked) == 1 else np.tile(np.arange(4, dtype=dtype), size // 4)
 
-    monkeypatch.setattr(subset.sampling, "random_bits", random_bits)
-    drawn = subset._least_keys(np.full(81, 3), np.full(81, told), 4, 2, None)
+    monkeypatch.setattr(_sets._sampling, "random_bits", random_bits)
+    drawn = _sets._least_keys(np.full(81, 3), np.full(81, told), 4, 2, None)
     if told:
         keys[:, 3] = 0
     second, third = np.sort(keys, axis=1)[:, 1:3].T
@@ -252,7 +252,7 @@ def test_sets_by_least_keys_are_equally_likely(told, monkeypatch):
 
 def test_a_block_holds_one_user_at_least():
     k = 2**20 + 1
-    sets = subset.draw_sets(np.array([k - 1, 5, 0]), np.array([True, False, True]), k, 2, np.random.default_rng(3))
+    sets = _sets.draw_sets(np.array([k - 1, 5, 0]), np.array([True, False, True]), k, 2, np.random.default_rng(3))
     assert (sets[:, 0] < sets[:, 1]).all()
     assert (sets[0, 1], sets[2, 0]) == (k - 1, 0)
 

@@ -2,8 +2,10 @@
 
 import itertools
 import math
+import sys
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import atlas
 import numpy as np
@@ -11,8 +13,11 @@ import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from ldp_lib import limit
-from ldp_lib.limit._given_population import target_rows
+from ldp_lib.limit._given_population import balanced, newton, target_rows
 from ldp_lib.limit._rational import subset_sums
+
+sys.path.insert(0, str(Path(atlas.__file__).parents[1] / "book" / "_ext"))
+import pages
 
 EVERY = atlas.load()
 FILE = atlas.verifier()
@@ -24,7 +29,7 @@ def test_every_domain_budget_and_target_is_there_once():
     sizes = {k for k in sizes if math.prod(k) <= 16}
     wanted = {(k, b / 4, "shares") for k in sizes for b in range(1, 21)}
     wanted |= {(k, b / 4, "pairs") for k in sizes if len(k) > 1 for b in range(1, 21)}
-    wanted |= {((k,), b / 4, "prefixes") for k in range(2, 11) for b in range(1, 21)}
+    wanted |= {((k,), b / 4, "prefixes") for k in range(2, 17) for b in range(1, 21)}
     assert len(keys) == len(set(keys))
     assert set(keys) == wanted
 
@@ -42,8 +47,13 @@ def test_a_sample_is_verified_and_nothing_more_than_it_says(number):
 
 
 def test_the_page_shows_the_atlas():
-    text = (Path(atlas.__file__).parents[1] / "book/atlas.md").read_text(encoding="utf-8")
-    assert atlas.tables(EVERY) in text
+    text = (Path(atlas.__file__).parents[1] / "book/theorems.md").read_text(encoding="utf-8")
+    assert "\n```{atlas}\n```\n" in text
+    shown = []
+    page = SimpleNamespace(env=SimpleNamespace(note_dependency=lambda path: None), parse_text_to_nodes=shown.append)
+    pages.Atlas.run(page)
+    assert shown == [atlas.tables(EVERY)]
+    assert shown[0].count("| 2 × 2 | 33.34 | 9.365 | 2.644 | 1.155 | 2 attributes; 1 of 4 |") == 1
 
 
 def outside(k, e, f, rows):
@@ -76,3 +86,24 @@ def test_an_outside_optimiser_agrees_at_random_tables(number):
     f = rng.dirichlet(np.full(math.prod(k), 3.0))
     found = limit.least_error(k, epsilon, f.reshape(k))
     assert outside(k, math.exp(epsilon), f, target_rows(k, "shares")) == pytest.approx(found.error, rel=1e-6)
+
+
+def test_the_theorems_page_says_how_near_cumulative_shares_are():
+    """The stated ranges over all of the atlas; intervals alone by the convex program, at the ends of the range."""
+    least = {(one["domain"][0], one["epsilon"]): one["error"] for one in EVERY if one["target"] == "prefixes"}
+    over = [
+        error / limit.linear_error(limit.prefixes(k), b) - 1 for (k, b), error in least.items() if k >= 5 and b <= 1
+    ]
+    assert (round(100 * min(over)), round(100 * max(over))) == (3, 9)
+    cost = {}
+    for k, epsilon in ((8, 1.0), (16, 1.0), (8, 5.0), (16, 5.0)):
+        member = np.array([[a <= v < b for v in range(k)] for a in range(k) for b in range(a + 1, k + 1) if b - a < k])
+        rows, every = target_rows((k,), "prefixes"), 1 + math.expm1(epsilon) * member
+        _, inverse = newton(every, rows, np.full(k, 1 / k), balanced(every))
+        cost[k, epsilon] = ((rows @ inverse) * rows).sum() / least[k, epsilon] - 1
+    assert max(cost[8, 5.0], cost[16, 5.0]) < 1e-5
+    assert cost[8, 1.0] < cost[16, 1.0]
+    assert round(100 * cost[16, 1.0]) == 31
+    page = (Path(atlas.__file__).parents[1] / "book/theorems.md").read_text(encoding="utf-8")
+    assert "is 3 to 9 % above" in page
+    assert "up to 31 % more" in page

@@ -1028,6 +1028,12 @@ def test_any_size_is_answered_and_says_how_near(k, gaps):
         assert found.bound
 
 
+def test_the_exceptions_are_those_of_the_docstring():
+    for k in ([2] * 200, [2] * 199 + [10**6]):
+        assert f" {limit.least_error(k, 2.0).gap:.3f}" in limit.least_error.__doc__
+    assert f" {limit.least_error([2] * 200, 4.0).gap:.2f} for 200" in limit.least_error.__doc__
+
+
 def test_pair_tables_that_take_too_long_are_refused_at_once():
     found = least_pair_error((2,) * 20, 1.0)
     assert found.gap < 1.14  # the closed form alone

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ldp_lib.limit.pair_tables import (
-    PairCertificate,
     _balanced,
     _candidates,
     _every_set,
@@ -41,7 +40,8 @@ def test_the_bound_is_proved_and_attained_on_small_domains(k, epsilon):
     assert Fraction(limit.error) <= limit.certificate.error
     assert limit.gap < 1 + 1e-6
     assert not dataclasses.replace(limit.certificate, error=limit.certificate.error * Fraction(101, 100)).check()
-    assert not dataclasses.replace(limit.certificate, ceiling=limit.certificate.ceiling * Fraction(99, 100)).check()
+    less = tuple(x * Fraction(99, 100) for x in limit.certificate.dual)
+    assert not dataclasses.replace(limit.certificate, dual=less).check()
     for mechanism in (ask_pairs(k, epsilon), RRIndependent(k=k, epsilon=epsilon)):
         assert total(mechanism, k) >= limit.error * (1 - 1e-9)
 
@@ -183,23 +183,20 @@ def test_parts_are_what_rows_columns_and_both_explain():
         assert part == pytest.approx(36 * np.array(left), abs=1e-9)
 
 
-@pytest.mark.parametrize(("k", "roots"), [((2, 3), (1, 2, 3)), ((3, 2), (5, 1, 1)), ((2, 2, 2), (1, 2, 3, 4, 5, 6))])
-def test_a_certificate_holds_from_the_best_set_s_information_on(k, roots):
-    t, (size, parts, _), bit = Fraction(2), _every_set(k), Fraction(1, 10**15)
-    squares = [square for _, square in spaces(k)]
-    weights = np.array([root**2 * square for root, square in zip(roots, squares, strict=True)])
-    ceiling = max(weights @ parts.astype(object) * t**2 / (math.prod(k) + t * size.astype(object)) ** 2)
-    gained = sum(root * square for root, square in zip(roots, squares, strict=True))
-    certificate = PairCertificate(
-        k=k, e=(Fraction(2), 1 + t), roots=tuple(map(Fraction, roots)), ceiling=ceiling, error=gained**2 / ceiling
-    )
-    assert certificate.check()
-    for error in (certificate.error * (1 + bit), Fraction(0)):
-        assert not dataclasses.replace(certificate, error=error).check()
-    for factor in (1 - bit, -1):
-        low = dataclasses.replace(certificate, ceiling=ceiling * factor, error=certificate.error * factor)
-        assert not low.check()
-    assert not dataclasses.replace(certificate, k=(17, 2), error=Fraction(1, 10**9)).check()
+@pytest.mark.parametrize("k", [(2, 3), (3, 2), (2, 2, 2)])
+def test_directions_and_dual_variables_are_those_of_the_spaces(k):
+    """What a set tells in every direction together is its weighted information; the dual variables are just enough."""
+    (size, parts, masks), n = _every_set(k), math.prod(k)
+    inner = least_pair_error(k, 1.0).certificate
+    told = (np.array(masks)[:, None] >> np.arange(n) & 1) @ np.array(inner.directions).astype(float).T
+    share = inner.e[1] - 1
+    need = (float(share) * told) ** 2 / ((1 + float(share) * size / n) ** 2)[:, None]
+    assert need.sum(axis=1).max() == pytest.approx(float(sum(inner.dual)), rel=1e-8)
+    squares = np.array([float(square) for _, square in spaces(k)])
+    a = np.linalg.lstsq((parts / n**2).T, (told**2).sum(axis=1))[0]  # the spaces' weights
+    assert (told**2).sum(axis=1) == pytest.approx(a @ (parts / n**2), rel=1e-9, abs=1e-15)
+    roots = np.sqrt(a / squares)
+    assert float(inner.error) == pytest.approx((roots @ squares) ** 2 / float(sum(inner.dual)), rel=1e-8)
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.5, 5.0, 20.0])

@@ -15,7 +15,7 @@ from ldp_lib.book import printed_corr_rr
 from ldp_lib.book.printed_corr_rr import AppendixCorrRR
 from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, _least_squares, _reuse, cond_rr, syn_a, tree_law
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
-from ldp_lib.inputs import NoExactMoments
+from ldp_lib.mechanism import NoExactMoments
 from ldp_lib.population import Population
 
 E = Fraction(3)
@@ -148,7 +148,7 @@ def test_the_appendix_is_as_printed():
         alpha, beta = (1 - delta) / k + delta / 2 * (d0 + 2 * a), delta / 2 * e
         linear += d0 * e / 2 + beta * (1 - 2 * alpha) / (n2 * delta**2)
         square += e**2 / 4 - beta**2 / (n2 * delta**2)
-    assert printed_corr_rr.appendix_quadratic(fa, fb, n2, E) == (linear, square)
+    assert printed_corr_rr._appendix_quadratic(fa, fb, n2, E) == (linear, square)
     assert printed_corr_rr.appendix_minimizer(fa, fb, n2, E) == -linear / (2 * square)
 
 
@@ -169,7 +169,7 @@ def test_reuse_probability_is_the_best_from_0_to_1(a, b, n2):
 def test_a_uniform_pivot_leaves_the_choice_open_and_gets_one_over_k():
     uniform, other = np.full(4, 0.25), np.array([0.5, 0.25, 0.25, 0.0])
     assert corr_rr.reuse_probability(other, uniform, n2=10) == 0.25
-    assert printed_corr_rr.appendix_probability([0.5, 0.5], [0.5, 0.5], epsilon=1.0, n2=10) == 0.5
+    assert printed_corr_rr._appendix_probability([0.5, 0.5], [0.5, 0.5], epsilon=1.0, n2=10) == 0.5
 
 
 def test_reuse_table_takes_runs_at_once_and_is_ordered():
@@ -337,7 +337,7 @@ def test_simulation_and_users_agree_when_the_first_phase_decides(mechanism):
     users = np.array([np.hstack(mechanism.estimate(mechanism.perturb(x, rng=rng))) for _ in range(3_000)])
     assert check.mean_z(users, runs.mean(axis=0)) < 5
     assert check.mean_z(users, runs.mean(axis=0) + 0.1 * runs.std(axis=0)) > 5
-    assert check.covariance_z(users, np.cov(runs.T)) < 5 < check.covariance_z(users, 1.2 * np.cov(runs.T))
+    assert check.variance_z(users, np.cov(runs.T)) < 5 < check.variance_z(users, 1.2 * np.cov(runs.T))
 
 
 def test_cond_rr_learns_the_true_conditionals_from_the_expected_reports():
@@ -413,7 +413,7 @@ def test_cond_rr_draws_its_first_phase_in_two_ways_by_one_law():
     by_table = mechanism._report_tables(population.records, chosen, np.random.default_rng(2))
     flat, other = by_user.reshape(-1, 6), by_table.reshape(-1, 6)
     assert check.mean_z(flat.astype(float) - other, 0) < 5
-    assert check.covariance_z(flat, np.cov(other.T)) < 5 < check.covariance_z(flat, 1.1 * np.cov(other.T))
+    assert check.variance_z(flat, np.cov(other.T)) < 5 < check.variance_z(flat, 1.1 * np.cov(other.T))
 
 
 def test_cond_rr_undoes_its_copies_and_the_raw_estimate_does_not():

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_lib import check, jrr
+from ldp_lib._sampling import random_places
 from ldp_lib.book import printed_jrr
+from ldp_lib.book.enumeration import half_law, least_delta, mixture, pairings, truth_law, worst_ratio
 from ldp_lib.jrr import _checks, _parameters, privacy, protocols
-from ldp_lib.jrr.enumeration import half_law, least_delta, mixture, pairings, truth_law, worst_ratio
 from ldp_lib.population import Population
-from ldp_lib.sampled.assignment import random_places
 
 BINARY = [
     (Fraction(3, 5), Fraction(-1, 2)),

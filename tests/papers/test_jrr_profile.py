@@ -414,3 +414,13 @@ def test_a_delta_at_either_end_is_served(delta, told):
 def test_a_budget_spent_to_the_last_bit_is_kept():
     p = calibration.largest_p(lambda p, rho: 0.1 if p <= 0.7 else 0.2, math.log(3), 0.1, 0.5)
     assert 0.65 < p <= 0.7
+
+
+@pytest.mark.parametrize("arguments", [{"n": 2**31}, {"n": 2**31, "ones": 1_000}, {"n": 10**6, "colluders": 10**5}])
+def test_more_users_than_can_be_computed_are_refused_with_the_size_before_any_work(arguments, monkeypatch):
+    monkeypatch.setattr(_privacy_profile, "_views", None)  # any work would call it
+    with pytest.raises(ValueError, match=r"n must take at most 2\*\*36 .* steps, .*; got [\d.]+e\+\d\d steps and"):
+        jrr.signed_delta(0.1, 0.52, -0.8, **arguments)
+    arguments.pop("ones", None)
+    with pytest.raises(ValueError, match=r"got [\d.]+e\+\d\d steps and [\d.]+e\+\d\d numbers"):
+        jrr.signed_delta_bound(0.1, 0.52, -0.8, **arguments)

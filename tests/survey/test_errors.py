@@ -6,7 +6,7 @@ import pytest
 from ldp_lib import check
 from ldp_lib.corr_rr import SecondPhase
 from ldp_lib.fake_data import TwoPhaseRSRFD
-from ldp_lib.inputs import NoExactMoments
+from ldp_lib.mechanism import NoExactMoments
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.splitting import SPL
 from ldp_lib.survey import errors

@@ -1,5 +1,6 @@
 """Intervals cover as often as they say, and the planned number of users is enough and no more."""
 
+import dataclasses
 import itertools
 import math
 import time
@@ -8,16 +9,18 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from ldp_lib import check, grr, limit
+from ldp_lib import JRR, RSRFD, ProductRR, check, grr, limit, pure
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.grr import GRR, RR
 from ldp_lib.population import Population
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import OneQuestion
-from ldp_lib.splitting import SPL, allocation
+from ldp_lib.splitting import OBRR, OMRR, SPL, allocation
 from ldp_lib.subset import SubsetSelection
-from ldp_lib.survey import planner
+from ldp_lib.survey import _intervals, planner
+from ldp_lib.tables.covariance import table_covariance
 from ldp_lib.tables.product import RRIndependent, RRJoint, squared_length
+from ldp_lib.tables.sampled import ask_pairs
 from ldp_lib.unary import OUE
 
 MECHANISMS = [GRR(k=3, epsilon=1.0), OUE(k=5, epsilon=0.5), SPL(k=(2, 4), epsilon=2.0)]
@@ -147,15 +150,15 @@ def test_groups_vary_with_who_is_in_them_and_a_sample_with_who_is_drawn():
     """One question each of four: by the proof, v/w + f(1-f)(n - n w)/(n w (n-1)) at the worst f, here one half."""
     mechanism, z, e = OneQuestion(k=(2,) * 4, epsilon=1.0), 1.959963984540054, math.e
     noise = 4 * e / (e - 1) ** 2
-    for sampled, drawn in ((False, 0.75), (True, 1.0)):  # f(1-f) is 1/4: three times for the groups, once for the draw
-        n = planner.required_users(mechanism, 0.01, sampled=sampled)
+    for sampling, drawn in ((False, 0.75), (True, 1.0)):  # f(1-f) is 1/4: three times for the groups, once for the draw
+        n = planner.required_users(mechanism, 0.01, sampling=sampling)
         assert n == pytest.approx((noise + drawn) * (z / 0.01) ** 2, rel=1e-3)
     plain = (
         planner.required_users(RR(k=2, epsilon=1.0), 0.01),
-        planner.required_users(RR(k=2, epsilon=1.0), 0.01, sampled=True),
+        planner.required_users(RR(k=2, epsilon=1.0), 0.01, sampling=True),
     )
     assert plain == (35_368, 44_971)
-    many = planner.required_users(GRR(k=9, epsilon=1.0), 0.01, sampled=True)
+    many = planner.required_users(GRR(k=9, epsilon=1.0), 0.01, sampling=True)
     p, q = grr.probabilities(e, 9)
     shares = np.linspace(0, 1, 10_001)
     right = (shares * p * (1 - p) + (1 - shares) * q * (1 - q)) / (p - q) ** 2 + shares * (1 - shares)
@@ -318,10 +321,10 @@ def test_two_phases_need_two_users_at_least():
 
 def test_as_many_users_as_there_may_be_can_be_planned():
     z, p = NormalDist().inv_cdf(0.975), math.exp(1e-6) / (math.exp(1e-6) + 1)
-    margin = z * math.sqrt(p * (1 - p)) / (2 * p - 1) / math.sqrt(planner.MOST_USERS)
+    margin = z * math.sqrt(p * (1 - p)) / (2 * p - 1) / math.sqrt(_intervals.MOST_USERS)
     mechanism = GRR(k=2, epsilon=1e-6)
     found = planner.required_users(mechanism, margin * (1 + 1e-7))
-    assert found == pytest.approx(planner.MOST_USERS * (1 - 2e-7), rel=1e-8)
+    assert found == pytest.approx(_intervals.MOST_USERS * (1 - 2e-7), rel=1e-8)
     with pytest.raises(ValueError, match=f"margin must be reachable with {10**15} users; got"):
         planner.required_users(mechanism, margin * (1 - 1e-7))
 
@@ -340,7 +343,7 @@ def test_the_error_of_tables_is_that_of_inverted_reports():
 
 
 def test_what_is_compared_are_unbiased_mechanisms_of_the_domain():
-    rows = planner.errors(k=[np.int64(2), 3], epsilon=1, n=np.int64(60))
+    rows = planner._errors(k=[np.int64(2), 3], epsilon=1, n=np.int64(60))
     even = Population.from_counts(np.full((2, 3), 10))
     for error, mechanism in rows:
         assert mechanism.k == (2, 3)
@@ -352,13 +355,13 @@ def test_what_is_compared_are_unbiased_mechanisms_of_the_domain():
     names = [type(mechanism).__name__ for _, mechanism in rows]
     assert {"SPL", "OneQuestion", "RRJoint"} <= set(names)
     assert len(names) == len(set(names))
-    records = planner.errors(k=(2, 3), epsilon=1.0, n=60, wants="records")
+    records = planner._errors(k=(2, 3), epsilon=1.0, n=60, wants="records")
     assert {type(mechanism).__name__ for _, mechanism in records} < set(names)
     assert all(hasattr(mechanism, "simulate_tables") for _, mechanism in records)
-    assert all(mechanism.k == 3 for _, mechanism in planner.errors(k=np.int64(3), epsilon=1.0, n=1))
-    assert len(planner.errors(k=(3,), epsilon=1.0, n=10**15)) > 1
+    assert all(mechanism.k == 3 for _, mechanism in planner._errors(k=np.int64(3), epsilon=1.0, n=1))
+    assert len(planner._errors(k=(3,), epsilon=1.0, n=10**15)) > 1
     assert [
-        type(mechanism).__name__ for _, mechanism in planner.errors(k=(2, 2), epsilon=1.0, n=5, wants="tables")
+        type(mechanism).__name__ for _, mechanism in planner._errors(k=(2, 2), epsilon=1.0, n=5, wants="tables")
     ] == [
         "RRIndependent",
         "RRJoint",
@@ -369,7 +372,7 @@ def test_what_is_compared_are_unbiased_mechanisms_of_the_domain():
 @pytest.mark.parametrize(("wants", "cells"), [("frequencies", 9), ("records", 9), ("tables", 26)])
 def test_a_recommendation_is_the_first_of_the_least(wants, cells):
     wish = {"k": (2, 3, 4), "epsilon": 1.0, "n": 1_000, "wants": wants}
-    rows, found = planner.errors(**wish), planner.recommend(**wish)
+    rows, found = planner._errors(**wish), planner.recommend(**wish)
     least, *others = sorted({error for error, _ in rows})
     assert found.error == pytest.approx(least, rel=1e-9)
     assert found.points == pytest.approx(100 * math.sqrt(least / cells), rel=1e-9)
@@ -391,17 +394,17 @@ def test_a_recommendation_without_error_says_so():
 @pytest.mark.parametrize("n", [0, 10**15 + 1, True, np.True_, 2.5, 0.0, math.inf, math.nan, "3", None])
 def test_a_survey_has_a_whole_number_of_people(n):
     with pytest.raises(ValueError, match=r"n must be an integer from 1 to 10\*\*15; got"):
-        planner.errors(k=3, epsilon=1.0, n=n)
+        planner._errors(k=3, epsilon=1.0, n=n)
 
 
 def test_wishes_are_one_of_three():
     with pytest.raises(ValueError, match=r"wants must be one of .*tables.*; got 'cells'"):
-        planner.errors(k=3, epsilon=1.0, n=5, wants="cells")
+        planner._errors(k=3, epsilon=1.0, n=5, wants="cells")
     with pytest.raises(ValueError, match="k must have at least two attributes for records; got 3"):
-        planner.errors(k=3, epsilon=1.0, n=5, wants="records")
+        planner._errors(k=3, epsilon=1.0, n=5, wants="records")
     for epsilon in (0, 701.0, True):
         with pytest.raises((TypeError, ValueError), match="epsilon must be"):
-            planner.errors(k=3, epsilon=epsilon, n=5)
+            planner._errors(k=3, epsilon=epsilon, n=5)
     for name in ("margin", "confidence"):
         for value in (0, 1, True):
             with pytest.raises((TypeError, ValueError), match=f"{name} must be a number above 0 and below 1"):
@@ -426,17 +429,17 @@ def test_a_random_sample_adds_the_variance_of_drawing(wants):
     wish = {"k": (2, 4), "epsilon": 1.0, "n": 500, "wants": wants}
     cells = 8 if wants == "tables" else 6
     drawn = (1 - 1 / 8) / 500 if wants == "tables" else (1 - 1 / 2 + 1 - 1 / 4) / 500
-    fixed, sampled = planner.recommend(**wish), planner.recommend(**wish, sampled=True)
-    assert sampled.error == pytest.approx(fixed.error + drawn)
-    assert sampled.points == pytest.approx(100 * math.sqrt((fixed.error + drawn) / cells))
+    fixed, sampling = planner.recommend(**wish), planner.recommend(**wish, sampling=True)
+    assert sampling.error == pytest.approx(fixed.error + drawn)
+    assert sampling.points == pytest.approx(100 * math.sqrt((fixed.error + drawn) / cells))
     assert fixed.margin() == pytest.approx(NormalDist().inv_cdf(0.975) * fixed.points)
     assert fixed.margin(0.5) < fixed.margin()
 
 
-@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("sampling", [False, True])
 @pytest.mark.parametrize(("k", "wants", "points"), [(5, "frequencies", 2.0), ((3, 4), "tables", 1.5)])
-def test_the_budget_that_reaches_an_error_is_the_least(k, wants, points, sampled):
-    wish = {"k": k, "n": 10_000, "wants": wants, "sampled": sampled}
+def test_the_budget_that_reaches_an_error_is_the_least(k, wants, points, sampling):
+    wish = {"k": k, "n": 10_000, "wants": wants, "sampling": sampling}
     epsilon = planner.required_budget(points=points, **wish)
     assert planner.recommend(epsilon=epsilon, **wish).points <= points
     assert planner.recommend(epsilon=epsilon / 1.002, **wish).points > points
@@ -451,8 +454,12 @@ def test_margins_of_the_widest_interval_and_of_a_typical_one_are_two_things():
     assert widest > 10_000  # the typical margin is not enough for the widest interval
 
 
+WIDE = tuple(int(x) for x in np.geomspace(2, 10**6, 200))[::-1]
+LONG = tuple(int(x) for x in np.geomspace(2, 3_000, 32))  # all values are listed
+
+
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
-@pytest.mark.parametrize("k", [tuple(range(2, 202)), (2,) * 200, (2, 3, 7, 50) * 50, (10**6,)])
+@pytest.mark.parametrize("k", [tuple(range(2, 202)), (2,) * 200, (2, 3, 7, 50) * 50, (10**6,), WIDE, WIDE[:8], LONG])
 def test_limit_and_recommendation_take_two_seconds_of_processor_time(k, epsilon):
     planner.recommend(k=(2, 3), epsilon=epsilon, n=100)  # what is imported once does not count
     start = time.process_time()
@@ -464,10 +471,87 @@ def test_limit_and_recommendation_take_two_seconds_of_processor_time(k, epsilon)
 
 
 def test_a_domain_with_too_many_values_is_refused_before_any_work():
-    with pytest.raises(ValueError, match=r"k must have at most 10,000,000 values together; got 20,000,000"):
-        planner.recommend(k=(10**6,) * 20, epsilon=1.0, n=100)
+    for wish in ({"k": 10**7 + 1}, {"k": (10**6,) * 20, "wants": "records"}):
+        with pytest.raises(ValueError, match=r"k must have at most 10,000,000 values together; got"):
+            planner.recommend(epsilon=1.0, n=100, **wish)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_closed_forms_are_the_errors_of_listed_values(epsilon):
+    k, n = (2, 3, 4, 6), 12**6
+    even = planner.plug_in_population([np.full(size, 1 / size) for size in k], n)
+    for family in (OneQuestion, SPL, OMRR, OBRR):
+        mechanism = family(k=k, epsilon=epsilon)
+        assert mechanism.uniform_variance(n) == pytest.approx(planner.total_error(mechanism, even), rel=1e-6)
+    assert [type(mechanism) for _, mechanism in planner._errors(k=WIDE, epsilon=epsilon, n=n)] == [
+        OneQuestion,
+        SPL,
+        OMRR,
+        OBRR,
+    ]
+    drawn = planner.recommend(k=WIDE, epsilon=epsilon, n=n, sampling=True)
+    assert 1 <= drawn.error * n / limit.least_error(WIDE, epsilon).error < 1.01
 
 
 def test_records_that_are_too_many_to_report_truthfully_are_not_served():
     assert RRJoint.serves((2,) * 399)
     assert not RRJoint.serves((2,) * 400)
+
+
+@pytest.mark.parametrize("sampling", [False, True])
+@pytest.mark.parametrize("make", [RRIndependent, RRJoint, ask_pairs])
+def test_users_for_tables_reach_the_margin_in_every_cell_of_every_table(make, sampling):
+    """The bound holds at any table, and is reached: at n - 1 some table of two records misses the margin."""
+    mechanism, margin = make(k=(2, 3, 2), epsilon=2.0), 0.05
+    n = planner.required_users(mechanism, margin, sampling=sampling, wants="tables")
+    assert n >= planner.required_users(mechanism, margin, sampling=sampling)
+    alone = dataclasses.replace(mechanism, groups=False) if hasattr(mechanism, "groups") else mechanism
+
+    def widest(mechanism, table, at, n):
+        variance = np.diag(table_covariance(mechanism, table, *at, n=n, sampling=sampling))
+        return NormalDist().inv_cdf(0.975) * math.sqrt(variance.max())
+
+    rng, reached = np.random.default_rng(1), False
+    for at in itertools.combinations(range(3), 2):
+        cells = math.prod(shape := [mechanism.k[j] for j in at])
+        for one, other in itertools.combinations(range(cells), 2):
+            for share in np.linspace(0, 1, 101):
+                table = np.zeros(cells)
+                table[one], table[other] = 1 - share, share
+                half = widest(alone, table.reshape(shape), at, n - 1)
+                reached |= half > margin * (1 - 1e-4)  # the worst share may lie between those tried
+                assert widest(alone, table.reshape(shape), at, n) <= margin * (1 + 1e-12)
+        for _ in range(20):
+            assert widest(mechanism, rng.dirichlet(np.full(cells, 0.3)).reshape(shape), at, n) <= margin
+    assert reached
+
+
+def test_users_for_tables_that_cannot_be_planned_are_refused():
+    with pytest.raises(TypeError, match=r"tell of 2 attributes of one person at once; OneQuestion.*wants='tables'"):
+        planner.required_users(OneQuestion(k=(2, 3), epsilon=1.0), 0.05, wants="tables")
+    with pytest.raises(ValueError, match=r"k must give tables of at most 512 cells to plan for; got \(30, 20\)"):
+        planner.required_users(RRIndependent(k=(30, 20), epsilon=1.0), 0.05, wants="tables")
+    with pytest.raises(ValueError, match="wants must be 'frequencies' or 'tables'; got 'cells'"):
+        planner.required_users(GRR(k=2, epsilon=1.0), 0.05, wants="cells")
+
+
+@pytest.mark.parametrize("sampling", [False, True])
+def test_where_all_values_are_alike_two_of_them_settle_the_users(sampling, monkeypatch):
+    for mechanism in (GRR(k=9, epsilon=1.0), OneQuestion(k=(9, 3), epsilon=1.0), JRR(epsilon=1.0)):
+        found = planner.required_users(mechanism, 0.05, sampling=sampling)
+        with monkeypatch.context() as patch:
+            patch.setattr(type(mechanism), "symmetric", False)
+            assert planner.required_users(mechanism, 0.05, sampling=sampling) == found
+    assert not RSRFD(k=(2, 3), epsilon=1.0, priors=([0.5, 0.5], [0.2, 0.3, 0.5])).symmetric
+    assert not ProductRR(k=(2,), epsilon=1.0, channels=[[[0.7, 0.3], [0.4, 0.6]]]).symmetric
+
+
+def test_users_for_ten_thousand_values_take_few_variances(monkeypatch):
+    calls, variance = [], pure.Oracle.variance
+    monkeypatch.setattr(pure.Oracle, "variance", lambda self, people: calls.append(1) or variance(self, people))
+    mechanism = GRR(k=10_000, epsilon=1.0)
+    n = planner.required_users(mechanism, 0.01)
+    assert len(calls) < 20
+    f, (p, q) = np.array([0, 1]), mechanism.probabilities
+    spread = [1.959963984540054 * np.sqrt(pure.variance(f, users, p, q).max()) for users in (n - 1, n)]
+    assert spread[1] <= 0.01 < spread[0]

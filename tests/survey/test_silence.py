@@ -80,7 +80,7 @@ def test_domains_without_an_order_are_refused(labels):
     [
         ({"a": [1, "1"]}, ValueError, "that differ in print"),
         ({"a": [True, 1]}, ValueError, "at least two different labels"),
-        ({"a": [[1], [2]]}, TypeError, r"such as texts or numbers for 'a'; got \[1\]"),
+        ({"a": [[1], [2]]}, TypeError, r"such as texts or numbers for 'a'; got \[\[1\], \[2\]\]"),
         ({0: ["a", "b"]}, TypeError, "must name attributes by texts; got 0"),
         ({"a": [np.nan, 1.0]}, ValueError, "missing value"),
     ],
@@ -258,7 +258,7 @@ def test_counts_that_cannot_be_are_refused(tmp_path):
         path.write_text(json.dumps(whole | {name: value}))
         with pytest.raises(ValueError, match="path must be a file of counts"):
             Counts.load(path, SURVEY.mechanism)
-    with pytest.raises(ValueError, match="counts must be possible"):
+    with pytest.raises(ValueError, match="counts must be 9 possible whole numbers"):
         Counts(SURVEY.mechanism, np.array(changed["counts"]))
     with pytest.raises(ValueError, match="must be of different reports"):
         Counts(SURVEY.mechanism, found.counts, ("a", "a"))
@@ -268,7 +268,9 @@ def test_counts_of_two_surveys_do_not_add_up():
     one, other = (aggregate(reports(survey), SURVEY.mechanism) for survey in (SURVEY, OTHERS["labels of 'smoker'"]))
     with pytest.raises(ValueError, match="labels of 'smoker'"):
         one + other
-    assert SURVEY.estimate(one + one)["estimate"].equals(SURVEY.estimate(one)["estimate"])
+    assert SURVEY.estimate(one + aggregate(reports(), SURVEY.mechanism))["estimate"].equals(
+        SURVEY.estimate(one)["estimate"]
+    )
 
 
 def test_a_saved_survey_is_the_same_and_runs_nothing(tmp_path):
@@ -301,7 +303,7 @@ def test_a_single_question_and_counts_have_no_tables():
         SURVEY.table("smoker", "region", reports())
     pairs = Survey(DOMAIN, 1.0, recommend(k=(2, 4), epsilon=1.0, n=400, wants="tables").mechanism)
     given = reports(pairs)
-    with pytest.raises(TypeError, match="rows for a table, not counts"):
+    with pytest.raises(TypeError, match="must be rows here, not counts"):
         pairs.table("smoker", "region", aggregate(given, pairs.mechanism))
     for names in (("smoker", "smoker"), ("smoker", "age")):
         with pytest.raises(ValueError, match="attributes must be different ones of"):
@@ -316,7 +318,7 @@ def test_a_file_is_read_in_blocks_however_large_its_row_groups_are(tmp_path, mon
     given.to_parquet(tmp_path / "a.parquet", row_group_size=len(given))
     whole, kind = SURVEY.estimate(given), type(SURVEY.mechanism)
     count = kind.count
-    monkeypatch.setattr("ldp_lib.survey.aggregate.CHUNK", 90)
+    monkeypatch.setattr(files, "CHUNK", 90)
     monkeypatch.setattr(kind, "count", lambda self, y: lengths.append(len(y)) or count(self, y))
     assert SURVEY.estimate(tmp_path).equals(whole)
-    assert (max(lengths), sum(lengths)) == (90, 400)
+    assert lengths[:5] == [90, 90, 90, 90, 40]

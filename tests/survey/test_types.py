@@ -6,7 +6,7 @@ from pathlib import Path
 from mypy import api
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
-PAGES = ["survey", "planner", "at_scale", "security"]
+PAGES = ["about", "survey", "choose", "quality", "security"]
 START = """
 import numpy as np
 import pandas as pd

@@ -15,6 +15,7 @@ from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
 from ldp_lib.tables import clusters as clustering
 from ldp_lib.tables.clusters import RRClusters
+from ldp_lib.tables.product import ProductRR
 
 TABLE = np.array([[20, 5, 1], [4, 9, 11]])
 
@@ -23,7 +24,7 @@ def test_measures_agree_with_scipy_and_numpy():
     a, b = np.repeat(np.argwhere(TABLE >= 0), TABLE.ravel(), axis=0).T
     assert math.isclose(clustering.cramers_v(TABLE), contingency.association(TABLE, method="cramer"))
     assert math.isclose(clustering.pearson(TABLE), abs(np.corrcoef(a, b)[0, 1]))
-    assert clustering.phi_squared(np.array([[Fraction(1, 2), 0], [0, Fraction(1, 2)]])) == 1
+    assert clustering.cramers_v(np.array([[Fraction(1, 2), 0], [0, Fraction(1, 2)]]), squared=True) == 1
 
 
 def test_measures_at_their_ends():
@@ -40,9 +41,9 @@ def test_large_counts_do_not_overflow():
         big = table * scale
         assert math.isclose(clustering.pearson(big), 0.5)
         assert math.isclose(clustering.cramers_v(big), 0.5)
-        assert math.isclose(clustering.phi_squared(big), 0.25 * 99)
+        assert math.isclose(clustering.cramers_v(big, squared=True), 0.25)
     narrow = np.array([[200, 5, 1], [4, 190, 110]], np.uint8)
-    for measure in (clustering.pearson, clustering.cramers_v, clustering.phi_squared):
+    for measure in (clustering.pearson, clustering.cramers_v):
         assert measure(narrow) == measure(narrow.astype(object)) == measure(narrow.tolist())
 
 
@@ -165,20 +166,21 @@ def test_independent_clusters_multiply_their_tables():
     rng = np.random.default_rng(1)
     one, two = rng.random((2, 3)), rng.random((4, 5))
     clusters = ((1, 3), (2, 0))  # attributes 0, 1, 2, 3 with 5, 2, 4, 3 values
+    product = ProductRR(k=(5, 2, 4, 3), epsilon=1.0, clusters=clusters)
     whole = np.einsum("bd,ca->abcd", one, two)
     for attributes in ((0,), (3, 1), (1, 0), (0, 1, 2, 3), (2, 3, 1)):
         others = tuple({0, 1, 2, 3} - set(attributes))
         missing = math.prod(t.sum() for t, c in zip((one, two), clusters, strict=True) if not set(c) & set(attributes))
         right = whole.sum(axis=others).transpose(np.argsort(np.argsort(attributes))) / missing
-        assert np.allclose(clustering.independent_table((one, two), clusters, *attributes), right, rtol=1e-12, atol=0)
-    runs = clustering.independent_table((np.stack([one, 2 * one]), np.stack([two, two])), clusters, 2, 3, 1)
-    single = clustering.independent_table((one, two), clusters, 2, 3, 1)
+        assert np.allclose(product.independent_table((one, two), *attributes), right, rtol=1e-12, atol=0)
+    runs = product.independent_table((np.stack([one, 2 * one]), np.stack([two, two])), 2, 3, 1)
+    single = product.independent_table((one, two), 2, 3, 1)
     assert np.allclose(runs, [single, 2 * single], rtol=1e-12, atol=0)
     for attributes in ((0, 0), (4,)):
-        with pytest.raises(ValueError, match=r"attributes must be distinct and in the clusters .*; got"):
-            clustering.independent_table((one, two), clusters, *attributes)
+        with pytest.raises(ValueError, match=r"attributes must be distinct numbers from 0 to 3; got"):
+            product.independent_table((one, two), *attributes)
     with pytest.raises(ValueError, match="zip"):
-        clustering.independent_table((one,), clusters, 0)
+        product.independent_table((one,), 0)
 
 
 def test_bad_thresholds_and_matrices_are_refused():
@@ -219,8 +221,8 @@ def test_measures_by_hand():
     spread = (a - a**2) * (Fraction(6 + 4 * 7, 20) - b**2)
     assert clustering.pearson(table) == pytest.approx(abs(both - a * b) / math.sqrt(spread))
     squares = sum(table[i, j] ** 2 / (table[i].sum() * table[:, j].sum()) for i in range(2) for j in range(3))
-    assert clustering.phi_squared(table) == squares - 1
-    assert clustering.phi_squared(table / 20) == squares - 1
+    assert clustering.cramers_v(table, squared=True) == squares - 1
+    assert clustering.cramers_v(table / 20, squared=True) == squares - 1
     assert clustering.pearson([[1, 0, 0], [2, 0, 0]]) == 0
     corner = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 1]]
     assert clustering.cramers_v(corner) == pytest.approx(1)
@@ -248,7 +250,7 @@ def test_rounding_does_not_lift_a_measure_above_one():
     ],
 )
 def test_tables_that_are_none_are_refused(table, error, says):
-    for measure in (clustering.pearson, clustering.cramers_v, clustering.phi_squared):
+    for measure in (clustering.pearson, clustering.cramers_v):
         with pytest.raises(error, match=says):
             measure(table)
 
@@ -284,9 +286,9 @@ def test_what_is_given_to_clusters_is_kept():
 def test_tables_of_clusters_of_unequal_length_multiply():
     rng = np.random.default_rng(2)
     one, two = rng.random((7, 2, 3, 4)), rng.random((7, 5))
-    found = clustering.independent_table((one, two), ((2, 0, 1), (3,)), 3, 0, 2)
+    found = ProductRR(k=(3, 4, 2, 5), epsilon=1.0, clusters=((2, 0, 1), (3,))).independent_table((one, two), 3, 0, 2)
     assert np.allclose(found, np.einsum("rcab,rd->rdac", one, two), rtol=1e-12, atol=0)
-    found = clustering.independent_table((two, one), ((3,), (2, 0, 1)), 1, 3)
+    found = ProductRR(k=(3, 4, 2, 5), epsilon=1.0, clusters=((3,), (2, 0, 1))).independent_table((two, one), 1, 3)
     assert np.allclose(found, np.einsum("rcab,rd->rbd", one, two), rtol=1e-12, atol=0)
 
 

@@ -7,10 +7,11 @@ import pytest
 from scipy.optimize import minimize
 
 from ldp_lib import check
+from ldp_lib.tables._agreement import _agree as agree
+from ldp_lib.tables._agreement import repair_pairs
 from ldp_lib.tables.clusters import cramers_v
-from ldp_lib.tables.consistency import _agree as agree
 from ldp_lib.tables.consistency import _interaction as interaction
-from ldp_lib.tables.consistency import project_marginals, repair_pairs, shrink_dependence
+from ldp_lib.tables.consistency import project_marginals, shrink_dependence
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (3, 4), (2, 2, 3)])

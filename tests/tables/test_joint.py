@@ -191,7 +191,6 @@ GOOD = {"counts": np.array([[5, 2], [1, 3]]), "channels": [0.5, 0.5]}
         ({"channels": [0.5, np.eye(3)]}, ValueError, "2 columns in entry 1"),
         ({"channels": [0.5, [[1.5, -0.5], [0, 1]]]}, ValueError, "entry 1 has least -0.5"),
         ({"channels": [0.5, [[1.0, 0.0]]]}, ValueError, "no record can give; got some for"),
-        ({"start": [[1, 0], [1, 1]]}, ValueError, "start must be positive"),
         ({"gap": 0}, ValueError, "gap must be a number above 0; got 0"),
         ({"max_steps": -1}, ValueError, "max_steps must be a number above 0; got -1"),
     ],
@@ -288,21 +287,6 @@ def test_bounds_of_the_search_are_numbers_above_zero(name, value):
         joint.fit(**GOOD, **{name: value})
 
 
-def test_a_start_is_positive_and_of_the_table_s_shape():
-    for start in (
-        [[1, 1]],
-        [1, 1, 1, 1],
-        [[1, 0], [1, 1]],
-        [[1, -1], [1, 1]],
-        [[1, np.nan], [1, 1]],
-        [[1, np.inf], [1, 1]],
-    ):
-        with pytest.raises(ValueError, match=r"start must be positive numbers of shape \(2, 2\); got shape"):
-            joint.fit(**GOOD, start=start)
-    found = joint.fit(**GOOD, start=[[0.1, 0.3], [0.2, 0.4]], max_steps=1)
-    assert found.table == pytest.approx(np.array([[0.1, 0.3], [0.2, 0.4]]))
-
-
 def test_what_an_estimate_cannot_take_is_said():
     for attributes in ((1,), (-1,), (0, 0)):
         with pytest.raises(ValueError, match=r"attributes must be distinct numbers from 0 to 0; got \("):
@@ -390,10 +374,10 @@ def test_axes_come_in_the_order_asked_for(order):
 
 
 def test_the_gap_counts_cells_that_are_nearly_empty():
-    """A start that puts next to nothing where most people are is far from the maximum, and says so."""
-    counts, start = np.array([900.0, 50.0, 50.0]), [1e-12, 0.5, 0.5]
+    """The uniform table, where nearly all people are elsewhere, is far from the maximum, and says so."""
+    counts = np.array([900.0, 50.0, 50.0])
     best = joint.fit(counts, [0.9])
-    first = joint.fit(counts, [0.9], start=start, max_steps=1)
+    first = joint.fit(counts, [0.9], max_steps=1)
     assert not first.converged
     assert best.log_likelihood - first.log_likelihood <= first.gap
     assert first.gap > 100

@@ -14,7 +14,7 @@ from ldp_lib.population import Population
 from ldp_lib.sampled import AskSome, assignment
 from ldp_lib.tables._asked import set_gain as gain
 from ldp_lib.tables.consistency import _interaction as interaction
-from ldp_lib.tables.covariance import held_fixed, table_covariance
+from ldp_lib.tables.covariance import table_covariance
 from ldp_lib.tables.product import RRIndependent
 from ldp_lib.tables.sampled import _interaction_error as interaction_error
 from ldp_lib.tables.sampled import ask_pairs, pair_tables
@@ -29,7 +29,7 @@ def variances(mechanism, population, pairs=((0, 1), (0, 2), (1, 2))):
     found, n = {}, population.n
     for pair in pairs:
         table = population.select(*pair).joint
-        covariance = held_fixed(table_covariance(mechanism, table, *pair, n=n), table, n)
+        covariance = table_covariance(mechanism, table, *pair, n=n, sampling=False)
         found[pair] = np.diag(covariance).reshape(table.shape)
     return found
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_lib import channel, check, grr, sampling
+from ldp_lib import _sampling, channel, check, grr
 from ldp_lib.population import Population
 from ldp_lib.tables import _checks, product
 from ldp_lib.tables.clusters import RRClusters
@@ -83,8 +83,8 @@ def test_simulated_tables_have_the_law_of_the_written_out_channel(mechanism):
         member = np.eye(math.prod(sizes))[np.ravel_multi_index(tuple(records[:, j] for j in cluster), sizes)]
         covariance = (inverse @ member).T @ spread @ (inverse @ member) / n**2
         assert check.mean_z(runs.reshape(40_000, -1), counts @ member / n) < 5
-        assert check.covariance_z(runs.reshape(40_000, -1), covariance) < 5
-        assert check.covariance_z(runs.reshape(40_000, -1), 1.1 * covariance) > 5
+        assert check.variance_z(runs.reshape(40_000, -1), covariance) < 5
+        assert check.variance_z(runs.reshape(40_000, -1), 1.1 * covariance) > 5
 
 
 @each_mechanism
@@ -98,7 +98,7 @@ def test_simulated_marginals_have_the_law_of_the_written_out_channel(mechanism):
     spread = sum(c * (np.diag(row) - np.outer(row, row)) for c, row in zip(counts, matrix, strict=True))
     covariance = score.T @ spread @ score / n**2
     assert check.mean_z(runs, counts @ member / n) < 5
-    assert check.covariance_z(runs, covariance) < 5 < check.covariance_z(runs, 1.1 * covariance)
+    assert check.variance_z(runs, covariance) < 5 < check.variance_z(runs, 1.1 * covariance)
     assert np.allclose(np.hstack(mechanism.variance(population)), np.diag(covariance), rtol=1e-9, atol=0)
     assert np.allclose(np.hstack(mechanism.mean(population)), counts @ member / n, rtol=1e-12, atol=0)
 
@@ -348,7 +348,7 @@ def test_bad_attributes_subsets_and_populations_are_refused():
 
 @pytest.mark.parametrize(("epsilon", "k"), [(1e-9, 3), (1e-6, 10**6), (0.0099, 7), (0.011, 2), (3.0, 50), (700.0, 4)])
 def test_small_budgets_keep_their_digits(epsilon, k):
-    e = sampling.exp_below(epsilon)
+    e = _sampling.exp_below(epsilon)
     assert product.keep_probability(epsilon, k) == pytest.approx(float((e - 1) / (e - 1 + k)), rel=1e-12)
 
 
@@ -405,7 +405,7 @@ def test_a_matrix_s_budget_is_rounded_up(matrix):
     columns = zip(*matrix.tolist(), strict=True)
     ratio = max(Fraction(max(column)) / Fraction(min(column)) for column in columns)
     for mechanism in (RRJoint(k=(len(matrix),), matrix=matrix), ProductRR(k=(len(matrix),), channels=(matrix,))):
-        assert ratio <= sampling.exp_below(mechanism.epsilon) <= ratio * (1 + Fraction(1, 10**14))
+        assert ratio <= _sampling.exp_below(mechanism.epsilon) <= ratio * (1 + Fraction(1, 10**14))
 
 
 def test_the_last_digits_of_a_matrix_are_no_reason_to_refuse_it():

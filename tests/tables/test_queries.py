@@ -135,7 +135,7 @@ def test_a_share_within_a_box_is_a_ratio_with_its_delta_variance(mechanism):
     spread = ((both - ratio * base) ** 2).mean() - base.mean() * ratio * (
         1 - ratio
     )  # less what the data themselves add
-    answer = queries.ask_given(mechanism, SURVEY, where, given)
+    answer = queries.ask(mechanism, SURVEY, where, given=given)
     assert answer.estimate == pytest.approx(ratio)
     assert answer.variance == pytest.approx(spread / (5 * base.mean() ** 2))
 
@@ -144,9 +144,9 @@ def test_reports_of_all_blocks_are_read(monkeypatch):
     mechanism, where, given = MECHANISMS[0], {1: [0, 2], 2: [1]}, {0: [1]}
     y = np.random.default_rng(3).integers(0, mechanism.k, (2 * queries.BLOCK + 7, 3))
     y[[0, queries.BLOCK - 1, queries.BLOCK, 2 * queries.BLOCK, -1]] = [1, 0, 1]
-    whole = [queries.ask(mechanism, y, where), queries.ask_given(mechanism, y, where, given)]
+    whole = [queries.ask(mechanism, y, where), queries.ask(mechanism, y, where, given=given)]
     monkeypatch.setattr(queries, "BLOCK", len(y))
-    again = [queries.ask(mechanism, y, where), queries.ask_given(mechanism, y, where, given)]
+    again = [queries.ask(mechanism, y, where), queries.ask(mechanism, y, where, given=given)]
     for one, other in zip(whole, again, strict=True):
         assert one.estimate == pytest.approx(other.estimate, rel=1e-12)
         assert one.variance == pytest.approx(other.variance, rel=1e-9)
@@ -225,11 +225,17 @@ def test_boxes_become_members_of_each_attribute():
         {0: [False, True], 1: [True, True, False]},
     ]
     for call in (
-        lambda: queries.ask_given(MECHANISMS[0], SURVEY, [{0: 1}, {0: 0}], {1: 1}),
+        lambda: queries.ask(MECHANISMS[0], SURVEY, {0: 1}, given=[{1: 0}, {1: 1}]),
         lambda: queries.ask(MECHANISMS[0], SURVEY + 2, {0: 1}),
     ):
         with pytest.raises(ValueError, match=r"unpack|y must be from 0"):
             call()
+
+
+def test_boxes_within_a_box_add_up():
+    one, other = (queries.ask(MECHANISMS[0], SURVEY, box, given={1: 1}).estimate for box in ({0: 1}, {0: 0, 2: 1}))
+    both = queries.ask(MECHANISMS[0], SURVEY, [{0: 1}, {0: 0, 2: 1}], given={1: 1})
+    assert both.estimate == pytest.approx(one + other)
 
 
 def test_a_box_that_is_estimated_to_hold_nobody_has_no_shares():
@@ -237,7 +243,7 @@ def test_a_box_that_is_estimated_to_hold_nobody_has_no_shares():
     mechanism = ProductRR(k=(2, 2), clusters=((0,), (1,)), channels=channels)
     assert queries.ask(mechanism, np.array([[0, 0], [1, 0]]), {0: [1]}).estimate == 0
     with pytest.raises(ValueError, match=r"given must hold some users; it is estimated to hold a share of 0\.0"):
-        queries.ask_given(mechanism, np.array([[0, 0], [1, 0]]), {1: [0]}, {0: [1]})
+        queries.ask(mechanism, np.array([[0, 0], [1, 0]]), {1: [0]}, given={0: [1]})
 
 
 ODD = lambda cells: cells.sum(axis=1) % 2 == 1  # noqa: E731
@@ -271,7 +277,7 @@ def test_cells_that_do_not_fit_are_refused():
         (lambda m, y: queries.ask_cells(m, y, (0, 7), np.ones((2, 2), bool)), ValueError, "from 0 to 2"),
         (lambda m, y: queries.ask_cells(None, y, (0,), [[0]]), TypeError, "mechanism must be one of clusters"),
         (lambda m, y: queries.ask_cells(m, y, (0,), [[5]]), ValueError, "subset must be from 0 to 1 in column 0"),
-        (lambda m, y: queries.ask_given(m, y, {0: [1]}, {0: [0]}), ValueError, "other attributes than where"),
+        (lambda m, y: queries.ask(m, y, {0: [1]}, given={0: [0]}), ValueError, "other attributes than where"),
     ):
         with pytest.raises(error, match=says):
             call(MECHANISMS[0], np.zeros((40, 3), int))
@@ -284,7 +290,7 @@ def test_a_share_within_a_box_is_unbiased_for_many_users_with_the_stated_varianc
     mechanism, rng = RRIndependent(k=(2, 3), epsilon=3.0), np.random.default_rng(4)
     x, values = Population.from_counts([[700, 300, 500], [200, 900, 400]]).users(), []
     for _ in range(800):
-        answer = queries.ask_given(mechanism, mechanism.perturb(x, rng=rng), {0: [1]}, {1: [1, 2]})
+        answer = queries.ask(mechanism, mechanism.perturb(x, rng=rng), {0: [1]}, given={1: [1, 2]})
         values.append((answer.estimate, answer.variance))
     estimates, variances = np.array(values).T
     assert check.mean_z(estimates, 1300 / 2100) < 5 < check.mean_z(estimates, 0.95 * 1300 / 2100)
@@ -312,5 +318,6 @@ def test_a_function_is_asked_about_four_million_cells_and_no_more():
 
     with pytest.raises(LookupError, match="4194304"):
         queries._check_subset(asked, (2**22,))
-    with pytest.raises(ValueError, match=r"subset must list its cells.*2\*\*22; there are 4194305"):
-        queries._check_subset(asked, (2**22 + 1,))
+    large = RRIndependent(k=(2**22 + 1, 2), epsilon=1.0)
+    with pytest.raises(ValueError, match=r"at most 2\*\*22 cells together; got 4194305"):
+        queries.ask_cells(large, np.zeros((2, 2), int), (0,), asked)

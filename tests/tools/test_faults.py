@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 from ldp_lib import datasets
+from ldp_lib.book import raw as raw_files
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -161,7 +162,7 @@ def test_a_damaged_table_is_refused(damage, tmp_path, monkeypatch):
 def test_a_missing_data_folder_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("LDP_LIB_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(FileNotFoundError, match="nowhere"):
-        datasets.fetch_adult()
+        raw_files.fetch("adult")
 
 
 class Lying(BaseHTTPRequestHandler):
@@ -194,14 +195,14 @@ def test_a_bad_download_never_yields_data(way, tmp_path, monkeypatch):
     monkeypatch.setattr(pooch, "os_cache", lambda name: tmp_path / "cache")
     server = ThreadingHTTPServer(("127.0.0.1", 0), type("Way", (Lying,), {"way": way}))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setattr(datasets, "UCI", f"http://127.0.0.1:{server.server_port}/")
+    monkeypatch.setattr(raw_files, "UCI", f"http://127.0.0.1:{server.server_port}/")
     if way == "no server":
         server.shutdown()
         server.server_close()
     try:
-        for fetch in (datasets.fetch_mushroom, datasets.fetch_nursery, datasets.fetch_clave):
+        for name in ("mushroom", "nursery", "clave"):
             with pytest.raises((ConnectionError, ValueError)) as error:
-                fetch()
+                raw_files.fetch(name)
             assert "sha256" in str(error.value)
     finally:
         if way != "no server":

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import ldp_lib
-from ldp_lib import GRR, JRR, KJRR, OLH, OUE, JointHashing, JointUnary, RRIndependent, SubsetSelection, inputs
+from ldp_lib import GRR, JRR, KJRR, OLH, OUE, JointHashing, JointUnary, RRIndependent, SubsetSelection, _inputs
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tools"))
 import fuzz
@@ -41,8 +41,8 @@ def changing(x):
         (changing, np.array([1, 2]), "same", "changed"),
         (lambda x: x.missing, np.array([1, 2]), "same", "AttributeError"),
         (lambda x: x / 0 if isinstance(x, int) else int(x), 3, "refused", "ZeroDivisionError"),
-        (lambda x: inputs.require(epsilon=x), -1.0, "refused", "does not name x"),
-        (lambda x: inputs.check_values(x, 3, "x"), np.array([5]), "fine", "refused what is allowed"),
+        (lambda x: _inputs.require(epsilon=x), -1.0, "refused", "does not name x"),
+        (lambda x: _inputs.check_values(x, 3, "x"), np.array([5]), "fine", "refused what is allowed"),
     ],
 )
 def test_a_planted_fault_is_found(call, given, want, wrong):
@@ -56,8 +56,8 @@ def test_a_small_negative_number_is_not_taken_for_a_value_of_a_large_domain():
         with pytest.raises(ValueError, match=r"x must be .* from 0 to 299; got -"):
             GRR(k=300, epsilon=1.0).perturb(x, rng=np.random.default_rng(1))
     with pytest.raises(ValueError, match="got -1"):
-        inputs.check_values(np.array([-1], np.int16), 40_000)
-    assert inputs.check_values(np.array([127], np.int8), 300).tolist() == [127]
+        _inputs.check_values(np.array([-1], np.int16), 40_000)
+    assert _inputs.check_values(np.array([127], np.int8), 300).tolist() == [127]
 
 
 @pytest.mark.parametrize("k", [2, 3, 5, 300])

@@ -1,4 +1,4 @@
-"""The page on hardening shows what its commands have counted."""
+"""The page on quality shows what the commands of hardening have counted."""
 
 import json
 import re
@@ -10,9 +10,12 @@ from scipy.stats import binom
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNTS = json.loads((ROOT / "book" / "hardening.json").read_text(encoding="utf-8"))
-PAGE = (ROOT / "book" / "hardening.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "book" / "quality.md").read_text(encoding="utf-8")
 sys.path.insert(0, str(ROOT / "tools"))
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import marks  # noqa: E402
 import mutants  # noqa: E402
+import report  # noqa: E402
 
 ROWS = {
     "classes of mechanisms whose budget is proved": "classes",
@@ -57,7 +60,7 @@ def test_all_faults_are_caught_and_the_goals_are_met():
 
 def test_the_page_of_changes_is_made_from_what_was_found():
     found = json.loads(mutants.FOUND.read_text(encoding="utf-8"))
-    assert mutants.PAGE.read_text(encoding="utf-8") == mutants.written(found)
+    assert marks.put(PAGE, "mutants", mutants.written(found)) == PAGE
     assert found["tried"] - found["killed"] == len(found["survivors"])
     assert [each for each in found["survivors"] if len(each["reason"]) < 10] == []
     counts = {key: found[key] for key in ("tried", "killed")} | mutants.kinds_of(found)
@@ -68,3 +71,10 @@ def test_the_page_of_changes_is_made_from_what_was_found():
     share = mutants.at_least(found["killed"], matter)
     assert binom.sf(found["killed"] - 1, matter, share) == pytest.approx(0.05)
     assert found["killed"] >= 0.95 * matter
+
+
+def test_the_rows_on_speed_are_those_of_the_report():
+    text = report.FULL.read_text(encoding="utf-8")
+    assert marks.put(PAGE, "benchmarks", report.chosen(text)) == PAGE
+    assert "| 111 |" in report.chosen(text)
+    assert report.chosen(text.replace("| 111 |", "| 112 |")) != report.chosen(text)

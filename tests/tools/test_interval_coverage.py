@@ -31,7 +31,7 @@ def test_every_interval_covers_or_is_one_that_warns():
     short = {row["interval"] for row in ROWS if row["covers"] < coverage.LEAST - 3 * spread}
     assert {name for name in short if not name.startswith(COMPARED)} <= WARNED
     assert "fails where the false supports of a value are few" in coverage.planner.estimate_interval.__doc__
-    assert "may be covered less" in coverage.dependence.bootstrap_interval.__doc__
+    assert "is covered less" in coverage.PAGE.read_text(encoding="utf-8")  # the bootstrap
     assert any(name.startswith(COMPARED) for name in short)  # the foil: quantiles of the bootstrap
 
 
@@ -48,7 +48,7 @@ def test_a_sample_is_what_is_stored():
                     assert abs(stored[key] - row[key]) < 5 * spread
                     assert key == "warns" or abs(stored[key] - 0.5) > 5 * spread
                 tried += 1
-    assert tried == 5
+    assert tried == 3
 
 
 def test_the_fast_maximum_is_the_librarys():

@@ -77,3 +77,11 @@ def test_the_reading_order_lists_every_chapter():
     assert sorted(listed) == [path.stem for path in NOTEBOOKS]
     numbers = re.findall(r"^(\d+)\. ", text, re.MULTILINE)
     assert numbers == [str(i + 1) for i in range(len(listed))]
+
+
+def test_nobody_is_asked_about_news():
+    asked = "@jupyterlab/apputils-extension:announcements"
+    config = {"disabledExtensions": ["another"]}
+    for _ in range(2):
+        assert sorted(lab_config.quiet(None, config)["disabledExtensions"]) == [asked, "another"]
+    assert lab_config.quiet(None, {})["disabledExtensions"] == [asked]

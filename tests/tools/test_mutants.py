@@ -36,8 +36,8 @@ CHANGES = [  # a sampler, formulas, a validator, an estimator, what decides betw
     ),
     (
         "survey/aggregate.py",
-        "if not len(frame):\n        return np.zeros(1",
-        "if not len(frame):\n        return np.zeros(0",
+        "if len(frame) else np.zeros(1",
+        "if len(frame) else np.zeros(0",
         test_edges.test_a_part_of_a_frame_may_be_empty,
     ),
     (

@@ -8,6 +8,7 @@ import sysconfig
 import zipfile
 from pathlib import Path
 
+import problem_sets
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,6 +56,15 @@ def test_the_wheel_holds_the_library_and_no_scripts(wheel):
     }
     assert data <= set(names)
     assert {Path(name).parts[0] for name in names if "dist-info" not in name} == {"ldp_lib"}
+
+
+def test_the_wheel_has_no_solutions_hidden_tests_or_grader(wheel):
+    with zipfile.ZipFile(wheel) as packed:
+        text = b"\n".join(packed.read(name) for name in packed.namelist()).decode(errors="replace")
+    prompts = [task.prompt[:60] for problems in problem_sets.sets() for task in problems.tasks]
+    assert prompts
+    words = ["BEGIN HIDDEN", "BEGIN SOLUTION", "own_number", "class Wrong", *prompts]
+    assert [word for word in words if word in text] == []
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS)

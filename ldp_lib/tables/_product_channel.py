@@ -10,9 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
+from ldp_lib import _inputs, _sampling, grr
 from ldp_lib import channel as channels
-from ldp_lib import grr, inputs, sampling
-from ldp_lib.inputs import check_records
+from ldp_lib._inputs import check_records
 from ldp_lib.mechanism import Several
 from ldp_lib.population import Population
 
@@ -37,14 +37,14 @@ class ProductChannel(Several):
     channels_: tuple
 
     @property
+    def symmetric(self) -> bool:
+        """Whether all values are alike: whether every cluster is reported through randomized response."""
+        return not any(isinstance(c, tuple) for c in self.channels_)
+
+    @property
     def joint(self) -> int:
         """Of how many attributes the reports give an unbiased joint table: all."""
         return len(self.k)
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Type and shape of one report: a record."""
-        return np.dtype((inputs.small_dtype(max(self.k)), (len(self.k),)))
 
     @cached_property
     def _blocks(self):
@@ -62,17 +62,17 @@ class ProductChannel(Several):
     def _told(self):
         """For each cluster the exact chance that `perturb` tells the truth on purpose; None for a matrix."""
         pairs = zip(self.channels_, (math.prod(sizes) for _, sizes, *_ in self._blocks), strict=True)
-        return [None if isinstance(c, tuple) else sampling.realised(grr.proved_keep(c, cells)) for c, cells in pairs]
+        return [None if isinstance(c, tuple) else _sampling.realised(_sampling.proved_keep(c, k)) for c, k in pairs]
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
         ratio = 1
         for (_, sizes, *_), told, c in zip(self._blocks, self._told, self.channels_, strict=True):
             if told is None:
-                ratio *= channels.privacy_ratio([sampling.realised_shares(row) for row in c])
+                ratio *= channels.privacy_ratio([_sampling.realised_shares(row) for row in c])
             else:
                 ratio *= 1 + math.prod(sizes) * told / (1 - told)
-        return sampling.proved_epsilon(ratio, self.epsilon)
+        return _sampling.proved_epsilon(ratio, self.epsilon)
 
     @property
     def keeps(self) -> list:
@@ -89,18 +89,13 @@ class ProductChannel(Several):
     def channel(self) -> np.ndarray:
         """Return the channel from whole records to whole reports, both in lexicographic order."""
         cells = math.prod(self.k)
-        inputs.check_cells(cells, cells)
+        _inputs.check_cells(cells, cells)
         records, matrix = self.reports(), np.ones((cells, cells))
         for (cluster, sizes, *_), c in zip(self._blocks, self.channels_, strict=True):
             part = np.array(c) if isinstance(c, tuple) else grr.channel(math.exp(c), math.prod(sizes))
             cell = np.ravel_multi_index(tuple(records[:, j] for j in cluster), sizes)
             matrix *= part[np.ix_(cell, cell)]
         return matrix / matrix.sum(axis=1, keepdims=True)  # a matrix may come with rounded rows
-
-    def reports(self) -> np.ndarray:
-        """Return all reports, one a row, in lexicographic order."""
-        inputs.check_cells(1, math.prod(self.k))
-        return np.array(list(np.ndindex(*self.k)), self.dtype.base)
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user.
@@ -117,12 +112,12 @@ class ProductChannel(Several):
         array of shape (n, d)
             Randomized records, in the smallest unsigned integer type that holds them.
         """
-        inputs.require(rng=rng)
+        _inputs.require(rng=rng)
         x = check_records(x, self.k)
         y = np.empty(x.shape, dtype=self.dtype.base, order="F")
         for (cluster, sizes, _, matrix, _), told in zip(self._blocks, self._told, strict=True):
             if matrix is None:  # the truth, or a uniform cell: independent uniform values of its attributes
-                noisy = sampling.bernoulli(1 - told, len(x), rng)
+                noisy = _sampling.bernoulli(1 - told, len(x), rng)
                 for j in cluster:
                     truth = x[:, j].astype(y.dtype)
                     y[:, j] = truth + noisy * (rng.integers(self.k[j], size=len(x), dtype=y.dtype) - truth)
@@ -131,14 +126,10 @@ class ProductChannel(Several):
             drawn = np.empty(len(x), dtype=np.int64)
             for u in np.unique(cell):
                 who = np.flatnonzero(cell == u)
-                drawn[who] = sampling.draw(matrix[u], who.size, rng)
+                drawn[who] = _sampling.draw(matrix[u], who.size, rng)
             for j, values in zip(cluster, np.unravel_index(drawn, sizes), strict=True):
                 y[:, j] = values
         return y
-
-    def estimate(self, y) -> list[np.ndarray]:
-        """Return the attributes' raw unbiased frequencies, a list of d arrays (k_j,), from reports of shape (n, d)."""
-        return self.estimate_counts(self.count(y))
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports, then counts for each attribute; counts of disjoint sets of reports add up."""
@@ -161,7 +152,7 @@ class ProductChannel(Several):
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
         """Return a list of d arrays (runs, k_j), drawn from the exact joint law of ``estimate(perturb(x))``."""
-        inputs.require(rng=rng, runs=runs)
+        _inputs.require(rng=rng, runs=runs)
         estimates: list = [None] * len(self.k)
         for block in self._blocks:
             cluster, _, keep, matrix, _ = block
@@ -182,8 +173,34 @@ class ProductChannel(Several):
 
     def simulate_tables(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
         """Return, for each cluster, `runs` raw estimates of its table, shape (runs, k_j for j in the cluster)."""
-        inputs.require(rng=rng, runs=runs)
+        _inputs.require(rng=rng, runs=runs)
         return [self._simulate_block(population, block, rng, runs) for block in self._blocks]
+
+    def independent_table(self, tables, *attributes) -> np.ndarray:
+        """Return the joint table of some attributes as if clusters were independent: the product of what they say.
+
+        Domingo-Ferrer and Soria-Comas (2022), Protocol 1, steps 8 to 10, for clusters. Chapter `audit_multidim`.
+
+        Parameters
+        ----------
+        tables : sequence of arrays
+            One a cluster, such as `estimate_table` or `simulate_tables` gives. The last axes are those of the cluster's
+            attributes; axes before them, such as runs, are the same for all clusters and are kept.
+        *attributes : int
+            The attributes wanted, distinct, in the order wanted.
+        """
+        attributes = self.check_attributes(attributes)
+        runs = np.shape(tables[0])[: np.ndim(tables[0]) - len(self.clusters_[0])]
+        product, sizes = np.ones((*runs, 1)), []
+        for cluster, table in zip(self.clusters_, tables, strict=True):
+            others = tuple(len(runs) + axis for axis, j in enumerate(cluster) if j not in attributes)
+            if len(others) < len(cluster):
+                part = np.sum(table, axis=others)
+                sizes += part.shape[len(runs) :]
+                product = (product[..., None] * part.reshape(*runs, 1, -1)).reshape(*runs, -1)
+        order = [j for cluster in self.clusters_ for j in cluster if j in attributes]
+        axes = [*range(len(runs)), *(len(runs) + order.index(j) for j in attributes)]
+        return product.reshape(*runs, *sizes).transpose(axes)
 
     def variance(self, population: Population) -> list[np.ndarray]:
         """Return the exact variances of the estimates, a list of d arrays, the users' data held fixed."""
@@ -204,8 +221,18 @@ class ProductChannel(Several):
 
     def taken(self, attributes) -> list:
         """Return the attributes and, after them, the rest of each cluster whose channel is written out."""
-        whole = [c for c, _, _, matrix, _ in self._blocks if matrix is not None and set(c) & set(attributes)]
-        return [*attributes, *(j for c in whole for j in c if j not in attributes)]
+        return [*attributes, *(j for mine, _ in self.parts(attributes) for j in mine if j not in attributes)]
+
+    def parts(self, attributes) -> list:
+        """Return, for each cluster that has some of the attributes, these and the probability to keep them.
+
+        A cluster whose channel is written out comes whole, with its matrix.
+        """
+        blocks = [block for block in self._blocks if set(block[0]) & set(attributes)]
+        return [
+            ([j for j in cluster if j in attributes], keep) if matrix is None else (list(cluster), matrix)
+            for cluster, _, keep, matrix, _ in blocks
+        ]
 
     def _count(self, y, taken):
         sizes = [self.k[j] for j in taken]
@@ -241,7 +268,7 @@ class ProductChannel(Several):
         return tuple(map(int, chosen))
 
     def _part(self, population, attributes):
-        inputs.check_population(population, self.k)
+        _inputs.check_population(population, self.k)
         return population.select(*attributes)
 
     def _simulate_block(self, population, block, rng, runs):

@@ -4,7 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 
-from ldp_lib.jrr._formulas import table
+from ldp_lib.jrr import table
 
 
 def pairings(users):
@@ -19,7 +19,7 @@ def pairings(users):
 
 
 def truth_law(n, p, rho):
-    """Return the law of (T_1, ..., T_n) under random pairing, a dict from vectors of truths to chances."""
+    """Return the distribution of (T_1, ..., T_n) under random pairing: a dict, vectors of truths to probabilities."""
     cells, groups = table(p, rho), pairings(range(n))
     law = dict.fromkeys(itertools.product((0, 1), repeat=n), 0)
     for told, pairing in itertools.product(law, groups):
@@ -32,10 +32,10 @@ def truth_law(n, p, rho):
 
 
 def half_law(x, p, s, lean=1):
-    """Return the law of all reports of an even number of users with values x, if a secret random half has plus.
+    """Return the distribution of all reports of an even number of users with values x if a random half has plus.
 
-    The sign adds s to the chance of a 1 for users who hold 1, and lean * s for others, or takes it away: `lean` is 1
-    for signed reports, -1 for signed truths.
+    The sign adds s to the probability of a 1 for users who hold 1, and lean * s for others, or takes it away: `lean` is
+    1 for signed reports, -1 for signed truths.
     """
     n, law = len(x), {}
     halves = list(itertools.combinations(range(n), n // 2))
@@ -49,13 +49,13 @@ def half_law(x, p, s, lean=1):
 
 
 def worst_ratio(first, second):
-    """Return the largest likelihood ratio of two laws, either way; infinite if one rules out what the other allows."""
+    """Return the largest likelihood ratio of two distributions, either way; infinite if only one allows a report."""
     pairs = [sorted((first.get(y, 0), second.get(y, 0))) for y in first.keys() | second.keys()]
     return max(b / a if a else math.inf for a, b in pairs if b)
 
 
 def least_delta(first, second, ratio):
-    """Return by how much, at most, an event's chance under one law exceeds `ratio` times the other's, either way."""
+    """Return by how much, at most, an event's probability exceeds `ratio` times that by the other, either way."""
     ways = (first, second), (second, first)
     return max(sum(max(0, a[y] - ratio * b.get(y, 0)) for y in a) for a, b in ways)
 

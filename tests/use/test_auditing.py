@@ -26,10 +26,12 @@ from ldp_lib import (
     fake_data,
     grr,
     hashing,
-    sampling,
 )
+from ldp_lib import (
+    _sampling as sampling,
+)
+from ldp_lib.auditing import Audit, _log_ratio_bound
 from ldp_lib.jrr import colluder_ratio, transcript_ratio
-from ldp_lib.survey.audit import Audit, _log_ratio_bound
 
 RUNS = int(os.environ.get("RUNS", "20000"))  # more by `make audit`
 PHASES = (CorrRR, CondRR, TwoPhaseRSRFD)

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ldp_lib import inputs
+from ldp_lib import _inputs
 
 BITS = 136  # a byte, which nearly always decides, and two words of 64 bits
 BLOCK = 2**17  # users at a time: what is drawn for them stays in the cache
@@ -25,18 +25,9 @@ def realised(p):
 
 
 def bernoulli(p, size, rng):
-    """Draw booleans of the given size that are True with probability `realised(p)`, exactly.
+    """Draw booleans of the given size that are True with probability `realised(p)`, exactly, for p from 0 to 1.
 
     One random byte decides 255 of 256 draws; where it ties with p, a word does, and where that ties, another.
-
-    Parameters
-    ----------
-    p : float or Fraction
-        Probability, from 0 to 1.
-    size : int or tuple of int
-        Shape of the result.
-    rng : numpy.random.Generator
-        Source of randomness.
     """
     digits = _digits(p)
     hit = np.empty(size, dtype=bool)
@@ -49,7 +40,7 @@ def bernoulli(p, size, rng):
 def uniform(k, size, rng):
     """Draw `size` values, each uniform over 0, ..., k-1, exactly, in the smallest unsigned integer type."""
     if k > 2**16:
-        return rng.integers(k, size=size, dtype=inputs.small_dtype(k))
+        return rng.integers(k, size=size, dtype=_inputs.small_dtype(k))
     if k == 1:
         return np.zeros(size, dtype=np.uint8)
     return _mixed(None, k, 0, size, rng)
@@ -66,7 +57,7 @@ def draw(shares, size, rng):
     if len(set(shares)) == 1:
         return uniform(len(shares), size, rng)
     edges = np.array([edge for edge in _edges(shares) if edge < 2**64], dtype=np.uint64)
-    return np.searchsorted(edges, _words(size, rng), side="right").astype(inputs.small_dtype(len(shares)))
+    return np.searchsorted(edges, _words(size, rng), side="right").astype(_inputs.small_dtype(len(shares)))
 
 
 def realised_shares(shares):
@@ -83,24 +74,11 @@ def realised_shares(shares):
 def grr_reports(x, k, keep, rng):
     """Return each user's value with probability `realised_keep(keep, k)`, else a uniform value, the truth among them.
 
-    Parameters
-    ----------
-    x : array of int, shape (n,)
-        Values 0, ..., k-1.
-    k : int
-        Domain size.
-    keep : float or Fraction
-        Probability that a report is the truth for sure: p - q of generalized randomized response.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    array, shape (n,)
-        Reports in the smallest unsigned integer type.
+    Values 0, ..., k-1 of shape (n,); `keep` is p - q of generalized randomized response, the probability that a report
+    is the truth for sure. Reports are in the smallest unsigned integer type.
     """
     if k > 2**16:
-        return np.where(bernoulli(keep, x.size, rng), x, uniform(k, x.size, rng)).astype(inputs.small_dtype(k))
+        return np.where(bernoulli(keep, x.size, rng), x, uniform(k, x.size, rng)).astype(_inputs.small_dtype(k))
     return _mixed(x, k, keep, x.size, rng)
 
 
@@ -113,22 +91,9 @@ def realised_keep(keep, k):
 
 
 def grr_counts(counts, keep, *, rng, runs=None):
-    """Draw how often each value is reported where `counts` users hold each: the law of counts of `grr_reports`.
+    """Draw how often each value is reported where `counts` users hold each, distributed as counts of `grr_reports`.
 
-    Parameters
-    ----------
-    counts : array of int, shape (k,) if `runs` is given, else (..., k)
-        Numbers of users.
-    keep : float or Fraction
-        Probability that a report is the truth for sure.
-    rng : numpy.random.Generator
-        Source of randomness.
-    runs : int, optional
-        Number of draws from the same counts.
-
-    Returns
-    -------
-    array of int, shape (runs, k) or that of `counts`
+    With `runs`, so many draws, (runs, k), from the same counts (k,); else one draw for counts of any shape (..., k).
     """
     keep, k = float(keep), np.shape(counts)[-1]
     if runs is None:
@@ -138,15 +103,40 @@ def grr_counts(counts, keep, *, rng, runs=None):
     return truths + rng.multinomial(total - truths.sum(axis=-1), np.full(k, 1 / k))
 
 
+def draw_counts(counts, e, *, rng):
+    """Draw counts of reports as `grr_counts`, from counts of shape (..., k); e is exp(epsilon)."""
+    return grr_counts(counts, (e - 1) / (e + np.shape(counts)[-1] - 1), rng=rng)
+
+
 def coins(chances, rng):
     """Draw a boolean for each of many 64-bit numbers: True with the number's share of 2**64, exactly."""
     return _words(chances.size, rng) < chances
 
 
 def toss(chances, rng):
-    """Draw a boolean for each of many chances, floats from 0 to 1: True with the chance in whole 2**-64, exactly."""
+    """Draw a boolean for each of many probabilities, floats from 0 to 1, which are rounded down to whole 2**-64."""
     sure = chances >= 1
     return sure | coins(np.where(sure, 0, chances * 2.0**64).astype(np.uint64), rng)
+
+
+def random_places(n, size, rng):
+    """Return n booleans of which `size` are true, all ways equally likely."""
+    chosen = bernoulli(size / max(n, 1), n, rng)
+    surplus = int(np.count_nonzero(chosen)) - size
+    if surplus:
+        chosen[members(chosen if surplus > 0 else ~chosen, abs(surplus), rng)] = surplus < 0
+    return chosen
+
+
+def members(member, size, rng):
+    """Return so many different members, all sets of them equally likely: by trying users at random."""
+    tries = min(4 * size * member.size // np.count_nonzero(member) + 8, 2**20)
+    found = np.empty(0, dtype=np.int64)
+    while found.size < size:
+        tried = rng.integers(member.size, size=tries)
+        found = np.concatenate([found, tried[member[tried]]])
+        found = found[np.sort(np.unique(found, return_index=True)[1])]
+    return found[:size]
 
 
 @lru_cache(maxsize=1024)
@@ -165,6 +155,16 @@ def exp_below(epsilon):
     for _ in range(10):
         total = total * total >> bits
     return Fraction(total, 2**bits)
+
+
+def proved_keep(epsilon, k):
+    """Return a rational just below p - q, the probability that a report is the truth for sure; the rest is uniform.
+
+    With the rational e just below exp(epsilon) that `exp_below` gives, it is (e-1) / (e+k-1). Reports that are
+    kept with a probability s have the ratio 1 + k s / (1-s), which rises with s: at most e for any s up to this one.
+    """
+    e = exp_below(epsilon)
+    return (e - 1) / (e + k - 1)
 
 
 def proved_epsilon(ratio, epsilon):
@@ -218,7 +218,7 @@ def _cells(keep, k):
 def _mixed(x, k, keep, size, rng):
     """Reports of `grr_reports`, k at most 2**16; where x is None, uniform values."""
     bits, sure, width, rest = _cells(keep, k)
-    number, y, left = np.dtype(f"u{bits // 8}").type, np.empty(size, inputs.small_dtype(k)), []
+    number, y, left = np.dtype(f"u{bits // 8}").type, np.empty(size, _inputs.small_dtype(k)), []
     limit = sure + k * width
     for start in range(0, size, WIDE):
         block = y[start : start + WIDE]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import beta
 
-from ldp_lib import hashing, inputs, jrr
+from ldp_lib import _inputs, hashing, jrr
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,12 +81,14 @@ def audit(
     bound there. In the second half its probabilities are bounded as Clopper and Pearson (1934) do. A mechanism that
     passes may still spend more, in an event too rare to be seen: a proof is `realised_epsilon()`.
     """
-    inputs.require(rng=rng, runs=runs)
-    inputs.require_share("confidence", confidence)
+    _inputs.require(rng=rng, runs=runs)
+    _inputs.require_share("confidence", confidence)
     confidence = float(confidence)
     if runs < 2:
         raise ValueError(f"runs must be at least 2, one to choose the event and one to test it; got {runs}")
-    one, other, depth = np.asarray(x), np.asarray(x2), int(isinstance(mechanism.k, tuple))
+    one = np.asarray(x)
+    other = np.asarray(x2)
+    depth = int(isinstance(mechanism.k, tuple))
     if one.shape != other.shape or one.ndim not in (depth, depth + 1):
         raise ValueError(f"x and x2 must be two values or records, or two surveys; got {x!r} and {x2!r}")
     if np.array_equal(one, other):
@@ -99,7 +101,8 @@ def audit(
     draw = _survey_rows if survey else _report_rows
     rows = [draw(mechanism, side, runs, rng, view) for side in (one, other)]
     _, codes = np.unique(np.concatenate(rows), return_inverse=True)
-    reports, half = codes.max() + 1, runs // 2
+    reports = codes.max() + 1
+    half = runs // 2
     chosen, tested = (
         [np.bincount(part[cut], minlength=reports) for part in (codes[:runs], codes[runs:])]
         for cut in (slice(half), slice(half, None))
@@ -119,7 +122,9 @@ def audit(
 
 def _log_ratio_bound(hits, hits2, runs, confidence):
     """Return a lower confidence bound on ln(P / P2) from two binomial counts, Clopper and Pearson's for each share."""
-    hits, hits2, error = np.asarray(hits), np.asarray(hits2), (1 - confidence) / 2
+    hits = np.asarray(hits)
+    hits2 = np.asarray(hits2)
+    error = (1 - confidence) / 2
     low = np.where(hits > 0, beta.ppf(error, hits, runs - hits + 1), 1e-300)
     high = np.where(hits2 < runs, beta.isf(error, hits2 + 1, runs - hits2), 1)
     return np.log(low) - np.log(high)

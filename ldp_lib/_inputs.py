@@ -17,13 +17,6 @@ _RULES = {
 }
 
 
-class NoExactMoments(ValueError):
-    """A mechanism's mean and variance have no closed form here."""
-
-    def __init__(self, mechanism):
-        super().__init__(f"{type(mechanism).__name__}: mean and variance have no closed form here; use simulate")
-
-
 def is_size(k):
     """Return whether `k` is the size of one attribute's domain: an integer from 2 to 2**32."""
     return isinstance(k, Integral) and not isinstance(k, (bool, np.bool_)) and bool(2 <= k <= 2**32)
@@ -44,15 +37,7 @@ def check_cells(records, reports):
 
 
 def require(**arguments):
-    """Check named arguments, each of k, g, runs, q, epsilon or rng.
-
-    Raises
-    ------
-    TypeError
-        If an argument has the wrong type.
-    ValueError
-        If its value is out of range. Both name the argument, the value and what is allowed.
-    """
+    """Raise TypeError or ValueError unless the named arguments, each one of `_RULES`, are allowed."""
     for name, value in arguments.items():
         _require_one(name, value, *_RULES[name])
 
@@ -91,22 +76,7 @@ def unmasked(x, name):
 
 
 def check_values(x, k, name="x"):
-    """Return `x` as an array after checking that it holds at least one integer, all from 0 to k-1.
-
-    Parameters
-    ----------
-    x : array_like of int, shape (n,)
-        Values or reports.
-    k : int
-        Domain size.
-    name : str
-        The argument's name in error messages.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `x` is not one-dimensional, is empty, or holds anything but integers from 0 to k-1.
-    """
+    """Return x, shape (n,), as an array after checking that it holds at least one integer, all 0 to k-1, or raise."""
     x = unmasked(x, name)
     allowed = f"{name} must be a one-dimensional array of at least one integer from 0 to {k - 1}"
     if x.ndim != 1 or x.size == 0:
@@ -193,3 +163,38 @@ def check_population(population, k):
 def require_share(name, value):
     """Raise unless `value` is a number above 0 and below 1."""
     _require_one(name, value, *_RULES["q"])
+
+
+def check_weights(weights, questions):
+    """Return weights, divided by their sum, as a tuple of floats, or raise an error that names them."""
+    allowed = f"weights must be {questions} finite numbers of at least 0, not all 0"
+    try:
+        w = np.asarray(weights, dtype=float)
+    except (TypeError, ValueError):
+        raise TypeError(f"{allowed}; got {weights!r}") from None
+    if w.shape != (questions,):
+        raise ValueError(f"{allowed}; got shape {w.shape}")
+    if not (np.isfinite(w).all() and w.min() >= 0 and w.sum() > 0):
+        raise ValueError(f"{allowed}; got {weights!r}")
+    if abs(w.sum() - 1) > 1e-12:  # what has been divided stays as it is
+        w = w / w.sum()
+    return tuple(w.tolist())
+
+
+def check_bool(**arguments):
+    """Raise TypeError unless each named argument is True or False."""
+    for name, value in arguments.items():
+        if not isinstance(value, bool):
+            raise TypeError(f"{name} must be True or False; got {value!r}")
+
+
+def check_reports(y, dtype, questions):
+    """Return reports after checking type, number and the questions' numbers, or raise."""
+    y = unmasked(y, "y")
+    if y.dtype != dtype:
+        raise TypeError(f"y must be reports of type {dtype}; got type {y.dtype}")
+    if y.ndim != 1 or y.size == 0:
+        raise ValueError(f"y must be a one-dimensional array of at least one report; got shape {y.shape}")
+    if y["asked"].max() >= questions:
+        raise ValueError(f"y['asked'] must be from 0 to {questions - 1}; got {y['asked'].max()}")
+    return y

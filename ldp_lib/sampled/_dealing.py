@@ -1,0 +1,98 @@
+"""Random assignment of users to groups, or of questions to users, with given weights.
+
+Two ways: in groups of planned sizes, every assignment equally probable, or each user at random with the weights as
+probabilities. The first has less variance, the data held fixed. What is said of questions holds for any part of each
+user's data that is asked for. In large groups each user first draws a group alone, then random users of groups that are
+too large change over until all sizes are right, which is faster than shuffling all users.
+"""
+
+import numpy as np
+
+from ldp_lib import _inputs, _sampling
+from ldp_lib.sampled.assignment import divisor, group_sizes
+
+FEW = 2**16  # users who are shuffled
+
+
+def deal(n, weights, groups, rng):
+    """Return the number of the question that each of n users is asked, in the smallest unsigned integer type."""
+    if not groups:
+        return _sampling.draw(weights, n, rng)
+    chances, sizes = group_sizes(n * np.array(weights))
+    return _random_groups(sizes[_sampling.draw(chances, 1, rng).item()], rng)
+
+
+def deal_records(population, weights, groups, *, rng, runs):
+    """Yield each distinct record with the numbers of its users asked each question, shape (runs, Q).
+
+    The joint distribution is that of `deal`. The cost grows with distinct records times questions, not with users.
+    Groups are dealt record by record from the places that are left, for at most 10**9 users.
+    """
+    if not groups:
+        for record, count in zip(population.records, population.counts, strict=True):
+            yield record, rng.multinomial(count, weights, runs)
+        return
+    if population.n > 10**9:
+        raise ValueError(f"population must have at most 10**9 users to deal groups; got n = {population.n}")
+    chances, sizes = group_sizes(population.n * np.array(weights))
+    left = sizes[rng.choice(len(chances), size=runs, p=chances)]
+    for record, count in zip(population.records, population.counts, strict=True):
+        dealt, to_deal, rest = np.zeros_like(left), np.full(runs, count), left.sum(axis=1)
+        for question in range(len(weights)):
+            rest -= left[:, question]
+            dealt[:, question] = rng.hypergeometric(left[:, question], rest, to_deal)
+            to_deal -= dealt[:, question]
+        left -= dealt
+        yield record, dealt
+
+
+def centred_estimate(total, sizes, expected, pull, groups):
+    """Return 1/k plus the mean of the asked users' contributions less 1/k; 1/k alone where nobody was asked.
+
+    `total` (..., k) sums, over the asked users, pull times an unbiased estimate of their own indicator; the others are
+    as in `divisor`.
+    """
+    k = total.shape[-1]
+    by = divisor(sizes, expected, pull, groups)
+    return 1 / k + (total - (sizes @ pull)[..., None] / k) / by[..., None]
+
+
+def centred_variance(f, noise, n, weights, concern, pull, groups):
+    """Return the exact variance of `centred_estimate`, shape (k,), the users' data held fixed.
+
+    True frequencies f (k,); noise (Q, k), the variance of one user's contribution before the pull, averaged over all
+    users: `pure.variance(f, 1, p, q)`; weights of all questions; `concern` and `pull` (Q,), the numbers of those that
+    concern the attribute, and their pulls.
+    """
+    k, expected = len(f), n * np.asarray(weights)
+    centre = f * (1 - 1 / k) ** 2 + (1 - f) / k**2  # mean square of the users' centred indicators
+    if not groups:
+        asked = expected[concern]
+        return (asked * pull**2 @ (noise + centre)) / (asked @ pull) ** 2 - centre / n
+    chances, sizes = group_sizes(expected)
+    sizes = sizes[:, concern]
+    by = divisor(sizes, expected[concern], pull, groups)
+    spread = (sizes @ pull**2 - (sizes @ pull) ** 2 / n) * n / max(n - 1, 1)  # of the pulls, over all users
+    given = (sizes * pull**2 @ noise + spread[:, None] * f * (1 - f)) / by[:, None] ** 2
+    share = sizes @ pull / by  # 1 where the users are counted
+    return chances @ given + (chances @ (share - 1) ** 2) * (f - 1 / k) ** 2
+
+
+def _random_groups(sizes, rng):
+    """Return each user's group, 0 to Q-1, for groups of these sizes (Q,), all ways equally probable."""
+    dtype, ends = _inputs.small_dtype(len(sizes)), np.cumsum(sizes)
+    group = np.empty(ends[-1], dtype)
+    for number, (size, end) in enumerate(zip(sizes, ends, strict=True)):
+        group[end - size : end] = number
+    if group.size <= FEW:
+        rng.shuffle(group)
+        return group
+    shares = group[np.arange(2**16) * group.size >> 16]  # a group for each number of 16 bits, nearly by its size
+    for start in range(0, group.size, _sampling.BLOCK):
+        block = group[start : start + _sampling.BLOCK]
+        shares.take(_sampling.random_bits(np.uint16, block.size, rng), out=block, mode="clip")
+    surplus = np.bincount(group, minlength=len(sizes)) - sizes
+    movers = [_sampling.members(group == number, surplus[number], rng) for number in np.flatnonzero(surplus > 0)]
+    if movers:
+        group[np.concatenate(movers)] = np.repeat(np.arange(len(sizes), dtype=dtype), np.maximum(-surplus, 0))
+    return group

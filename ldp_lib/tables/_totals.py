@@ -1,0 +1,19 @@
+"""Total errors of the tables of two attributes."""
+
+import itertools
+
+import numpy as np
+
+from ldp_lib.tables.covariance import table_covariance
+
+
+def pairs_error(mechanism, n):
+    """Return the total variance of all cells of the tables of two attributes, for n users spread evenly.
+
+    The users' data are held fixed. The mechanism is one that `table_covariance` takes.
+    """
+    total = 0.0
+    for i, j in itertools.combinations(range(len(mechanism.k)), 2):
+        even = np.full((mechanism.k[i], mechanism.k[j]), 1 / (mechanism.k[i] * mechanism.k[j]))
+        total += float(np.trace(table_covariance(mechanism, even, i, j, n=n, sampling=False)))
+    return total
