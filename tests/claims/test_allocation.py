@@ -6,11 +6,12 @@ from fractions import Fraction
 
 import mpmath
 import numpy as np
+import sympy as sp
 
 from ldp_lib import channel, grr, pure, unary
 from ldp_lib.book import printed_obrr
 from ldp_lib.book.claims import claim
-from ldp_lib.population import Population, marginal_populations
+from ldp_lib.population import Population
 from ldp_lib.splitting import OBRR, OMRR, allocation
 
 FIRST, SECOND = (2, 4, 6, 7, 100), (5, 6, 150, 200, 250)
@@ -130,7 +131,8 @@ def test_each_person_has_one_ticket_an_attribute():
     rng = np.random.default_rng(2)
     x = np.column_stack([rng.integers(size, size=50) for size in FIRST])
     encoded = np.concatenate([np.eye(size, dtype=int)[column] for size, column in zip(FIRST, x.T, strict=True)], axis=1)
-    histograms = np.concatenate([p.histogram for p in marginal_populations(Population.from_records(x, k=FIRST))])
+    people = Population.from_records(x, k=FIRST)
+    histograms = np.concatenate([people.select(j).histogram for j in range(people.d)])
     claim("obrr/alg-3").holds((encoded.sum(axis=1) == 5).all(), (encoded.sum(axis=0) == histograms).all())
 
 
@@ -169,7 +171,7 @@ def test_the_allocation_needs_no_data():
 
     def best_with_the_data(oracle, people, values=slice(None)):
         """Attribute 0's budget at which the exact error of the chosen values is least, found by trying them all."""
-        alone = marginal_populations(people)
+        alone = [people.select(j) for j in range(people.d)]
 
         def error(first):
             budgets = (first, total - first)
@@ -185,4 +187,21 @@ def test_the_allocation_needs_no_data():
     claim("obrr/s-offline").holds(
         [len(found) for found in best] == [1, 1],
         all(abs(found.pop() - stated) <= step for found, stated in zip(best, offline, strict=True)),
+    )
+
+
+def test_the_first_root_of_cardanos_formula_is_the_one_above_one():
+    x, r = sp.symbols("x r", positive=True)  # the cubic (x-1)^3 = r x (x+1), r = n k / A
+    p, q = printed_obrr.depressed(*printed_obrr.coefficients(sp.S(1), r, 1))
+    ratios = [1, 10, sp.Rational(52, 5), 11, 1000]
+    cubics = [sp.Poly((x - 1) ** 3 - v * x * (x + 1), x) for v in ratios]
+    misses = []
+    for v, cubic in zip(ratios, cubics, strict=True):
+        first = printed_obrr.first_root(*printed_obrr.coefficients(1.0, float(v), 1))
+        misses.append(abs(first / complex(max(cubic.nroots(20), key=sp.re)) - 1))
+    claim("obrr/s-root-selection").holds(
+        all(c.count_roots(1, None) == c.count_roots(0, None) == 1 for c in cubics),  # Sturm: no other is positive
+        sp.Poly(sp.expand(-q), r).coeffs() == [sp.Rational(2, 27), 1, 2],
+        sp.expand(q**2 / 4 + p**3 / 27 + r**2 * (r**2 - 108) / 108) == 0,  # three real roots above 6 sqrt 3
+        max(misses) < 1e-12,
     )

@@ -172,6 +172,10 @@ def test_the_objective_is_the_expected_squared_distance():
     slope, level = sp.Poly(sp.cancel(per_value), H).all_coeffs()  # linear in H, so the sum over values needs only n
     printed = n * (k - 1) * (2 * x + k - 2) / (x - 1) ** 2
     claim("obrr/eq-mrr-objective").holds(sp.cancel(n * slope + k * level - printed) == 0)
+    claim("obrr/s-uniform-not-needed").holds(
+        sp.cancel(n * slope + k * level - printed) == 0,  # any histogram
+        sp.cancel(k * per_value.subs(H, n / k) - printed) == 0,  # the uniform one
+    )
     assert sp.cancel(printed / n - allocation.mrr_error(x - 1, k)) == 0
 
     # By definition: two people, two attributes, every outcome of each listed with its probability.

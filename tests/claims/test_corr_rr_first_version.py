@@ -20,7 +20,8 @@ import pytest
 import sympy as sp
 from test_datasets import needs_raw, raw  # noqa: F401  (a fixture)
 
-from ldp_lib import datasets, splitting
+from ldp_lib import splitting
+from ldp_lib.book import raw as raw_files
 from ldp_lib.book.claims import claim
 from ldp_lib.book.printed_corr_rr import AppendixCorrRR
 from ldp_lib.book.sweeps import mse
@@ -225,18 +226,18 @@ def correlations(frame):
 
 
 def mushroom():
-    table = pd.DataFrame(rows(datasets.fetch_mushroom()))
+    table = pd.DataFrame(rows(raw_files.fetch("mushroom")))
     large = [column for column in table if table[column].nunique() > 5]
     return table[large].apply(lambda column: frequent(column, 6))
 
 
 def nursery():
-    table = pd.DataFrame(rows(datasets.fetch_nursery())).drop(columns=5)  # finance, the binary one
+    table = pd.DataFrame(rows(raw_files.fetch("nursery"))).drop(columns=5)  # finance, the binary one
     return table.apply(lambda column: frequent(column, 3) if column.nunique() > 3 else column)
 
 
 def clave():
-    lines = datasets.fetch_clave().read_text(encoding="utf-8").splitlines()
+    lines = raw_files.fetch("clave").read_text(encoding="utf-8").splitlines()
     return pd.DataFrame([line.split()[:16] for line in lines if line.strip()])
 
 

@@ -219,3 +219,27 @@ def test_in_the_corr_rr_papers_tables_correlation_does_not_enter_the_limit():
         bool(max(excess.values()) < 1 + 1e-9),
         bool(largest_excess(tables["mushroom"], 0.65) > 1 + 1e-3),  # the check can fail
     )
+
+
+def independent(joint):
+    """Return the product of a table's marginals."""
+    axes = [tuple(set(range(joint.ndim)) - {j}) for j in range(joint.ndim)]
+    return np.einsum(",".join("abc"[: joint.ndim]), *(joint.sum(axis=others) for others in axes))
+
+
+def test_at_larger_epsilon_correlation_gains_a_fifth_at_most():
+    bits, first = [0.5, 0.5], {2: [0.7, 0.3], 3: [1 / 2, 1 / 3, 1 / 6]}
+    tables = {(d, rho): tree_law(bits, rho, [0] * (d - 1)) for d in (2, 3) for rho in (0.5, 0.9, 0.99)}
+    tables |= {("skewed", k, d): tree_law(first[k], 0.99, [0] * (d - 1)) for k, d in ((2, 2), (2, 3), (3, 2))}
+    tables |= {name: load_corr_rr(name).joint for name in ("clave", "adult")}
+    ratios, gaps = {}, []
+    for (name, joint), epsilon in itertools.product(tables.items(), (0.5, 2.5)):
+        pair = [least_error(joint.shape, epsilon, each) for each in (joint, independent(joint))]
+        gaps += [one.gap - 1 for one in pair]
+        ratios[name, epsilon] = pair[0].attained / pair[1].attained
+    deepest = min(ratios, key=ratios.get)
+    claim("own/correlation-large-budgets").holds(
+        deepest == ((3, 0.99), 2.5) and bool(0.78 < ratios[deepest] < 0.8),
+        all(abs(ratio - 1) < 1e-4 for (_, epsilon), ratio in ratios.items() if epsilon == 0.5),
+        max(gaps) < 1e-4,
+    )

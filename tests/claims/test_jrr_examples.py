@@ -9,7 +9,7 @@ import sympy as sp
 
 from ldp_lib import channel, check, grr, jrr
 from ldp_lib.book.claims import claim
-from ldp_lib.jrr.enumeration import truth_law
+from ldp_lib.book.enumeration import truth_law
 
 p, rho, n, n1 = sp.symbols("p rho n n_1")
 q = 1 - p

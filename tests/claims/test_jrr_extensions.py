@@ -10,8 +10,8 @@ import sympy as sp
 
 from ldp_lib import check, grr, jrr
 from ldp_lib.book.claims import claim
+from ldp_lib.book.enumeration import pairings
 from ldp_lib.jrr import extensions
-from ldp_lib.jrr.enumeration import pairings
 from ldp_lib.population import Population
 
 CORNERS = [(t, m) for t in (Fraction(3, 5), Fraction(1, 2), Fraction(9, 10)) for m in (2, 3, 6)]

@@ -9,7 +9,7 @@ import sympy as sp
 from ldp_lib import jrr
 from ldp_lib.book import printed_jrr
 from ldp_lib.book.claims import claim
-from ldp_lib.jrr.enumeration import truth_law
+from ldp_lib.book.enumeration import truth_law
 
 p, rho, a, c, p0 = sp.symbols("p rho a c p_0", positive=True)
 q, noise = 1 - p, p * (1 - p) / (2 * p - 1) ** 2

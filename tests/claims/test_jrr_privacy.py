@@ -10,8 +10,8 @@ import sympy as sp
 from ldp_lib import jrr
 from ldp_lib.book import printed_jrr
 from ldp_lib.book.claims import claim
+from ldp_lib.book.enumeration import half_law, pairings, truth_law
 from ldp_lib.jrr import privacy
-from ldp_lib.jrr.enumeration import half_law, pairings, truth_law
 
 p, rho = sp.symbols("p rho")
 q = 1 - p

@@ -9,8 +9,8 @@ import sympy as sp
 
 from ldp_lib import jrr
 from ldp_lib.book.claims import claim
+from ldp_lib.book.enumeration import pairings, truth_law
 from ldp_lib.jrr import protocols
-from ldp_lib.jrr.enumeration import pairings, truth_law
 
 T, S, R = Fraction(3, 5), Fraction(1, 5), Fraction(-1, 6)  # s^2 = -rho p q
 

@@ -7,7 +7,7 @@ import numpy as np
 import sympy as sp
 
 from ldp_lib.book.claims import claim
-from ldp_lib.jrr.enumeration import pairings
+from ldp_lib.book.enumeration import pairings
 
 HALF = Fraction(1, 2)
 POINTS = [(Fraction(3, 5), Fraction(-2, 3)), (Fraction(3, 5), Fraction(-1, 2)), (Fraction(3, 4), Fraction(1, 2))]

@@ -148,15 +148,15 @@ def test_a_joint_cell_is_a_product_of_as_many_factors_as_attributes(thirds):
     marginals, plain = thirds
     right, one_cell, whole_table = [], [], []
     for m in range(1, 7):
-        place, clusters = ((1, 2, 0) * 2)[:m], [(j,) for j in range(m)]
+        place, whole = ((1, 2, 0) * 2)[:m], RRIndependent(k=(3,) * m, epsilon=1.0)
         entries = [marginal[v : v + 1] for marginal, v in zip(marginals, place, strict=False)]
-        found, done = count(clustering.independent_table, entries, clusters, *range(m))
+        found, done = count(whole.independent_table, entries, *range(m))
         table = plain[0]
         for marginal in plain[1:m]:
             table = np.multiply.outer(table, marginal)
         right.append(found.item().value == table[place])
         one_cell.append(done)
-        whole_table.append(sum(count(clustering.independent_table, marginals[:m], clusters, *range(m))[1]))
+        whole_table.append(sum(count(whole.independent_table, marginals[:m], *range(m))[1]))
     assert whole_table[-1] > 3**6  # to build the table for one of its cells would be exponential
     claim("rr-multidim/s3.1-cost-joint").holds(all(right), one_cell == [(0, m, 0) for m in range(1, 7)])
 

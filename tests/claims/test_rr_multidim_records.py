@@ -119,7 +119,7 @@ def test_one_set_does_not_cost_a_table():
     q = (1 - product.keep_probability(45.0, 2**60)) / 4
     error = math.sqrt(pure.variance(share, 1_000, 1 - 3 * q, q))
     sizes = [RRJoint(k=(2,) * d, epsilon=1.0).estimate_table(people[:, :d]).size for d in (2, 4, 8)]
-    claim("rr-multidim/s3.2-cost").conditional(sizes == [4, 16, 256], abs(estimate - share) < 5 * error < 0.1)
+    claim("rr-multidim/s3.2-cost").holds(sizes == [4, 16, 256], abs(estimate - share) < 5 * error < 0.1)
 
 
 def test_the_confidence_factor_is_above_two():
@@ -203,9 +203,26 @@ def test_the_clustering_keeps_its_limits():
     )
 
 
+def test_the_ends_of_cramers_v():
+    """All tables of 2 by 3 values with counts up to 2: exact."""
+    zero, one, unequal = [], [], []
+    for counts in itertools.product(range(3), repeat=6):
+        table = np.array(counts).reshape(2, 3) * Fraction(1)
+        if (table.sum(axis=1) > 0).sum() < 2 or (table.sum(axis=0) > 0).sum() < 2:
+            continue  # an attribute that does not vary
+        v = clusters.cramers_v(table, squared=True)
+        independent = (table * table.sum() == np.outer(table.sum(axis=1), table.sum(axis=0))).all()
+        function = ((table > 0).sum(axis=0) <= 1).all()  # the three values determine the two
+        zero.append((v == 0) == independent)
+        one.append((v == 1) == function)
+        unequal.append(0 <= v <= 1)
+    unused = clusters.cramers_v(np.diag([1, 1, 0]) * Fraction(1), squared=True)
+    claim("rr-multidim/eq-9").holds(all(zero), all(one), all(unequal), unused == Fraction(1, 2))
+
+
 def test_measuring_dependence_spends_budget_and_the_release_adds_its_own():
     one_record = channel.tensor(keeping(HALF, 2), keeping(HALF, 3))
-    claim("rr-multidim/s4.1-dp").conditional(
+    claim("rr-multidim/s4.1-dp").holds(
         channel.privacy_ratio(one_record) == 3 * 4, channel.privacy_ratio(keeping(Fraction(1), 2)) == math.inf
     )
     draw, spent = np.random.default_rng(1), []
