@@ -112,6 +112,7 @@ types: .venv/ready
 	@$(BIN)/mypy
 
 lab: .venv/ready
+	@echo 'JupyterLab opens in your browser, with the chapters in their order; change what you like. Ctrl-C here ends it.'
 	@$(BIN)/jupyter lab --config=tools/lab_config.py $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # Every page in both themes, on a desk and on a phone; `make test` tries one page of each kind.

@@ -11,11 +11,12 @@ from pathlib import Path
 
 from docutils import nodes
 from sphinx.util import logging
-from sphinx.util.docutils import SphinxDirective
+from sphinx.util.docutils import SphinxDirective, SphinxRole
 
 from ldp_lib.book import claims
 
 logger = logging.getLogger(__name__)
+MENDED = ("conditional", "misprint", "refuted", "not-reproduced")  # what does not hold as printed
 
 
 class _Directive(SphinxDirective):
@@ -70,13 +71,43 @@ def _links(ids):
 
 
 class Slips(_Directive):
-    """The slips on which more than one claim rests, each with its claims, most claims first."""
+    """The slips on which more than one claim rests, each with its claims, most claims first.
+
+    With a paper's short name: what does not hold in that paper as printed, grouped by cause, each claim with a link to
+    the cell that settles it, or to its row in the ledger where a test module does.
+    """
+
+    optional_arguments = 1
 
     def run(self):
         """Return the list."""
+        if self.arguments:
+            return self.of_paper(self.arguments[0])
         found = sorted(claims.slips(self.claims()).items(), key=lambda slip: -len(slip[1]))
         rows = [nodes.paragraph("", f"{name} ({len(ids)}): ", *_links(ids)) for name, ids in found]
         return [nodes.bullet_list("", *(nodes.list_item("", row) for row in rows), classes=["ledger-slips"])]
+
+    def of_paper(self, paper):
+        """Return one list item a cause; claims with no common cause stand under their verdict."""
+        causes = {}
+        for claim in self.claims():
+            if claim.paper == paper and claim.verdict in MENDED:
+                causes.setdefault(claim.slip or f"each on its own: {claim.verdict}", []).append(claim)
+        if not causes:
+            raise self.error(f"no claim of {paper!r} that does not hold as printed")
+        rows = []
+        for name, group in sorted(causes.items(), key=lambda item: (item[0].startswith("each on"), -len(item[1]))):
+            rows.append(nodes.paragraph("", f"{name} ({len(group)}): "))
+            for claim in group:
+                rows[-1] += [self.settled(claim), nodes.Text(", ")]
+            rows[-1].pop()
+        return [nodes.bullet_list("", *(nodes.list_item("", row) for row in rows), classes=["ledger-slips"])]
+
+    def settled(self, claim):
+        """Return a link to the cell that settles a claim, or to its row in the ledger."""
+        page = "book/claims" if claim.chapter.startswith("tests/") else f"notebooks/{claim.chapter}"
+        name = nodes.literal("", claim.id.partition("/")[2])
+        return nodes.reference("", "", name, internal=True, ledger_page=page, ledger_anchor=claim.anchor, ledger_name=1)
 
 
 class Ledger(_Directive):
@@ -138,13 +169,28 @@ class Ledger(_Directive):
         return line
 
 
+class Link(SphinxRole):
+    """A claim's id as a link to its row."""
+
+    def run(self):
+        """Return the link."""
+        if self.text not in claims.ledger():
+            logger.warning("no claim %s", self.text, location=self.get_location())
+            return [nodes.literal("", self.text)], []
+        anchor = claims.ledger()[self.text].anchor
+        return [nodes.reference("", "", nodes.literal("", self.text), internal=True, ledger_row=anchor)], []
+
+
 def resolve(app, doctree, docname):
-    """Point each row's link at its chapter's cell and name it by the chapter's title."""
+    """Point each row's link at its chapter's cell and name it by the chapter's title; and links to rows at them."""
+    for link in doctree.findall(lambda node: isinstance(node, nodes.reference) and "ledger_row" in node):
+        link["refuri"] = f"{app.builder.get_relative_uri(docname, 'book/claims')}#{link['ledger_row']}"
     for link in doctree.findall(lambda node: isinstance(node, nodes.reference) and "ledger_page" in node):
         page = link["ledger_page"]
         if page in app.env.titles:
             link["refuri"] = f"{app.builder.get_relative_uri(docname, page)}#{link['ledger_anchor']}"
-            link.children = [nodes.Text(app.env.titles[page].astext())]
+            if "ledger_name" not in link:
+                link.children = [nodes.Text(app.env.titles[page].astext())]
 
 
 def finish(app, exception):
@@ -166,6 +212,7 @@ def setup(app):
     app.add_directive("ledger-totals", Totals)
     app.add_directive("ledger-slips", Slips)
     app.add_directive("ledger", Ledger)
+    app.add_role("claim", Link())
     app.connect("doctree-resolved", resolve)
     app.connect("build-finished", finish)
     app.add_css_file("ledger.css")

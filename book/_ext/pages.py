@@ -1,8 +1,9 @@
-"""Pages made from files of the project: what changed, how to cite the book, and how long its chapters take."""
+"""Pages made from files of the project: what changed, how to cite the book, its version, and how long chapters take."""
 
 import json
 import os
 import platform
+import sys
 from pathlib import Path
 
 import yaml
@@ -20,7 +21,7 @@ class Changes(SphinxDirective):
         path = ROOT / "CHANGES.md"
         self.env.note_dependency(str(path))
         text = path.read_text(encoding="utf-8").partition("\n## ")[2]
-        return self.parse_text_to_nodes(f"## {text}", allow_section_headings=True)
+        return self.parse_text_to_nodes(f"## {text}".replace("## ", "### "), allow_section_headings=True)
 
 
 def bibtex(cited, year, address):
@@ -86,9 +87,33 @@ def times_table(rows):
     return "\n".join([*lines, "", f"Measured with {where}, several chapters at a time."])
 
 
+class Atlas(SphinxDirective):
+    """The tables of the atlas, from its file."""
+
+    def run(self):
+        """Return the tables."""
+        sys.path.insert(0, str(ROOT / "tools"))
+        import atlas
+
+        self.env.note_dependency(str(atlas.STATIC / "atlas.json"))
+        return self.parse_text_to_nodes(atlas.tables(atlas.load()))
+
+
+def add_footer(app, pagename, templatename, context, doctree):
+    """Say below each page which version this is, with links to what concerns all pages."""
+    version = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"]
+    places = {"changes": "Changes", "licences": "Licences", "how-to-cite": "How to cite", "stable": "What is stable"}
+    places["report-an-error"] = "Report an error"
+    about = context["pathto"]("book/about").rstrip("#")
+    links = [f'<a href="{about}#{place}">{words}</a>' for place, words in places.items()]
+    context["theme_extra_footer"] = f"<p>{' · '.join([f'Version {version}', *links])}</p>"
+
+
 def setup(app):
     """Register the directives."""
+    app.add_directive("atlas", Atlas)
     app.add_directive("changes", Changes)
     app.add_directive("cite-this-book", Cite)
     app.add_directive("execution-times", Times)
+    app.connect("html-page-context", add_footer)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

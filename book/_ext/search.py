@@ -1,10 +1,12 @@
 """Search: formulas are indexed and shown as readable text, not as TeX; what explains comes before the library's list.
 
 Each formula's text, such as (p − q)²/n, stands in the page as ``data-plain``; `book/_static/search.js` puts it into the
-summaries of results, and orders them.
+summaries of results, and orders them: first the pages that the last table of the glossary names for the words.
 """
 
 import html
+import json
+import posixpath
 import re
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,6 +15,7 @@ import math_core
 import mathml
 from docutils import nodes
 
+BOOK = Path(__file__).resolve().parents[1]
 ENTITY = re.compile(r"&(?!(?:lt|gt|amp|quot|#\w+);)\w+;")
 SPACED = set("=<>≤≥≠≈∈∉∝→↔+−±∓·×∣")
 RAISED = str.maketrans("0123456789+−()nk", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿᵏ")
@@ -89,8 +92,28 @@ def name_formulas(app, doctree, docname):
             node.children = [nodes.Text(node["plain"])]
 
 
+def other_names(text):
+    """Return the pages of each name in the last table of the glossary: name -> documents."""
+    found = {}
+    for names, places in re.findall(r"^\| (.+) \| (\{doc\}.+) \|$", text.rpartition("## Other names")[2], re.MULTILINE):
+        pages = [posixpath.normpath(f"book/{page}") for page in re.findall(r"\{doc\}`([^`]+)`", places)]
+        for name in names.split(", "):
+            found.setdefault(name.casefold(), []).extend(pages)
+    return found
+
+
+def set_script(app, config):
+    """Give the search its script, with the names before it."""
+    names = other_names((BOOK / "glossary.md").read_text(encoding="utf-8"))
+    script = (BOOK / "_static" / "search.js").read_text(encoding="utf-8")
+    path = Path(app.doctreedir) / "search.js"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"const OTHER_NAMES = {json.dumps(names)};\n{script}", encoding="utf-8")
+    config.html_search_scorer = str(path)
+
+
 def setup(app):
     """Register the texts and the script."""
     app.connect("doctree-resolved", name_formulas, priority=900)
-    app.config.html_search_scorer = str(Path(__file__).resolve().parents[1] / "_static" / "search.js")
+    app.connect("config-inited", set_script)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

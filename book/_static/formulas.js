@@ -346,9 +346,9 @@ const formulas = (() => {
 
   // All mechanisms with their total mean squared error, the least first; equal ones stay in the order above. What is
   // wanted: "frequencies" of each attribute, these from "records", or the "tables" of every two attributes.
-  // If the people are a random sample of many more, drawing them adds its variance (planner.errors, sampled).
-  function errors({ k, epsilon, n, wants = "frequencies", sampled = false }) {
-    const drawn = sampled ? sum((wants === "tables" ? cellsOf(k) : k).map((size) => 1 - 1 / size)) / n : 0;
+  // If the people are a random sample of many more, drawing them adds its variance (planner.errors, sampling).
+  function errors({ k, epsilon, n, wants = "frequencies", sampling = false }) {
+    const drawn = sampling ? sum((wants === "tables" ? cellsOf(k) : k).map((size) => 1 - 1 / size)) / n : 0;
     const rows = compared(k, wants).map(({ names, chapter, error }) =>
       ({ names, chapter, error: error(k.length > 1 ? k : k[0], epsilon, n) + drawn }));
     const first = rows[least(rows.map((row) => row.error))];
@@ -424,6 +424,6 @@ const formulas = (() => {
 
   return {
     amongFakes, askSome, belowAsFloat, bestCopies, bestDesign, browserRate, brrShares, budget, clip, coin, copyError, corner, drawnVariance, errors, grr,
-    inverse, limit, lossEver, lossNow, olh, oneQuestion, oue, pairVariance, points, range, sizeErrors, splitError, subset, subsetSize, sum, variance,
+    inverse, limit, lossEver, lossNow, olh, oneQuestion, oue, pairVariance, points, range, sizeErrors, splitError, subset, subsetSize, sue, sum, variance,
   };
 })();

@@ -1,30 +1,35 @@
 // Live boxes: a formula that the reader edits, compared with an exact enumeration by Python in a worker.
 "use strict";
 
-const live = { worker: null, waiting: new Map(), number: 0, seconds: 60 };
+const live = { worker: null, started: null, waiting: new Map(), number: 0, seconds: 60 };
 live.folder = document.currentScript.src.replace(/live\.js.*$/, "");
 
-live.start = () => new Promise((resolve, reject) => {
-  if (live.worker) { resolve(); return; }
+// One worker for all boxes: who asks while it is being loaded waits for the same one.
+live.start = () => live.started ??= new Promise((resolve, reject) => {
   const worker = new Worker(`${live.folder}live-worker.js`);
-  worker.onerror = (event) => { event.preventDefault?.(); reject(new Error("Python could not be loaded. Open the book through a web server.")); };
+  worker.onerror = (event) => {
+    event.preventDefault?.();
+    if (live.worker !== worker) live.started = null;
+    reject(new Error("Python could not be loaded. Open the book through a web server."));
+  };
   worker.onmessage = ({ data }) => {
     if (data.ready) { live.worker = worker; resolve(); return; }
     live.waiting.get(data.id)?.(data);
-    live.waiting.delete(data.id);
   };
 });
+
+live.stop = () => {
+  live.worker.terminate();
+  live.worker = live.started = null;
+  for (const answer of [...live.waiting.values()]) answer({ error: `No answer after ${live.seconds} seconds: stopped.` });
+};
 
 live.run = async (formula, exact) => {
   await live.start();
   const id = ++live.number;
   return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      live.worker.terminate();
-      live.worker = null;
-      resolve({ error: `No answer after ${live.seconds} seconds: stopped.` });
-    }, 1000 * live.seconds);
-    live.waiting.set(id, (answer) => { clearTimeout(timer); resolve(answer); });
+    const timer = setTimeout(live.stop, 1000 * live.seconds);
+    live.waiting.set(id, (answer) => { clearTimeout(timer); live.waiting.delete(id); resolve(answer); });
     live.worker.postMessage({ id, formula, exact });
   });
 };
@@ -42,6 +47,7 @@ function liveBox(box) {
   const choice = make("select", { id: `${id}-choice` }, ...names.map((name) => make("option", { value: name }, name)));
   const button = make("button", { type: "button", className: "live-run" }, "Compare"), says = make("p", { className: "live-says" });
   says.setAttribute("role", "status");
+  let latest = 0;
   const fit = () => { code.rows = code.value.split("\n").length; };
   code.setAttribute("autocapitalize", "off");
   code.addEventListener("input", fit);
@@ -56,11 +62,13 @@ function liveBox(box) {
   }
 
   async function run() {
+    const mine = ++latest;
     button.disabled = true;
     says.className = "live-says";
     says.textContent = live.worker ? "Comparing." : "Loading Python (1.4 MB, once).";
     let answer;
     try { answer = await live.run(code.value, exact); } catch (error) { answer = { error: error.message }; }
+    if (mine !== latest) return; // the reader asked again meanwhile: only the last question's answer is shown
     button.disabled = false;
     if (answer.error) {
       says.className = "live-says other";

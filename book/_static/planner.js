@@ -107,23 +107,23 @@ function plannerPage(place) {
       [fields.confidence, confidence >= 50 && confidence <= 99.9, "Confidence: a number from 50 to 99.9."],
       [fields.target, target >= 0.01 && target <= 50, "Typical error to reach: a number from 0.01 to 50."],
     ].filter(([input, good]) => { input.setAttribute("aria-invalid", String(!good)); return !good; });
-    const sampled = about.value === "sampled";
-    return { k, epsilon, n, wants, sampled, confidence, target, wrong: wrong.map(([, , words]) => words) };
+    const sampling = about.value === "sampled";
+    return { k, epsilon, n, wants, sampling, confidence, target, wrong: wrong.map(([, , words]) => words) };
   }
 
   function show() {
-    const { k, epsilon, n, wants, sampled, confidence, target, wrong } = read();
+    const { k, epsilon, n, wants, sampling, confidence, target, wrong } = read();
     table.hidden = wrong.length > 0;
     if (wrong.length) {
       answer.textContent = wrong.join(" ");
       return;
     }
     hint.textContent = `${k.length} question${k.length > 1 ? "s" : ""}, ${k.reduce((a, b) => a + b, 0)} answers in all`;
-    const rows = formulas.errors({ k, epsilon, n, wants, sampled }), { one, cells } = WANTS[wants];
+    const rows = formulas.errors({ k, epsilon, n, wants, sampling }), { one, cells } = WANTS[wants];
     const total = cells(k).reduce((a, b) => a + b, 0), inPoints = (error) => 100 * Math.sqrt(error / total);
     const points = rows.map((row) => inPoints(row.error)), drawn = rows[0].error - formulas.errors({ k, epsilon, n, wants })[0].error;
     const limit = formulas.limit({ k, epsilon, n, wants }) + drawn, half = quantile(confidence / 100) * points[0];
-    const enough = formulas.budget({ k, n, wants, sampled, target });
+    const enough = formulas.budget({ k, n, wants, sampling, target });
     const level = rows.slice(1).filter((row) => row.error < 1.005 * rows[0].error).map((row) => row.names[0]);
     const next = rows.slice(1).find((row) => row.error >= 1.005 * rows[0].error);
     answer.textContent = `Take ${rows[0].names[0]}: ${one} is typically off by ${off(points[0])} percentage points. ` +
@@ -142,7 +142,7 @@ function plannerPage(place) {
     };
     const bound = { names: ["the limit: no unbiased one is below"], chapter: wants === "tables" ? "pair_tables" : "limit_bound", error: limit };
     body.replaceChildren(...[...rows, ...(n >= 100 ? [bound] : [])].map(row));
-    const address = new URL(location.href), choice = { k: k.join("-"), epsilon, n, wants, sampled, confidence, target };
+    const address = new URL(location.href), choice = { k: k.join("-"), epsilon, n, wants, sampled: sampling, confidence, target };
     for (const [name, value] of Object.entries(choice)) address.searchParams.set(name, value);
     history.replaceState(null, "", address);
   }

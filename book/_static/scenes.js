@@ -9,11 +9,11 @@ const scenes = (() => {
 
   // Colours and markers of ldp_lib/book/figures.py.
   const LOOKS = {
-    RR: ["#0072B2", "h"], GRR: ["#0072B2", "o"], OUE: ["#009E73", "^"], OLH: ["#E69F00", "s"], SubsetSelection: ["#D55E00", "D"],
-    OneQuestion: ["#009E73", "o"], AskSome: ["#E69F00", "P"], SPL: ["#000000", "s"], CorrRR: ["#D55E00", "o"], JRR: ["#D55E00", "s"],
+    RR: ["#0072B2", "h"], GRR: ["#0072B2", "o"], SUE: ["#CC79A7", "v"], OUE: ["#009E73", "^"], OLH: ["#E69F00", "s"], SubsetSelection: ["#D55E00", "D"],
+    OneQuestion: ["#009E73", "o"], AskSome: ["#E69F00", "P"], SPL: ["#6e6e6e", "s"], CorrRR: ["#D55E00", "o"], JRR: ["#D55E00", "s"],
   };
   const MARKERS = {
-    o: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z", s: "M-3.6 -3.6h7.2v7.2h-7.2z", D: "M0 -5L5 0L0 5L-5 0z", "^": "M0 -5L4.6 3.6H-4.6z",
+    o: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z", s: "M-3.6 -3.6h7.2v7.2h-7.2z", D: "M0 -5L5 0L0 5L-5 0z", "^": "M0 -5L4.6 3.6H-4.6z", v: "M0 5L4.6 -3.6H-4.6z",
     P: "M-1.5 -4.5h3v3h3v3h-3v3h-3v-3h-3v-3h3z", h: "M0 -4.6L4 -2.3V2.3L0 4.6L-4 2.3V-2.3z",
   };
 
@@ -94,37 +94,37 @@ const scenes = (() => {
   const all = {};
 
   all.randomized_response = {
-    about: "Standard error of a share of 10 % against the budget, on logarithmic axes; dashed, the error of drawing as many people.",
+    about: "Standard error of a frequency of 10 % against ε, on logarithmic axes; dashed, the sampling error of as many people.",
     sliders: [epsilon(1, 0.1, 6), answers(9, [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 30, 50, 100]), slider("n", "People", PEOPLE, 1e4)],
     numbers({ epsilon: b, k, n }) {
       const drawn = formulas.drawnVariance(0.1, n, ...formulas.coin(k, b));
       return { points: 100 * Math.sqrt(formulas.variance(0.1, n, ...formulas.coin(k, b))), open: 0.09 / drawn };
     },
-    says: (v, { points, open }) => `At budget ${v.epsilon}, with ${v.k} answers and ${many(v.n, "people")}, the standard error is ` +
-      `${digits(points, 2)} percentage points. Drawn at random, these people tell ` +
+    says: (v, { points, open }) => `At ε = ${v.epsilon}, with ${v.k} answers and ${many(v.n, "people")}, the standard error is ` +
+      `${digits(points, 2)} percentage points. As a random sample, these people tell ` +
       (open < 1 ? "less than one who answers openly." : `as much as ${digits(open, 2)} who answer openly.`),
     draw(v, { points }) {
       const plain = 100 * Math.sqrt(0.09 / v.n);
-      return [`${v.k} answers, ${many(v.n, "people")}, ${budget(v)}`, plot({
+      return [`${v.k} answers, ${many(v.n, "people")}, ε = ${v.epsilon}`, plot({
         x: { label: "privacy budget ε", log: true, range: [0.1, 6], ticks: [0.1, 0.2, 0.5, 1, 2, 4] },
         y: logarithmic(POINTS, 0.01, 1000), here: v.epsilon,
         lines: [
-          { name: "by the coins", look: LOOKS.GRR, value: points, points: along(0.1, 6).map((b) => [b, this.numbers({ ...v, epsilon: b }).points]) },
-          { name: "by drawing people, no privacy", look: [SOFT], dash: DASHED, points: [[0.1, plain], [6, plain]] },
+          { name: "randomization", look: LOOKS.GRR, value: points, points: along(0.1, 6).map((b) => [b, this.numbers({ ...v, epsilon: b }).points]) },
+          { name: "sampling, no privacy", look: [SOFT], dash: DASHED, points: [[0.1, plain], [6, plain]] },
         ],
       })];
     },
   };
 
   all.channel_matrix = {
-    about: "The table of the symmetric coin on the left, darker where a chance is larger, and its inverse on the right.",
+    about: "The channel matrix of GRR on the left, darker where a probability is larger, and its inverse on the right.",
     sliders: [epsilon(1, 0.1, 5), answers(3, [2, 3, 4, 5, 6, 8])],
     numbers({ epsilon: b, k }) {
       const [p, q] = formulas.coin(k, b), [diagonal, other] = formulas.inverse(k, b);
       return { p, q, diagonal, other, stretch: p - q };
     },
-    says: (v, { p, stretch }) => `At budget ${v.epsilon}, with ${v.k} answers, ${digits(100 * p)} of 100 reports are true. ` +
-      `The table shrinks every difference to ${digits(stretch)} of its size; the inverse stretches it, and the chance error, ` +
+    says: (v, { p, stretch }) => `At ε = ${v.epsilon}, with ${v.k} answers, ${digits(100 * p)} of 100 reports are true. ` +
+      `The channel shrinks every difference to ${digits(stretch)} of its size; the inverse stretches it, and the noise, ` +
       `by ${digits(1 / stretch)}.`,
     draw(v, { p, q, diagonal, other }) {
       const table = (left, title, on, off, most) => {
@@ -135,32 +135,32 @@ const scenes = (() => {
           const shown = v.k < 5 ? String(value.toFixed(2)).replace("-", "\u2212") : value < 0 && "\u2212";
           return box(x, y, side, side, value < 0 ? "#f3c1b5" : `rgb(${grey},${grey},${grey})`, ` stroke="${SOFT}"`) +
             (shown ? text(x + side / 2, y + side / 2 + 4, shown) : "");
-        }).join("") + text(left + 90, 260, title === "chances" ? "row: answer, column: report" : "row: what one report counts as");
+        }).join("") + text(left + 90, 260, title === "channel" ? "row: answer, column: report" : "row: what one report counts as");
       };
-      const drawing = table(28, "chances", p, q, 1) + table(252, "inverse", diagonal, other, diagonal);
-      return [`${v.k} answers, ${budget(v)}`, drawing];
+      const drawing = table(28, "channel", p, q, 1) + table(252, "inverse", diagonal, other, diagonal);
+      return [`${v.k} answers, ε = ${v.epsilon}`, drawing];
     },
   };
 
-  const KINDS = { GRR: "one answer", OUE: "bits", OLH: "hash", SubsetSelection: "best set" };
+  const KINDS = { GRR: "GRR", SUE: "SUE", OUE: "OUE", OLH: "OLH", SubsetSelection: "subset selection" };
   all.frequency_oracles = {
-    about: "Standard error of a share against the number of possible answers, 10,000 people: one answer, bits, a hash, the best set.",
+    about: "Standard error of a frequency against the number of possible answers, 10,000 people: GRR, SUE, OUE, OLH, subset selection.",
     sliders: [epsilon(1, 0.5, 5), answers(16, [2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 16, 20, 30, 50, 100, 200, 500])],
     numbers({ epsilon: b, k }) {
       const points = (total) => Math.sqrt(total / k);
       return {
-        GRR: points(formulas.grr(k, b)), OUE: points(formulas.oue(k, b)), OLH: points(formulas.olh(k, b)),
+        GRR: points(formulas.grr(k, b)), SUE: points(formulas.sue(k, b)), OUE: points(formulas.oue(k, b)), OLH: points(formulas.olh(k, b)),
         SubsetSelection: points(formulas.subset(k, b)), size: formulas.subsetSize(Math.exp(b), k),
       };
     },
-    says(v, { size, GRR, OUE, OLH, SubsetSelection }) {
-      const best = size > 1 ? `the best set names ${size} and has a standard error of ${digits(SubsetSelection)} points; one answer has ` +
-        `${digits(GRR)}` : `the best set is one answer: ${digits(GRR)} points`;
-      return `At budget ${v.epsilon}, with ${v.k} answers, ${best}, bits ${digits(OUE)}, a hash ${digits(OLH)}.`;
+    says(v, { size, GRR, SUE, OUE, OLH, SubsetSelection }) {
+      const best = size > 1 ? `subset selection names ${size} answers and has a standard error of ${digits(SubsetSelection)} points; ` +
+        `GRR has ${digits(GRR)}` : `subset selection names one answer, as GRR does: ${digits(GRR)} points`;
+      return `At ε = ${v.epsilon}, with ${v.k} answers, ${best}, SUE ${digits(SUE)}, OUE ${digits(OUE)}, OLH ${digits(OLH)}.`;
     },
     draw(v, numbers) {
       const sizes = [2, 3, 4, 5, 6, 7, 8, 9, ...along(10, 500, 40).map(Math.round)];
-      return [`10,000 people, ${v.k} answers, ${budget(v)}`, plot({
+      return [`10,000 people, ${v.k} answers, ε = ${v.epsilon}`, plot({
         x: { label: "number of possible answers", log: true, range: [2, 500], ticks: [2, 5, 10, 20, 50, 100, 200, 500] },
         y: { ...logarithmic(POINTS, 0.08, 50), ticks: [0.1, 0.5, 1, 5, 10, 50] }, here: v.k,
         lines: Object.entries(KINDS).map(([kind, name], i) => ({
@@ -178,14 +178,14 @@ const scenes = (() => {
       const errors = formulas.sizeErrors(k, b), size = formulas.subsetSize(Math.exp(b), k);
       return { errors, size, share: k / (Math.exp(b) + 1), times: errors[0] / errors[size - 1] };
     },
-    says: (v, { size, share, times }) => `At budget ${v.epsilon}, with ${v.k} values, k/(e+1) is ${digits(share, 2)}: name ${size}. ` +
-      (size > 1 ? `A single one takes ${digits(times)} times as many people.` : "Nothing is better than the plain report."),
-    draw: (v, { errors, size, share }) => [`${v.k} values, ${budget(v)}`, plot({
+    says: (v, { size, share, times }) => `At ε = ${v.epsilon}, with ${v.k} values, k/(e^ε + 1) is ${digits(share, 2)}: name ${size}. ` +
+      (size > 1 ? `A single one takes ${digits(times)} times as many people.` : "That is GRR."),
+    draw: (v, { errors, size, share }) => [`${v.k} values, ε = ${v.epsilon}`, plot({
       x: { label: "number of values that a report names", log: true, range: [0.5, 65], ticks: [1, 2, 4, 8, 16, 32, 64] },
       y: logarithmic("total variance, one user", 0.4, 2e4), top: 40, here: share,
       lines: [{ look: LOOKS.SubsetSelection, points: errors.map((error, i) => [i + 1, error]) }],
       more: (x, y) => errors.map((error, i) => marker(x(i + 1), y(error), LOOKS.SubsetSelection, i + 1 === size ? 1.7 : 0.6)).join("") +
-        (share > 0.5 ? text(x(share) + 5, 13, "k/(e+1)", { anchor: "start", colour: SOFT }) : ""),
+        (share > 0.5 ? text(x(share) + 5, 13, "k/(e^ε + 1)", { anchor: "start", colour: SOFT }) : ""),
     })],
   };
 
@@ -287,9 +287,9 @@ const scenes = (() => {
   }
   const SHARES = [0.05, 0.1, 0.2, 0.3, 0.4, 0.45, 0.55, 0.6, 0.7, 0.8, 0.9, 0.95];
   all.corr_rr = {
-    about: "Left, how two yes-or-no answers go together. Right, the error of copies against the share of true copies; the least is marked.",
+    about: "Left, the joint distribution of two yes-or-no answers. Right, the mean squared error of Corr-RR against the probability of a true copy; the least is marked.",
     sliders: [
-      slider("tie", "Tie between the answers", evenly(-1, 1, 21).map((x) => Math.round(10 * x) / 10), 0.5, (v) => `${percent(v).replace("-", "\u2212")} of the most`),
+      slider("tie", "Correlation of the answers", evenly(-1, 1, 21).map((x) => Math.round(10 * x) / 10), 0.5, (v) => `${percent(v).replace("-", "\u2212")} of the most`),
       slider("own", "Yes to the other question", SHARES, 0.7, percent), slider("pivot", "Yes to the pivot", SHARES, 0.8, percent), epsilon(1, 0.1, 5),
     ],
     numbers({ tie, own, pivot, epsilon: b }) {
@@ -300,8 +300,8 @@ const scenes = (() => {
       return { both, correlation, free, best, least: error(best), always: error(1), never: error(0.5) };
     },
     says: (v, { correlation, best, least, always }) => `At a correlation of ${digits(Math.round(correlation * 100) / 100, 2).replace("-", "\u2212")} and ` +
-      `budget ${v.epsilon} the best share of true copies is ${percent(Math.round(best * 1000) / 1000)}, with an error of ${digits(least, 2)} thousandths ` +
-      `(${digits(always, 2)} if all copies are true). The tie moves neither.`,
+      `ε = ${v.epsilon} the best probability p_y of a true copy is ${digits(best)}, with a mean squared error of ${digits(least, 2)} thousandths ` +
+      `(${digits(always, 2)} if all copies are true). The correlation moves neither.`,
     draw(v, { both, correlation, best, least }) {
       const side = 128, left = 22, top = 88, yes = v.pivot * side, fill = ["#D55E00", "#f6d4bd"];
       const column = (x, wide, share, first) => box(x, top, wide, share * side, fill[first], ' stroke="#fff"') +
@@ -313,18 +313,18 @@ const scenes = (() => {
         text(left + side / 2, 236, "dark: both agree", { size: 13, colour: SOFT });
       const error = (copied) => 1000 * formulas.copyError({ ...v, n: 2000, b: v.epsilon, copied });
       const curve = plot({
-        left: 234, top: 40, here: best, x: { label: "share of true copies", range: [0, 1], ticks: [0, 0.5, 1] },
+        left: 234, top: 40, here: best, x: { label: "probability of a true copy", range: [0, 1], ticks: [0, 0.5, 1] },
         y: logarithmic("", 0.02, 2000), lines: [{ look: LOOKS.CorrRR, value: least, points: evenly(0, 1).map((x) => [x, error(x)]) }],
       });
-      const label = text(0, 0, "squared error, thousandths", { more: ' transform="translate(176 147) rotate(-90)"' });
-      return [`${percent(v.own)} and ${percent(v.pivot)} say yes, 2,000 people, ${budget(v)}`, mosaic + curve + label];
+      const label = text(0, 0, "mean squared error, thousandths", { more: ' transform="translate(176 147) rotate(-90)"' });
+      return [`${percent(v.own)} and ${percent(v.pivot)} say yes, 2,000 people, ε = ${v.epsilon}`, mosaic + curve + label];
     },
   };
 
   all.jrr = {
-    about: "Variance with tied coins over that with own coins at the same budget, against the share of people who hold the answer.",
+    about: "Variance of joint randomized response (JRR) over that of randomized response at the same ε, against the share of people who hold the answer.",
     sliders: [
-      epsilon(1, 0.1, 5), slider("colluders", "People who show their coins", [0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3], 0.05, percent),
+      epsilon(1, 0.1, 5), slider("colluders", "Colluders", [0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3], 0.05, percent),
       slider("share", "People who hold the answer", evenly(0, 1, 21).map((x) => Math.round(20 * x) / 20), 0.9, percent),
     ],
     numbers({ epsilon: b, colluders, share }) {
@@ -335,19 +335,19 @@ const scenes = (() => {
       return { own, tied, ratio };
     },
     says(v, { own, tied, ratio }) {
-      const start = `At budget ${v.epsilon}, if ${percent(v.colluders)} show their coins, `;
-      if (tied === null) return `${start}no tied coins keep the budget: too many people speak about their partners.`;
-      return `${start}tied coins tell the truth with probability ${digits(tied)} in place of ${digits(own)}. If ${percent(v.share)} hold the answer, ` +
-        `their variance is ${digits(ratio, 2)} times that of own coins.`;
+      const start = `At ε = ${v.epsilon}, if ${percent(v.colluders)} collude, `;
+      if (tied === null) return `${start}no negative correlation keeps ε: too many people tell about their partners.`;
+      return `${start}JRR tells the truth with probability ${digits(tied)} in place of ${digits(own)}. If ${percent(v.share)} hold the answer, ` +
+        `its variance is ${digits(ratio, 2)} times that of randomized response.`;
     },
     draw(v, { ratio }) {
       const tied = ratio === null ? [] : evenly(0, 1, 101).map((share) => [share, this.numbers({ ...v, share }).ratio]);
-      return [`10,000 people, ${percent(v.colluders)} show their coins, ${budget(v)}`, plot({
+      return [`10,000 people, ${percent(v.colluders)} collude, ε = ${v.epsilon}`, plot({
         x: { label: "share of people who hold the answer", range: [0, 1], ticks: [0, 0.2, 0.4, 0.6, 0.8, 1] },
-        y: { label: "variance, own coins = 1", range: [0, 2], ticks: [0, 0.5, 1, 1.5, 2] }, here: v.share,
+        y: { label: "variance, RR = 1", range: [0, 2], ticks: [0, 0.5, 1, 1.5, 2] }, here: v.share,
         lines: [
-          { name: "own coins", look: LOOKS.RR, value: 1, points: [[0, 1], [1, 1]] },
-          { name: "tied coins", look: LOOKS.JRR, value: ratio ?? undefined, points: tied.length ? tied : [[0, 9], [1, 9]] },
+          { name: "RR", look: LOOKS.RR, value: 1, points: [[0, 1], [1, 1]] },
+          { name: "JRR", look: LOOKS.JRR, value: ratio ?? undefined, points: tied.length ? tied : [[0, 9], [1, 9]] },
         ],
       })];
     },

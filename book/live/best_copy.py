@@ -1,12 +1,13 @@
 r"""The best probability of a copy
 chapter: audit_corr_rr
 
-Two attributes have shares `a` and `b`; the second is the pivot for half of `n` people. Which `p_y` makes the error of the first
-attribute's shares least? The page enumerates that error at three values of `p_y`; it is a parabola, so they give its lowest point.
+Two attributes have frequencies `a` and `b`, and the second is the pivot for half of the `n` users. Which copying probability `p_y`
+makes the first attribute's mean squared error least? The page enumerates this error at three values of `p_y`. Because it is a
+quadratic in `p_y`, three values determine its minimum.
 """
 
 
-# printed: as in Proposition 1, which is -2 times the lowest point
+# printed: as in Proposition 1, which is -2 times the minimiser
 def best(a, b, n):
     k = len(a)
     inner = sum((x - F(1, k)) * (y - F(1, k)) for x, y in zip(a, b, strict=True))

@@ -1,12 +1,13 @@
 r"""Does dependence help a copy?
 chapter: audit_corr_rr_evaluation
 
-Two yes-no answers with table `table[x][y]`. The pivot's report is copied with probability `p_y`. How probable is a "yes" as the
-report of the first attribute? If dependence helped, the table beyond its marginals would enter.
+Two binary attributes have the joint distribution `table[x][y]`, and the pivot's report is copied with probability `p_y`. With which
+probability does the first attribute's report say "yes"? If dependence helped, something of the table beyond its marginals would
+enter the formula.
 """
 
 
-# mistake: as if the copy gained by the answers that agree
+# mistake: as if a copy gained from users whose two answers agree
 def seen(table, p_y, e):
     p, agree = e / (e + 1), table[0][0] + table[1][1]
     own = table[1][0] + table[1][1]

@@ -34,7 +34,7 @@ def channel_matrix(*, epsilon, k):
 
 
 def frequency_oracles(*, epsilon, k):
-    kinds = grr.GRR, unary.OUE, hashing.OLH, subset.SubsetSelection
+    kinds = grr.GRR, unary.SUE, unary.OUE, hashing.OLH, subset.SubsetSelection
     made = {kind.__name__: kind(k=k, epsilon=epsilon) for kind in kinds}
     points = {name: 100 * math.sqrt(even_error(kind, 10_000) / k) for name, kind in made.items()}
     return points | {"size": made["SubsetSelection"].size_}

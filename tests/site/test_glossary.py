@@ -14,7 +14,7 @@ TRACK = [
     if part["caption"].startswith(("Learn", "Further", "In use"))
 ]
 CHAPTERS = [ROOT / f"{chapter['file']}.ipynb" for part in TRACK for chapter in part["chapters"]]
-PAGES = [ROOT / "book" / name for name in ("intro.md", "mechanisms.md")]
+PAGES = [ROOT / "book" / name for name in ("intro.md", "api.md")]
 
 
 def text(path):

@@ -121,7 +121,7 @@ def has_no_bare_assert(notebook):
 def opens_with_question_answer_and_picture(notebook):
     """The first cell: a title, one question, an answer of two sentences, a picture, what to know before."""
     first, wrong = notebook.cells[0].source, []
-    if not re.match(r"# [^\n]{3,50}\n\n\*[^*\n]+\?\*\n", first):
+    if not re.match(r"# [^\n]{3,70}\n\n\*[^*\n]+\?\*\n", first):
         wrong.append("no short title with the question below it as *question?*")
     answer = re.search(r"\*\*Answer\.\*\* (.+?)\n\n", first, re.DOTALL)
     if not answer or len(re.findall(r"[.!](?=\s|$)", answer[1])) != 2:

@@ -259,6 +259,37 @@ def test_the_page_says_of_every_formula_what_python_says(chapter, page):
             assert found == ("✓" if right else "✗", wanted)
 
 
+SLOW_FIRST_WORKER = """() => {
+const Quick = Worker;
+window.made = 0;
+window.Worker = class {
+  constructor(address) {
+    const own = this, slow = window.made++ === 0, worker = new Quick(address);
+    const tell = (event) => own.onmessage?.(event);
+    worker.onmessage = (event) => { slow && event.data.ready ? setTimeout(tell, 3000, event) : tell(event); };
+    own.postMessage = (data) => worker.postMessage(data);
+    own.terminate = () => worker.terminate();
+  }
+};
+}"""
+
+
+def test_an_answer_that_comes_late_is_not_shown_for_another_question(page):
+    """Who asks again while Python is being loaded: one worker answers, and the last question's answer stays."""
+    box = BOXES["best_copy"]
+    (wrong, _), (right, _) = sorted(box.formulas.items(), key=lambda item: item[1][1])
+    opened = page(box.chapter)
+    opened.evaluate(SLOW_FIRST_WORKER)
+    place = opened.locator("#live-best-copy")
+    place.get_by_role("button", name="Edit and run it here").press("Enter")
+    for name in (wrong, right):
+        place.get_by_role("combobox").select_option(name)
+    place.locator(".live-says").filter(has_text="✓").wait_for(timeout=60_000)
+    opened.wait_for_timeout(4000)
+    assert said(place)[0] == "✓"
+    assert opened.evaluate("window.made") == 1
+
+
 def test_a_formula_with_a_slip_of_python_says_what_is_wrong(page):
     box = BOXES["variance"]
     place = page(box.chapter).locator(f"#live-{box.name.replace('_', '-')}")

@@ -63,12 +63,40 @@ def test_the_page_of_changes_is_the_file_of_changes():
     )
     pages.Changes.run(page)
     (text,) = shown
-    assert re.match(r"## \d+\.\d+\.\d+\n", text)
-    assert (ROOT / "CHANGES.md").read_text(encoding="utf-8").endswith(text)
+    assert re.match(r"### \d+\.\d+\.\d+\n", text)
+    assert (ROOT / "CHANGES.md").read_text(encoding="utf-8").endswith(text.replace("### ", "## "))
 
 
 def test_the_licences_that_come_with_files_of_the_site_are_on_their_page():
-    page = (ROOT / "book" / "licences.md").read_text(encoding="utf-8")
+    page = (ROOT / "book" / "about.md").read_text(encoding="utf-8")
     files = [path.relative_to(ROOT).as_posix() for path in (ROOT / "book" / "_static").rglob("*LICENSE*")]
     assert len(files) >= 3
     assert [path for path in files if f"`{path}`" not in page] == []
+
+
+def test_the_footer_names_the_version_and_leads_to_sections_of_the_page_about():
+    context = {"pathto": lambda page: f"../{page}.html"}
+    pages.add_footer(None, "notebooks/x", "page.html", context, None)
+    footer = context["theme_extra_footer"]
+    assert f"Version {CITED['version']} ·" in footer
+    about = (ROOT / "book" / "about.md").read_text(encoding="utf-8")
+    places = re.findall(r'href="\.\./book/about\.html#([\w-]+)"', footer)
+    assert {"changes", "licences"} <= set(places) <= set(re.findall(r"^\(([\w-]+)\)=$", about, re.MULTILINE))
+
+
+def test_every_theorem_is_on_the_page_of_theorems_and_those_on_limits_say_what_is_known():
+    page = (ROOT / "book" / "theorems.md").read_text(encoding="utf-8")
+    stated = r"\{prf:(?:theorem|proposition|lemma|corollary)\}[^\n]*\n:label: ([\w-]+)"
+    labels = [
+        label
+        for path in (ROOT / "notebooks").glob("*.ipynb")
+        for cell in nbformat.read(path, as_version=4).cells
+        for label in re.findall(stated, cell.source)
+    ]
+    assert len(labels) == len(set(labels)) > 50
+    assert set(labels) - set(re.findall(r"\{prf:ref\}`([\w-]+)`", page)) == set()
+    limits = page.split("## The limit\n")[1].partition("**Open.**")[0].split("\n{prf:ref}`")[1:]
+    assert len(limits) > 10
+    for words in ("*Check* {claim}`own/", "*Known:*"):
+        assert [limit.partition("`")[0] for limit in limits if words not in limit] == []
+    assert [limit.partition("`")[0] for limit in limits if not re.search(r"\n: For (every|equal)", limit)] == []

@@ -24,7 +24,7 @@ from ldp_lib.survey.errors import total_error
 from ldp_lib.unary import OUE
 
 PAGE = (Path(__file__).resolve().parents[2] / "book" / "results.md").read_text(encoding="utf-8")
-NUMBERS = [cells[1] for line in re.findall(r"^\| (.*) \|$", PAGE, re.MULTILINE) if len(cells := line.split(" | ")) == 3]
+NUMBERS = [cells[1] for line in re.findall(r"^\| (.*) \|$", PAGE, re.MULTILINE) if len(cells := line.split(" | ")) == 7]
 ADULT = load_adult()
 SHARES = best_settings.load().loc[("adult 8", 1.0)]
 
@@ -139,7 +139,7 @@ def careless():
     means = [float(np.mean([m.estimate(np.array([y])) for y in m.reports()], axis=0)[0]) for m in (unary, one)]
     p, q = hashed.probabilities
     means.append((1 / hashed.g_ - q) / (p - q))
-    return "; ".join(f"{abs(round(mean, 2)):g}" for mean in means)
+    return "; ".join(str(F(mean).limit_denominator(1000)) for mean in means)
 
 
 @pytest.mark.parametrize(

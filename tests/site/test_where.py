@@ -77,7 +77,7 @@ def test_each_page_has_a_description_of_its_own(name):
 
 def test_a_description_is_a_chapters_answer():
     text = where.description(ROOT / "notebooks" / "randomized_response.ipynb")
-    assert text.startswith("Count the reports, take away what chance alone would give")
+    assert text.startswith("Count the reports, subtract what random answers alone would give")
 
 
 def test_the_sitemap_lists_pages_and_the_lost_page_leads_home():

@@ -1,0 +1,45 @@
+"""Sphinx extension: what depends on a screen, and what waits for a click.
+
+A diagram has a second drawing for a narrow screen, its parts one below the other (`tools/diagrams.py`). What a cell
+among the exercises computes belongs to the solution above it, and is hidden with it.
+"""
+
+from docutils import nodes
+
+PLACE = "_static/diagrams/"
+NARROW = '<picture><source media="screen and (max-width: 600px)" srcset="../{}phone/{}">'
+
+
+def add_phone_drawings(app, doctree):
+    """Offer a phone its own drawing of each diagram."""
+    for image in list(doctree.findall(nodes.image)):
+        _, place, name = image["uri"].partition(PLACE)
+        if place and "/" not in name:
+            image.parent.insert(image.parent.index(image), nodes.raw("", NARROW.format(PLACE, name), format="html"))
+            image.parent.insert(image.parent.index(image) + 1, nodes.raw("", "</picture>", format="html"))
+
+
+def is_of(node, kind):
+    """Return whether a node is an element of this class."""
+    return isinstance(node, nodes.Element) and kind in node["classes"]
+
+
+def hide_what_solutions_compute(app, doctree):
+    """Put each cell of code that follows a solution among the exercises into that solution."""
+    for section in doctree.findall(nodes.section):
+        if "exercises" not in section["ids"]:
+            continue
+        solution = None
+        for node in list(section.children):
+            if is_of(node, "solution"):
+                solution = node
+            elif is_of(node, "cell") and solution is not None:
+                section.remove(node)
+                solution += node
+
+
+def setup(app):
+    """Connect the steps."""
+    app.connect("doctree-read", add_phone_drawings)
+    app.connect("doctree-read", hide_what_solutions_compute)
+    return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}
