@@ -1,9 +1,9 @@
 """Draw the book's diagrams of mechanisms: python tools/diagrams.py writes book/_static/diagrams/*.svg.
 
-One visual language: a person's record is a row of squares, one an attribute; a coin is a circle; a report is a sheet
-with a folded corner; counts are grey bars; an estimate is bars with an interval. What stays on the device is left of
-the dashed line. Every drawing has its own light background, a title and a description for a screen reader. For a
-phone it is cut at a place that only arrows cross, and the parts stand one below the other, with larger letters.
+One visual language: a person's record is a row of squares, one an attribute; a randomizer is a circle; a report is a
+sheet with a folded corner; counts are grey bars; an estimate is bars with an interval. What stays on the device is
+left of the dashed line. Every drawing has its own light background, a title and a description for a screen reader.
+For a phone it is cut at a place that only arrows cross, and the parts stand one below the other, with larger letters.
 """
 
 import itertools
@@ -94,8 +94,8 @@ class Diagram:
             if labels:
                 self.text(left + side / 2, y - 10, labels[j], size=12, colour=SOFT)
 
-    def coin(self, x, y, label, below=""):
-        """Draw a coin around (x, y) with its probability, and words below."""
+    def randomizer(self, x, y, label, below=""):
+        """Draw a randomizer around (x, y) with its probability or ε, and words below."""
         self.drawing.append(dw.Circle(x, y, 22, fill="#fff4d6", stroke=INK, stroke_width=1.5))
         self.text(x, y + 1, label, size=14)
         if below:
@@ -187,17 +187,17 @@ def for_a_phone(name):
 
 @diagram
 def randomized_response():
-    """One person, one coin: the truth, or any other answer."""
+    """One person, one randomizer: the truth, or any other answer."""
     d = Diagram(
         "Randomized response",
-        "A person with one answer tosses a coin on their own device. With probability p the report is the truth, else "
-        "another answer. The collector counts the reports and corrects the counts for the coin.",
+        "A person with one answer randomizes it on their own device. With probability p the report is the truth, else "
+        "another answer. The collector counts the reports and corrects the counts.",
         device=400,
     )
     d.person(48, 62)
     d.record(80, 70, [0], ["answer"])
     d.arrow(120, 86, 168, 86)
-    d.coin(194, 86, "p")
+    d.randomizer(194, 86, "p")
     d.arrow(218, 76, 292, 52, "truth", above=14)
     d.arrow(218, 96, 292, 124, "other", above=-14)
     d.report(300, 28, [0])
@@ -227,10 +227,10 @@ def channel_matrix():
     for row in range(3):
         d.record(206, 62 + 50 * row, [row])
         for column in range(3):
-            chance = shades[row][column]
-            fill = {"1": "#ffffff", "2": "#dbe7f3", "3": "#b5cfe6", "4": "#8fb7da"}[chance]
+            sixths = shades[row][column]
+            fill = {"1": "#ffffff", "2": "#dbe7f3", "3": "#b5cfe6", "4": "#8fb7da"}[sixths]
             d.bar(250 + 56 * column, 56 + 50 * row, 48, 42, fill, stroke=SOFT)
-            d.text(274 + 56 * column, 78 + 50 * row, f"{chance}/6", size=14)
+            d.text(274 + 56 * column, 78 + 50 * row, f"{sixths}/6", size=14)
     d.bar(246, 102, 168, 50, "none", radius=6, stroke=INK)
     d.bar(358, 50, 56, 158, "none", radius=6, stroke="#D55E00")
     d.text(330, 17, "report", size=12, colour=SOFT)
@@ -239,17 +239,17 @@ def channel_matrix():
     d.arrow(420, 127, 500, 127, "a draw")
     d.report(510, 104, [2])
     d.text(424, 224, "probabilities of this report: 1, 2, 4 sixths", size=12, colour="#a84300", anchor="end")
-    d.arrow(574, 127, 620, 127, "undo")
+    d.arrow(574, 127, 620, 127, "invert")
     d.estimate(636, 160, [46, 34, 18])
     return d
 
 
 @diagram
 def subset_selection():
-    """One person, one coin: a set that holds the truth, or any set."""
+    """One person, one randomizer: a set that holds the truth, or any set."""
     d = Diagram(
         "Subset selection",
-        "A person with one answer tosses a coin on their own device. With probability c the report is a set of three "
+        "A person with one answer randomizes it on their own device. With probability c the report is a set of three "
         "values that holds the answer, else any set of three values. The collector counts how often each value is "
         "named and corrects the counts.",
         device=430,
@@ -257,7 +257,7 @@ def subset_selection():
     d.person(48, 62)
     d.record(80, 70, [0], ["answer"])
     d.arrow(120, 86, 168, 86)
-    d.coin(194, 86, "c")
+    d.randomizer(194, 86, "c")
     d.arrow(218, 76, 300, 52, "a set with it", above=16)
     d.arrow(218, 96, 300, 124, "any set", above=-16)
     d.report(310, 28, [0, 2, 3])
@@ -271,11 +271,11 @@ def subset_selection():
 
 @diagram
 def budget_split():
-    """Draw a record of three attributes, a budget cut in three, and three reports."""
+    """Draw a record of three attributes, ε split into three parts, and three reports."""
     d = Diagram(
         "Budget splitting",
-        "A person's record has three attributes with 2, 4 and 16 possible answers. The budget is a bar cut into three "
-        "pieces, the widest for the attribute with the most answers. Each attribute is reported with its piece.",
+        "A person's record has three attributes with 2, 4 and 16 possible answers. A bar of length ε is cut into three "
+        "parts, the widest for the attribute with the most answers. Each attribute is randomized with its own part.",
         height=230,
         device=490,
     )
@@ -297,22 +297,22 @@ def budget_split():
 
 @diagram
 def copies():
-    """Draw a record of two attributes, the pivot's coin, and a copy of its report."""
+    """Draw a record of two attributes, the pivot's randomizer, and a copy of its report."""
     d = Diagram(
-        "Corr-RR: copies of one noisy answer",
-        "A person's record has two attributes. One, the pivot, is picked at random and goes through a coin with the "
-        "whole budget. The other report looks only at the pivot's report and copies it with probability p_y.",
+        "Corr-RR: copies of the pivot's report",
+        "A person's record has two attributes. One, the pivot, is picked at random and randomized with the whole "
+        "ε. The other report looks only at the pivot's report and copies it with probability p_y.",
         height=220,
         device=490,
     )
     d.person(44, 70)
     d.record(76, 44, [0, 1], ["pivot", "other"], side=40, faded=(1,))
     d.arrow(97, 88, 176, 140, "", above=0)
-    d.coin(200, 152, "p")
+    d.randomizer(200, 152, "p")
     d.arrow(224, 152, 300, 152, "all of \u03b5", above=-14)
     d.report(310, 129, [2])
     d.arrow(338, 126, 338, 94)
-    d.coin(338, 70, "")
+    d.randomizer(338, 70, "")
     d.text(335, 71, "p", size=14)
     d.text(344, 75, "y", size=10)
     d.text(296, 108, "copy?", size=12, colour=SOFT)
@@ -332,8 +332,8 @@ def one_question():
     """Three people, one question each."""
     d = Diagram(
         "One question each",
-        "Three people hold three answers each. Each is asked about one of them, drawn at random, and answers with the "
-        "whole budget; the report says which attribute it is about. The collector keeps a group for each attribute "
+        "Three people hold three answers each. Each is asked about one of them, drawn at random, and randomizes it "
+        "with the whole ε; the report says which attribute it is about. The collector keeps a group for each attribute "
         "and divides each group by its own size.",
         height=250,
         device=430,
@@ -343,7 +343,7 @@ def one_question():
         d.person(44, y)
         d.record(78, y - 6, values, labels="ABC" if row == 0 else None, faded=set(range(3)) - {asked})
         d.arrow(188, y + 9, 226, y + 9)
-        d.coin(254, y + 9, "\u03b5")
+        d.randomizer(254, y + 9, "\u03b5")
         d.arrow(280, y + 9, 324, y + 9)
         d.report(334, y - 14, width=76)
         d.text(352, y + 10, f"{'ABC'[asked]}:")
@@ -361,8 +361,8 @@ def correlation():
     """Draw two associated answers, one report, and the question which estimates it may serve."""
     d = Diagram(
         "One report for two answers?",
-        "A person's two answers agree, as those of most people do. One of them goes through a coin with the whole "
-        "budget. At the collector the report counts for the first attribute; whether it may count for the second as "
+        "A person's two answers agree, as those of most people do. One of them is randomized with the whole ε. "
+        "At the collector the report counts for the first attribute; whether it may count for the second as "
         "well is the question.",
         device=420,
     )
@@ -370,7 +370,7 @@ def correlation():
     d.record(74, 70, [0, 0], ["first", "second"], side=46)
     d.text(122, 134, "agree in 99 of 100", size=12, colour=SOFT)
     d.arrow(176, 93, 222, 93)
-    d.coin(250, 93, "\u03b5")
+    d.randomizer(250, 93, "\u03b5")
     d.arrow(276, 93, 332, 93)
     d.report(342, 70, [0])
     d.arrow(446, 84, 540, 58, "counts", above=14)
@@ -386,7 +386,7 @@ def plurality():
     d = Diagram(
         "Looking before answering",
         "A person's record has four answers, three of them alike. The device finds the answer that most of them share. "
-        "By a coin it sends that answer, or whether one of the four agrees with it, or one of the four; each through "
+        "At random it sends that answer, or whether one of the four agrees with it, or one of the four; each through "
         "randomized response. The collector puts the three kinds of report together.",
         height=230,
         device=490,
@@ -394,7 +394,7 @@ def plurality():
     d.person(40, 84)
     d.record(70, 92, [0, 0, 1, 0], ["1", "2", "3", "4"], side=26)
     d.arrow(198, 105, 236, 105)
-    d.coin(266, 105, "?")
+    d.randomizer(266, 105, "?")
     for y, height, words, values, text in (
         (24, 48, "what most share", [0], ""),
         (84, 96, "does 3 agree?", (), "3: no"),
@@ -414,7 +414,7 @@ def longer_reports():
     d = Diagram(
         "Four reports on the same answer",
         "A person holds one of four answers and can report in four ways: one answer; a noisy bit for each answer; the "
-        "bucket of a random hash through a coin; a set of answers in which the true one is more likely.",
+        "bucket of a random hash function, randomized; a set of answers in which the true one is more likely.",
         height=280,
         device=490,
     )
@@ -424,7 +424,7 @@ def longer_reports():
     for row, (label, content) in enumerate(rows):
         y = 40 + 60 * row
         d.arrow(116, 127, 170, y)
-        d.coin(196, y, "coin" if row != 1 else "coins")
+        d.randomizer(196, y, "\u03b5")
         d.arrow(220, y, 318, y)
         d.text(268, y - 12, label, size=12, colour=SOFT)
         if content is None:
@@ -535,7 +535,7 @@ def two_coins():
         d.person(48, y + 8)
         d.record(82, y + 10, [value])
         d.arrow(118, y + 25, 178, y + 25)
-        d.coin(204, y + 25, "p")
+        d.randomizer(204, y + 25, "p")
         d.arrow(228, y + 25, 306, y + 25, "truth" if value == said else "lie")
         d.report(316, y + 2, [said])
         d.arrow(380, y + 25, 478, 104 + 8 * (2 * row - 1))
@@ -564,7 +564,7 @@ def transcript():
         d.person(48, y + 6)
         d.record(82, y + 8, [value])
         d.arrow(118, y + 23, 172, y + 23)
-        d.coin(198, y + 23, "p")
+        d.randomizer(198, y + 23, "p")
         d.arrow(222, y + 23, 286, y + 23, "truth" if value == said else "lie")
         d.report(296, y, [said])
         d.arrow(362, y + 23, 448, y + 23)
@@ -635,7 +635,7 @@ def joint_table():
     """Two noisy answers, and two tables from the same reports."""
     d = Diagram(
         "From reports to a table",
-        "A person answers two questions, each through a coin of its own. The collector counts the reports in a table. "
+        "A person answers two questions, each randomized on its own. The collector counts the reports in a table. "
         "The inverse of the channel gives a table with cells below zero; the maximum likelihood estimate has none.",
         height=220,
         device=330,
@@ -645,8 +645,8 @@ def joint_table():
         d.person(44, y)
         d.record(78, y - 2, values, labels="AB" if row == 0 else None)
         d.arrow(146, y + 13, 170, y + 13)
-        d.coin(202, y + 13, "A")
-        d.coin(252, y + 13, "B")
+        d.randomizer(202, y + 13, "A")
+        d.randomizer(252, y + 13, "B")
         d.arrow(278, y + 13, 322, y + 13)
     d.table(366, 58, [[0.5, 0.35, 0.3], [0.35, 0.45, 0.3], [0.3, 0.3, 0.35]], "reports")
     d.arrow(452, 82, 508, 52, "")
@@ -660,12 +660,12 @@ def joint_table():
 
 @diagram
 def pairs():
-    """Three people, one pair of questions each, with one coin for both answers."""
+    """Three people, one pair of questions each, with one randomization of both answers."""
     d = Diagram(
         "One pair of questions each",
-        "Three people hold three answers each. Each is asked a pair of them, drawn at random, and one coin with the "
-        "whole budget decides for both answers together whether the report tells. The collector gets a table for each "
-        "pair.",
+        "Three people hold three answers each. Each is asked a pair of them, drawn at random, and one randomization "
+        "with the whole ε decides for both answers together whether the report tells. The collector gets a table for "
+        "each pair.",
         height=250,
         device=450,
     )
@@ -674,7 +674,7 @@ def pairs():
         d.person(44, y)
         d.record(78, y - 6, values, labels="ABC" if row == 0 else None, faded=set(range(3)) - set(asked))
         d.arrow(184, y + 9, 216, y + 9)
-        d.coin(248, y + 9, "\u03b5")
+        d.randomizer(248, y + 9, "\u03b5")
         d.arrow(274, y + 9, 302, y + 9)
         d.report(314, y - 14, width=112)
         d.text(340, y + 10, f"{'ABC'[asked[0]]}{'ABC'[asked[1]]}:")
@@ -694,8 +694,8 @@ def fakes():
     """Draw a record of three attributes, one of which is really reported."""
     d = Diagram(
         "RS+FD: one real answer among fakes",
-        "A person's record has three attributes. One is sampled at random and goes through a coin with the whole "
-        "budget. The other two reports are fakes, drawn without looking at the record. The collector sees three.",
+        "A person's record has three attributes. One is sampled at random and randomized with the whole ε. "
+        "The other two reports are fakes, drawn without looking at the record. The collector sees three.",
         height=220,
         device=450,
     )
@@ -705,7 +705,7 @@ def fakes():
         d.record(80, y, [value], faded=() if row == 1 else (0,))
         if row == 1:
             d.arrow(116, y + 15, 186, y + 15, "sampled")
-            d.coin(212, y + 15, "p")
+            d.randomizer(212, y + 15, "p")
             d.arrow(236, y + 15, 340, y + 15, "all of \u03b5")
         else:
             d.text(240, y + 15, "fake, from the prior", size=12, colour=SOFT)

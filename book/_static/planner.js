@@ -38,7 +38,7 @@ function plannerPage(place) {
   sizes.setAttribute("aria-describedby", hint.id);
   const label = make("label", { htmlFor: sizes.id }, "Answers (values) of each question");
   form.append(make("div", { className: "planner-field" }, label, sizes, hint));
-  number("epsilon", "Budget of one person, ε", { min: 0.1, max: 10, step: "any", value: 1, ...logarithm(2) });
+  number("epsilon", "ε of one person's whole report", { min: 0.1, max: 10, step: "any", value: 1, ...logarithm(2) });
   number("users", "People", { min: 1, max: MOST.users, step: 1, value: 10000, ...logarithm(2) });
 
   // What is wanted: words for the page's sentence, and how many numbers are estimated.
@@ -102,7 +102,7 @@ function plannerPage(place) {
     const wrong = [
       [sizes, fits, `Answers: 1 to ${MOST.attributes} whole numbers from 2 to ${MOST.values}, with commas between them.`],
       [wish, wants === "frequencies" || k.length > 1, "What you want: tables and records need two questions or more."],
-      [fields.epsilon, epsilon >= 0.1 && epsilon <= 10, "Budget: a number from 0.1 to 10."],
+      [fields.epsilon, epsilon >= 0.1 && epsilon <= 10, "ε: a number from 0.1 to 10."],
       [fields.users, whole(n, 1, MOST.users), "People: a whole number from 1 to 1,000,000,000."],
       [fields.confidence, confidence >= 50 && confidence <= 99.9, "Confidence: a number from 50 to 99.9."],
       [fields.target, target >= 0.01 && target <= 50, "Typical error to reach: a number from 0.01 to 50."],
@@ -132,7 +132,7 @@ function plannerPage(place) {
       `A typical ${confidence} % interval reaches ${off(half)} points each way. ` +
       `For a typical error of ${target} point${target === 1 ? "" : "s"} you need about ` +
       `${people(n * (points[0] / target) ** 2)} people, ` +
-      (enough ? `or with ${people(n)} people a budget of ${digits(enough)}. ` : `since with ${people(n)} people no budget reaches it. `) +
+      (enough ? `or with ${people(n)} people ε = ${digits(enough)}. ` : `since with ${people(n)} people no ε up to 20 reaches it. `) +
       (n >= 100 ? `No unbiased mechanism is below ${off(inPoints(limit))} points.` : "");
     const row = ({ names, chapter, error }) => {
       const link = make("a", { href: `../notebooks/${chapter}.html` }, names.join(", "));

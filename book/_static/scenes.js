@@ -20,7 +20,6 @@ const scenes = (() => {
   // Words.
   const digits = (x, n = 3) => (x >= 1000 ? Number(x.toPrecision(n)).toLocaleString("en") : String(Number(x.toPrecision(n))));
   const percent = (x) => `${digits(100 * x)}\u00a0%`;
-  const budget = (v) => `budget ${v.epsilon}`;
   const many = (count, word) => `${count.toLocaleString("en")} ${word}`;
 
   // Shapes. Coordinates have one digit after the point, so that the text is the same in every browser.
@@ -86,7 +85,7 @@ const scenes = (() => {
   const BUDGETS = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 2.5, 3, 3.5, 4, 5, 6, 7, 8];
   const PEOPLE = [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6];
   const slider = (name, label, stops, start, words = (v) => v.toLocaleString("en")) => ({ name, label, stops, start, words });
-  const epsilon = (start = 1, least = 0.1, most = 8) => slider("epsilon", "Budget ε", BUDGETS.filter((b) => least <= b && b <= most), start);
+  const epsilon = (start = 1, least = 0.1, most = 8) => slider("epsilon", "Privacy parameter ε", BUDGETS.filter((b) => least <= b && b <= most), start);
   const answers = (start, stops = [2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 30, 50, 100]) => slider("k", "Possible answers", stops, start);
   const along = (from, to, count = 61) => range(count).map((i) => from * (to / from) ** (i / (count - 1)));
   const evenly = (from, to, count = 61) => range(count).map((i) => from + (to - from) * i / (count - 1));
@@ -106,7 +105,7 @@ const scenes = (() => {
     draw(v, { points }) {
       const plain = 100 * Math.sqrt(0.09 / v.n);
       return [`${v.k} answers, ${many(v.n, "people")}, ε = ${v.epsilon}`, plot({
-        x: { label: "privacy budget ε", log: true, range: [0.1, 6], ticks: [0.1, 0.2, 0.5, 1, 2, 4] },
+        x: { label: "ε", log: true, range: [0.1, 6], ticks: [0.1, 0.2, 0.5, 1, 2, 4] },
         y: logarithmic(POINTS, 0.01, 1000), here: v.epsilon,
         lines: [
           { name: "randomization", look: LOOKS.GRR, value: points, points: along(0.1, 6).map((b) => [b, this.numbers({ ...v, epsilon: b }).points]) },
@@ -191,26 +190,26 @@ const scenes = (() => {
 
   const SIZES = [2, 3, 4, 6, 8, 12, 16, 24, 32, 64];
   all.budget_splitting = {
-    about: "A budget cut into three pieces, one a question: the best pieces above equal ones, and the error of both as bars.",
+    about: "ε split into three parts, one a question: the best split above the equal one, and the error of both as bars.",
     sliders: [epsilon(), ...["First", "Second", "Third"].map((word, i) => slider(`k${i + 1}`, `${word} question's answers`, SIZES, [2, 4, 16][i]))],
     numbers(v) {
-      const k = [v.k1, v.k2, v.k3], pieces = formulas.brrShares(k, v.epsilon);
-      const equal = formulas.splitError(k, k.map(() => v.epsilon / 3)), best = formulas.splitError(k, pieces);
-      return { pieces, best, equal };
+      const k = [v.k1, v.k2, v.k3], parts = formulas.brrShares(k, v.epsilon);
+      const equal = formulas.splitError(k, k.map(() => v.epsilon / 3)), best = formulas.splitError(k, parts);
+      return { parts, best, equal };
     },
-    says(v, { pieces, best, equal }) {
-      const list = pieces.map((piece) => piece.toPrecision(2)), gain = digits(100 * (equal / best - 1), 2);
-      return `At budget ${v.epsilon} the best pieces are ${list[0]}, ${list[1]} and ${list[2]}. ` +
-        (equal / best < 1.0005 ? "Equal pieces do as well." : `Equal pieces have ${gain}\u00a0% more error.`);
+    says(v, { parts, best, equal }) {
+      const list = parts.map((part) => part.toPrecision(2)), gain = digits(100 * (equal / best - 1), 2);
+      return `At ε = ${v.epsilon} the best parts are ${list[0]}, ${list[1]} and ${list[2]}. ` +
+        (equal / best < 1.0005 ? "Equal parts do as well." : `Equal parts have ${gain}\u00a0% more error.`);
     },
-    draw(v, { pieces, best, equal }) {
+    draw(v, { parts, best, equal }) {
       const fills = ["#b8d8ea", "#f8deaa", "#b3dfd3"], wide = 424, k = [v.k1, v.k2, v.k3];
       const bar = (y, name, own) => {
         let x = 18;
-        return text(18, y - 7, name, { anchor: "start" }) + own.map((piece, j) => {
-          const width = piece / v.epsilon * wide, left = x;
+        return text(18, y - 7, name, { anchor: "start" }) + own.map((part, j) => {
+          const width = part / v.epsilon * wide, left = x;
           x += width;
-          return box(left, y, width, 34, fills[j], ` stroke="${INK}"`) + text(left + width / 2, y + 22, piece.toPrecision(2));
+          return box(left, y, width, 34, fills[j], ` stroke="${INK}"`) + text(left + width / 2, y + 22, part.toPrecision(2));
         }).join("");
       };
       const error = (y, name, value, look) => {
@@ -218,13 +217,13 @@ const scenes = (() => {
         return text(118, y + 14, name, { anchor: "end" }) + box(126, y, length, 18, look[0]) +
           text(132 + length, y + 14, digits(value), { anchor: "start" });
       };
-      return [`questions with ${k[0]}, ${k[1]} and ${k[2]} answers, ${budget(v)}`, bar(56, "best pieces of the budget", pieces) +
-        bar(128, "equal pieces", pieces.map(() => v.epsilon / 3)) + text(18, 196, "total error, one user", { anchor: "start" }) +
-        error(206, "best pieces", best, ["#009E73"]) + error(238, "equal pieces", equal, ["#52606d"])];
+      return [`questions with ${k[0]}, ${k[1]} and ${k[2]} answers, ε = ${v.epsilon}`, bar(56, "best parts of ε", parts) +
+        bar(128, "equal parts", parts.map(() => v.epsilon / 3)) + text(18, 196, "total error, one user", { anchor: "start" }) +
+        error(206, "best parts", best, ["#009E73"]) + error(238, "equal parts", equal, ["#52606d"])];
     },
   };
 
-  const WAYS = { SPL: "all, split budget", OneQuestion: "one question", AskSome: "the best number of them" };
+  const WAYS = { SPL: "all, split budget", OneQuestion: "one question each", AskSome: "the best number of them" };
   all.attribute_sampling = {
     about: "Typical error of a share against the number of questions: all with a split budget, one each, the best number of them.",
     sliders: [epsilon(1, 0.5), slider("d", "Questions", [2, 3, 4, 5, 6, 7, 8], 4), answers(4, [2, 3, 4, 6, 8, 12, 16])],
@@ -235,11 +234,11 @@ const scenes = (() => {
         AskSome: points(formulas.askSome(sizes, b, 1e4)), asked: formulas.bestDesign(sizes, b).m,
       };
     },
-    says: (v, { SPL, OneQuestion, AskSome, asked }) => `At budget ${v.epsilon}, of ${v.d} questions with ${v.k} answers, it is best to ask ` +
+    says: (v, { SPL, OneQuestion, AskSome, asked }) => `At ε = ${v.epsilon}, of ${v.d} questions with ${v.k} answers, it is best to ask ` +
       `${asked > 1 ? `${asked} at once` : "one"}: ${digits(AskSome)} points of error. ${asked > 1 ? `One has ${digits(OneQuestion)}, all` : "All"} ` +
       `with a split budget ${asked > 1 ? "" : "have "}${SPL > 100 ? "over 100" : digits(SPL)}.`,
     draw(v, numbers) {
-      return [`10,000 people, ${v.d} questions, ${v.k} answers each, ${budget(v)}`, plot({
+      return [`10,000 people, ${v.d} questions, ${v.k} answers each, ε = ${v.epsilon}`, plot({
         x: { label: "number of questions", range: [1.9, 8.1], ticks: [2, 3, 4, 5, 6, 7, 8] },
         y: logarithmic("typical error, percentage points", 0.1, 100), here: v.d,
         lines: Object.entries(WAYS).map(([kind, name], i) => ({
@@ -251,14 +250,14 @@ const scenes = (() => {
   };
 
   all.fake_data = {
-    about: "A hundred reports of one attribute as squares: true answers, false ones from the coin, and fakes.",
+    about: "A hundred reports of one attribute as squares: true answers, false ones by randomization, and fakes.",
     sliders: [epsilon(), slider("d", "Questions", [2, 3, 4, 5, 6, 8, 10, 12, 16], 4), answers(4, [2, 3, 4, 6, 8, 12, 16, 32])],
     numbers({ epsilon: b, d, k }) {
       const own = formulas.coin(k, b), mixed = formulas.amongFakes(k, d, b);
       const times = formulas.variance(0, 1, ...mixed) / (d * formulas.variance(0, 1, ...own));
       return { told: own[0] / d, lied: (1 - own[0]) / d, faked: 1 - 1 / d, times };
     },
-    says: (v, { told, faked, times }) => `At budget ${v.epsilon}, with ${v.d} questions of ${v.k} answers, of 100 reports about one question ` +
+    says: (v, { told, faked, times }) => `At ε = ${v.epsilon}, with ${v.d} questions of ${v.k} answers, of 100 reports about one question ` +
       `${digits(100 * faked, 2)} are fakes and ${digits(100 * told, 2)} true answers. For an answer that nobody holds, fakes take ${digits(times, 2)} times as many people ` +
       "as saying openly which question was answered.",
     draw(v, { told, lied, faked }) {
@@ -274,13 +273,13 @@ const scenes = (() => {
         const kind = i < counts[0] ? 0 : i < counts[0] + counts[1] ? 1 : 2;
         return shapes[kind](20 + 24 * (i % 10), 36 + 24 * Math.floor(i / 10));
       });
-      const names = ["true answers", "false, by the coin", "fakes"].map((name, i) =>
+      const names = ["true answers", "false, randomized", "fakes"].map((name, i) =>
         shapes[i](282, 60 + 44 * i) + text(310, 74 + 44 * i, `${counts[i]} ${name}`, { anchor: "start" }));
-      return [`100 reports about one of ${v.d} questions, ${v.k} answers, ${budget(v)}`, squares.join("") + names.join("")];
+      return [`100 reports about one of ${v.d} questions, ${v.k} answers, ε = ${v.epsilon}`, squares.join("") + names.join("")];
     },
   };
 
-  // Two yes-or-no attributes: the chance that both are yes, from the least possible (-1) over independent to the largest (1).
+  // Two yes-or-no attributes: the probability that both are yes, from the least possible (-1) over independent to the largest (1).
   function bothYes(own, pivot, tie) {
     const apart = own * pivot, least = Math.max(0, own + pivot - 1), most = Math.min(own, pivot);
     return apart + (tie > 0 ? tie * (most - apart) : tie * (apart - least));
@@ -363,12 +362,12 @@ const scenes = (() => {
     },
     says(v, { apart, pooled }) {
       const good = pooled < apart;
-      return `At budget ${v.epsilon}, with ${many(v.n, "people")} of whom ${percent(v.differ)} give two different answers, to presume that all agree ` +
+      return `At ε = ${v.epsilon}, with ${many(v.n, "people")} of whom ${percent(v.differ)} give two different answers, to presume that all agree ` +
         `${good ? "saves" : "costs"}: ${digits(pooled / apart, 2)} times the error of taking each answer for its own question.`;
     },
     draw(v, numbers) {
       const shares = evenly(0, 0.1);
-      return [`${many(v.n, "people")}, ${budget(v)}`, plot({
+      return [`${many(v.n, "people")}, ε = ${v.epsilon}`, plot({
         x: { label: "share of people whose answers differ", range: [0, 0.1], ticks: [0, 0.02, 0.04, 0.06, 0.08, 0.1] },
         y: logarithmic("total squared error, thousandths", 0.001, 100), here: v.differ,
         lines: [["apart", "each for its own", ["#0072B2", "o"]], ["pooled", "all for both", ["#D55E00", "s"]]].map(([key, name, look]) => ({
@@ -446,7 +445,7 @@ const scenes = (() => {
       const possible = Math.min(joint[0][0], joint[0][1], both) > 1e-12;
       return { product, record: possible ? Math.max(ratio(0, 0), ratio(0, 1), ratio(1, 1)) : null };
     },
-    says: (v, { product, record }) => `If nothing ties the two innocuous answers, the record's ratio is the product ${digits(product)}. ` +
+    says: (v, { product, record }) => `If the two innocuous answers are independent, the record's ratio is the product ${digits(product)}. ` +
       (record === null ? "Here one of the four pairs cannot occur: the ratio is infinite." : `Here both are yes ${digits(v.times)} times as often: it is ${digits(record)}.`),
     draw(v, { product, record }) {
       const curve = along(0.01, 2, 81).map((times) => [times, this.numbers({ ...v, times }).record ?? 1e9]);
@@ -473,7 +472,7 @@ const scenes = (() => {
       `those who always say no to ${digits(denying).replace("-", "\u2212")}\u00a0%. Fakes reach ${digits(claiming)}\u00a0% if they choose the report, ${digits(inputs)}\u00a0% if only the input.`,
     draw(v, numbers) {
       const looks = { careless: ["at random", LOOKS.OUE], denying: ["always no", LOOKS.CorrRR], claiming: ["always yes", LOOKS.OLH], inputs: ["input yes", LOOKS.RR] };
-      return [`true share ${percent(v.share)}, ${budget(v)}`, plot({
+      return [`true share ${percent(v.share)}, ε = ${v.epsilon}`, plot({
         x: { label: "share of people who do not follow", range: [0, 0.3], ticks: [0, 0.1, 0.2, 0.3] },
         y: { label: "estimate, per cent", range: [-40, 120], ticks: [-40, 0, 40, 80, 120] }, here: v.others,
         lines: Object.entries(looks).map(([key, [name, look]], i) => ({

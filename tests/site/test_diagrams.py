@@ -40,3 +40,11 @@ def test_a_diagram_is_used_with_alternative_text(name):
     assert used, f"{name} is on no page"
     for page in used:
         assert re.search(rf"diagrams/{name}\.svg[^`]*?:alt: \S", page.read_text(encoding="utf-8")), page
+
+
+def test_drawings_speak_the_book_s_words():
+    drawn = [*diagrams.FOLDER.rglob("*.svg"), *diagrams.FOLDER.with_name("explore").glob("*.svg")]
+    assert len(drawn) > 40
+    not_ours = re.compile(r"\b(coins?|chances?|laws?|bits|pieces|somebody|At budget|budget \d)\b")
+    found = {path.name: not_ours.findall(path.read_text(encoding="utf-8")) for path in drawn}
+    assert {name: words for name, words in found.items() if words} == {}

@@ -48,9 +48,9 @@ def subset_selection(*, epsilon, k):
 
 def budget_splitting(*, epsilon, k1, k2, k3):
     k = np.array([k1, k2, k3])
-    pieces = {"best": allocation.obrr(k, epsilon), "equal": allocation.brr(k, epsilon)}
-    errors = {name: allocation.brr_error(np.expm1(own / 2), k).sum() for name, own in pieces.items()}
-    return errors | {"pieces": pieces["best"]}
+    parts = {"best": allocation.obrr(k, epsilon), "equal": allocation.brr(k, epsilon)}
+    errors = {name: allocation.brr_error(np.expm1(own / 2), k).sum() for name, own in parts.items()}
+    return errors | {"parts": parts["best"]}
 
 
 def attribute_sampling(*, epsilon, d, k):

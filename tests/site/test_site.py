@@ -401,8 +401,8 @@ def test_the_planner_answers_while_one_types_and_slides(tab, base):
     assert "k=5&epsilon=1&n=1000000000&wants=frequencies" in page.url
     page.get_by_label("Questions (attributes)", exact=True).fill("3")
     assert page.get_by_label("Answers (values) of each question").input_value() == "4, 4, 4"
-    page.get_by_label("Budget of one person, ε", exact=True).fill("")
-    assert answer.inner_text() == "Budget: a number from 0.1 to 10."
+    page.get_by_label("ε of one person's whole report", exact=True).fill("")
+    assert answer.inner_text() == "ε: a number from 0.1 to 10."
     assert page.locator("[aria-invalid=true]").count() == 1
     assert not page.locator(".planner-table").is_visible()
     unlabelled = "() => [...document.querySelectorAll('.planner input')].filter(e => !e.labels.length && !e.ariaLabel)"
