@@ -11,6 +11,8 @@ from types import MappingProxyType
 import numpy as np
 import yaml
 
+from ldp_lib.check import exact
+
 FOLDER = Path(__file__).with_name("ledger")
 REQUIRED = ("id", "source", "kind", "statement", "verdict")
 OPTIONAL = ("correction", "note", "slip", "chapter")
@@ -110,10 +112,11 @@ class _Claim:
             raise AssertionError(f"{self.id}: checked as {verdict}, but the ledger says {self.verdict}")
         for i, item in enumerate(evidence, 1):
             if not item:
-                raise AssertionError(
+                words = (
                     f"{self.id} ({self.source}): evidence {i} of {len(evidence)} for {verdict} is false. "
                     f"{AGAINST.get(verdict, '')}The claim: {self.statement}"
                 )
+                return exact._fail(words, i - 1)
         return _Badge(self)
 
 

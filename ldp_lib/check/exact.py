@@ -4,14 +4,23 @@ import numpy as np
 
 
 class _Passed:
-    """Checks that passed: what a notebook shows of them is one line."""
+    """Checks that passed: what a notebook shows of them is one line, and one for each fault at a reader's setting."""
 
-    def __init__(self, count=1, says=None):
-        self.count, self.says = count, says
+    def __init__(self, count=1, says=None, faults=()):
+        self.count = count
+        self.says = says
+        self.faults = [*faults]
 
     def __repr__(self):
         count = f"{self.count} check{'s' * (self.count != 1)}"
+        if self.faults:
+            return "\n".join([f"≠ {self.says or 'a check'}: not at your setting ({count} passed)", *self.faults])
         return f"✓ {self.says} ({count})" if self.says else f"✓ {count}"
+
+
+def _fail(words, number=None):
+    """Raise what a check says that fails; in chapters `ldp_lib.book.setting` puts another function in this place."""
+    raise AssertionError(words)
 
 
 def passed(*checks, says=None):
@@ -28,17 +37,17 @@ def passed(*checks, says=None):
     """
     if not checks:
         raise TypeError("passed needs at least one check; got none")
-    count = 0
+    count, faults = 0, []
     for number, item in enumerate(checks, 1):
-        if isinstance(item, _Passed):
-            count += item.count
-        elif type(item).__name__ in ("bool", "bool_", "BooleanTrue", "BooleanFalse"):
-            if not item:
-                raise AssertionError(f"check {number} of {len(checks)} is false")
-            count += 1
-        else:
+        if type(item).__name__ in ("bool", "bool_", "BooleanTrue", "BooleanFalse"):
+            name = f" ({says})" if says else ""
+            words = f"check {number} of {len(checks)} is false{name}"
+            item = _Passed() if item else _fail(words, number - 1)
+        elif not isinstance(item, _Passed):
             raise TypeError(f"check {number} of {len(checks)} must be a check or a boolean; got {item!r}")
-    return _Passed(count, says)
+        count += item.count
+        faults += item.faults
+    return _Passed(count, says, faults)
 
 
 def same(derived, library):
@@ -74,13 +83,13 @@ def equal(found, wanted):
             raise AssertionError(f"{found!r}, not {wanted!r}: only one is a dict")
         if found != wanted:
             keys = [key for key in {**found, **wanted} if found.get(key) != wanted.get(key)]
-            raise AssertionError(f"at {keys[0]!r}: {found.get(keys[0])!r}, not {wanted.get(keys[0])!r}")
+            return _fail(f"at {keys[0]!r}: {found.get(keys[0])!r}, not {wanted.get(keys[0])!r}")
         return _Passed()
     left, right = np.asarray(found, dtype=object), np.asarray(wanted, dtype=object)
     if left.shape != right.shape:
-        raise AssertionError(f"the shapes differ: {left.shape} and {right.shape}")
+        return _fail(f"the shapes differ: {left.shape} and {right.shape}")
     for place in np.ndindex(left.shape):
         if left[place] != right[place]:
             where = f"at {place}: " if place else ""
-            raise AssertionError(f"{where}{left[place]!r}, not {right[place]!r}: off by {left[place] - right[place]}")
+            return _fail(f"{where}{left[place]!r}, not {right[place]!r}: off by {left[place] - right[place]}")
     return _Passed()

@@ -9,6 +9,8 @@ import pytest
 import sympy as sp
 
 from ldp_lib import check
+from ldp_lib.book import setting
+from ldp_lib.book.claims import claim
 
 
 def test_distances_are_standard_normal_under_the_right_theory():
@@ -99,7 +101,7 @@ def test_a_failed_check_says_how_far_off_it_is():
     for found, wanted in (({"a": 1}, 1), (1, {"a": 1}), ({"a": 1}, [1])):
         with pytest.raises(AssertionError, match="only one is a dict"):
             check.equal(found, wanted)
-    with pytest.raises(AssertionError, match="check 2 of 2 is false"):
+    with pytest.raises(AssertionError, match=r"^check 2 of 2 is false$"):
         check.passed(True, False)
     with pytest.raises(TypeError, match="check 1 of 1 must be a check or a boolean; got 1"):
         check.passed(1)
@@ -264,3 +266,48 @@ def test_five_standard_errors_are_too_far_for_a_theory_and_too_near_for_a_foil()
 def test_a_line_says_what_was_proved():
     assert repr(check.passed(True, check.equal(1, 1), says="one is one")) == "✓ one is one (2 checks)"
     assert repr(check.passed(check.passed(True, says="inner"), True)) == "✓ 2 checks"
+
+
+@pytest.fixture
+def chapter(monkeypatch):
+    """A chapter whose setting may be changed; afterwards checks fail as before."""
+    monkeypatch.setattr(check.exact, "_fail", check.exact._fail)
+    return setting
+
+
+def test_in_a_chapter_a_false_check_shows_its_source_and_both_numbers(chapter):
+    chapter(epsilon=(1.0, 1.0))
+    found, printed = 0.81, 0.7
+    with pytest.raises(AssertionError) as caught:
+        check.passed(True, 0.66 < found < printed, says="a third fewer people")
+    told = str(caught.value)
+    assert told.startswith("check 2 of 2 is false (a third fewer people)\n  0.66 < found < printed\n")
+    assert "  found is 0.81\n  printed is 0.7\n" in told
+    assert "As shipped this check passes" in told
+    with pytest.raises(AssertionError, match=r"^1.0, not 2: off by -1.0\n  check.equal\(found \+ 0.19, 2\)"):
+        check.equal(found + 0.19, 2)
+    with pytest.raises(AssertionError, match=r"for holds is false\.[^\n]*\n  found == printed\n  found is 0.81\n"):
+        claim("own/counting-moments").holds(True, found == printed)
+
+
+def test_at_a_readers_setting_numbers_may_differ_and_identities_may_not(chapter):
+    chapter(epsilon=(0.5, 1.0), n=(10, 10))
+    runs = np.random.default_rng(1).normal(2, 3, 20_000)
+    line = check.passed(
+        1 + 1 == 2,
+        check.equal([1, 2], [1, 3]),
+        check.close(runs, mean=2.2, foil=2),
+        claim("own/counting-moments").holds(runs.size == 3),
+        says="the text",
+    )
+    told = repr(line).split("\n")
+    assert told[0] == "≠ the text: not at your setting (1 check passed)"
+    assert told[1].startswith("at (1,): 2, not 3: off by -1")
+    assert told[2] == "  check.equal([1, 2], [1, 3])"
+    assert told.count("  (you have epsilon = 0.5 where the text has 1.0)") == 3
+    assert "  runs.size is 20000" in told
+    with pytest.raises(AssertionError, match="the difference is"):
+        check.same(sp.Symbol("x"), 1)
+    chapter(epsilon=(1.0, 1.0))
+    with pytest.raises(AssertionError):
+        check.equal(1, 2)

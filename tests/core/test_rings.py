@@ -16,7 +16,7 @@ RINGS = {
     "tables": ["tables"],
     "limit": ["limit"],
     "survey": ["survey"],
-    "use": ["designs", "leakage", "repeated", "auditing", "chunks"],
+    "use": ["designs", "leakage", "repeated", "auditing", "chunks", "_chapter"],
     "book": ["book"],
 }
 INWARD = {"core": set(), "papers": set(), "tables": {"papers"}, "limit": {"papers", "tables"}}
