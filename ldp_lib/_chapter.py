@@ -21,7 +21,7 @@ def setting(**parameters):
     def told(words, number=None):
         words += _asked(number)
         if changed:
-            return exact._Passed(0, faults=[f"{words}\n  (you have {yours})"])
+            return exact._Passed(0, faults=[f"you have {yours}", words])
         raise AssertionError(f"{words}\nAs shipped this check passes: the chapter or the data were changed.")
 
     exact._fail = told
@@ -37,7 +37,7 @@ def _asked(number):
     calls = [x for x in tree if isinstance(x, ast.Call)]
     parts = [x for x in calls if (x.lineno, x.end_lineno, x.col_offset, x.end_col_offset) == spot]
     if number is not None:
-        parts = [x.args[number] for x in parts if number < len(x.args)]
+        parts = [x.args[number] for x in parts if not any(isinstance(y, ast.Starred) for y in x.args[: number + 1])]
     told = "".join(f"\n  {ast.unparse(part)}" for part in parts)
     compared = [x for part in parts for x in ast.walk(part) if isinstance(x, ast.Compare)]
     for source in (ast.unparse(side) for x in compared for side in (x.left, *x.comparators)):

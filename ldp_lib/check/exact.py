@@ -14,7 +14,8 @@ class _Passed:
     def __repr__(self):
         count = f"{self.count} check{'s' * (self.count != 1)}"
         if self.faults:
-            return "\n".join([f"≠ {self.says or 'a check'}: not at your setting ({count} passed)", *self.faults])
+            told = dict.fromkeys(self.faults)  # what was changed is said once
+            return "\n".join([f"≠ {self.says or 'a check'}: not at your setting ({count} passed)", *told])
         return f"✓ {self.says} ({count})" if self.says else f"✓ {count}"
 
 
