@@ -1,5 +1,5 @@
 r"""The correlation of two truths, for k values
-chapter: audit_jrr_beyond
+chapter: audit_jrr_evaluation
 
 Each of two people tells the truth with probability `p` and else one of `k - 1` false values, each with probability `q`. In (27) both
 tell the truth with probability $p^2 + \rho pq$. What is the correlation of the two truths?

@@ -62,7 +62,7 @@ def signed_variance(n_v, n, p, q, s, t, odd=0):
 
     Notes
     -----
-    Two users have opposite signs with probability 1/(n-1) more than equal ones. Derived in `audit_jrr_beyond`.
+    Two users have opposite signs with probability 1/(n-1) more than equal ones. Derived in `audit_jrr_evaluation`.
     """
     alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)
     excess = (n_v * s + (n - n_v) * t) ** 2 - n_v * s**2 - (n - n_v) * t**2
@@ -85,7 +85,7 @@ def hashed_variance(n_v, n, p, g, correlation, odd=0):
 
     Notes
     -----
-    Only holders' truths make supports depend on each other. Derived in the chapter `audit_jrr_beyond`.
+    Only holders' truths make supports depend on each other. Derived in the chapter `audit_jrr_evaluation`.
     """
     q = p**0 / g
     alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)
@@ -96,7 +96,7 @@ def least_correlation(p, g):
     """Return the least correlation of g exchangeable truths, each true with probability p below 1.
 
     It is reached when the number of truths among the g is g p, rounded up or down: for g = 2, -(1-p)/p if p >= 1/2.
-    Fractions give an exact result. Derived in the chapter `audit_jrr_beyond`.
+    Fractions give an exact result. Derived in the chapter `audit_jrr_evaluation`.
     """
     over = g * p % 1
     return (over * (1 - over) / (p * (1 - p)) - g) / (g * (g - 1))

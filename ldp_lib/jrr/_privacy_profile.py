@@ -18,7 +18,7 @@ def signed_ratio(p, rho):
     """Return the largest likelihood ratio of all signed reports about one user, if the others' data are known.
 
     The same for every even number of users, (p q - s^2) / (q^2 - s^2) with s^2 = -rho p q, and a bound for odd ones;
-    infinite at the least rho. Fractions give an exact result. Derived in the chapter `audit_jrr_beyond`.
+    infinite at the least rho. Fractions give an exact result. Derived in the chapter `audit_jrr`.
     """
     _check(p, rho)
     q = 1 - p
@@ -55,7 +55,7 @@ def signed_delta(epsilon, p, rho, n, colluders=0, ones=None):
     Notes
     -----
     A bound for whatever the others hold, and whatever is known of it, is `signed_delta_bound`. Derived in the chapter
-    `audit_jrr_beyond`.
+    `helpers`.
     """
     _check(p, rho, n, colluders)
     others = n - 1 - colluders
@@ -83,7 +83,7 @@ def signed_delta_bound(epsilon, p, rho, n, colluders=0):
     -----
     A user tells the truth outright with probability p - q, else reports a coin that shows 1 with probability 1/2 + sign
     s/(2q). The bound is the delta of an observer who sees who tossed, and the coins. The number who tossed is rounded
-    up, which tells more. Derived in the chapter `audit_jrr_beyond`.
+    up, which tells more. Derived in the chapter `helpers`.
     """
     _check(p, rho, n, colluders)
     _check_work(14 * _width(colluders) * _width(n) ** 2, _width(n) ** 2)

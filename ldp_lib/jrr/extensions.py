@@ -74,7 +74,7 @@ class JointUnary(_Inside):
     -----
     Zheng, Seeam, Hu, Zhang and Zhang (2025), Section 4.6.2, with the joint distribution that two different
     probabilities allow: the truths of a bit have correlation rho. All bits share one pairing. Chapter
-    `audit_jrr_beyond`.
+    `audit_jrr_evaluation`.
     """
 
     k: int
@@ -155,7 +155,7 @@ class JointHashing(_Inside):
 
     Notes
     -----
-    Zheng et al. (2025), Section 4.6.2. Chapter `audit_jrr_beyond`.
+    Zheng et al. (2025), Section 4.6.2. Chapter `audit_jrr_evaluation`.
     """
 
     k: int

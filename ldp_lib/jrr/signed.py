@@ -36,7 +36,7 @@ class SignedRR(Reports):
 
     Notes
     -----
-    Ours. Chapter `audit_jrr_beyond`. Each call of `perturb` deals new signs: a sign that serves two questions betrays
+    Ours. Chapter `helpers`. Each call of `perturb` deals new signs: a sign that serves two questions betrays
     both, and signs dealt in small batches, or shown by many, hide less. Chapter `helpers` has the figures.
     """
 

@@ -172,3 +172,16 @@ def test_how_the_variance_changes():
     bounded = all(abs(Fraction((2 * c - m) ** 2 - m, m - 1)) <= m for m, c in grid)  # n + rho A is not negative
     claim("jrr/thm-4-b2").holds(slope_p, bounded)
     claim("jrr/app-G").holds(slope_rho, slope_p, bounded)
+
+
+def test_the_example_gains_by_its_covariance():
+    """Two users who hold 1 gain; a holder and a non-holder have positively correlated reports and lose."""
+    tied, free = ({x: reports(law, x) for x in PAIRS} for law in (TABLE_1, INDEPENDENT))
+    spread = {x: (variance(tied[x], estimate), variance(free[x], estimate)) for x in PAIRS}
+    assert spread[1, 1] == (Fraction(13, 18), Fraction(8, 9))
+    assert spread[1, 0] == (Fraction(19, 18), Fraction(8, 9))
+    claim("jrr/sec-3-s1").holds(
+        spread[1, 1][0] < spread[1, 1][1],
+        covariance(tied[1, 1]) < 0 < covariance(tied[1, 0]),
+        all((spread[x][0] < spread[x][1]) == (covariance(tied[x]) < 0) for x in PAIRS),
+    )

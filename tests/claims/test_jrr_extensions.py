@@ -7,11 +7,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy as sp
+from scipy import stats
 
-from ldp_lib import check, grr, jrr
+from ldp_lib import check, grr, jrr, unary
+from ldp_lib.book import printed_jrr
 from ldp_lib.book.claims import claim
-from ldp_lib.book.enumeration import pairings
-from ldp_lib.jrr import extensions
+from ldp_lib.book.enumeration import half_law, least_delta, pairings, worst_ratio
+from ldp_lib.jrr import extensions, privacy
 from ldp_lib.population import Population
 
 CORNERS = [(t, m) for t in (Fraction(3, 5), Fraction(1, 2), Fraction(9, 10)) for m in (2, 3, 6)]
@@ -146,3 +148,187 @@ def test_shuffled_reports_give_the_same_estimate():
     claim("jrr/sec-4.6.5-s1").holds(
         not np.array_equal(reports, mixed_up), bool((before == after).all()), len(every) == 1
     )
+
+
+def test_k_jrr_gains_over_grr_but_not_for_a_share_of_one_in_k():
+    p, k, rho, n = sp.symbols("p k rho n", positive=True)
+    loss = jrr.variance(n / k, n, p, rho, k) - jrr.variance(n / k, n, p, 0, k)
+    everyone = jrr.variance(n, n, p, rho, k) / jrr.variance(n, n, p, 0, k)
+    t, r = Fraction(1, 2), Fraction(-3, 2)
+    nobody = [count_variance((1, 1, 2, 2), t, c, 3) for c in (r, Fraction(0))]
+    third = [jrr.variance(Fraction(3), 9, t, c, 3) for c in (r, Fraction(0))]
+    claim("jrr/sec-4.6.3-s1").conditional(
+        nobody[0] < nobody[1] and sp.cancel(everyone - 1 - rho / (k - 1)) == 0,
+        third[0] > third[1] and sp.cancel(loss / rho + n * p * (1 - p) / ((n - 1) * (k * p - 1) ** 2)) == 0,
+    )
+
+
+def test_at_equal_privacy_of_the_transcript_k_jrr_has_no_gain_if_all_hold_one_value():
+    """To keep the ratio at e the odds of a lie rise from w0 to w0 + x (w0 + 1), x = -rho / (k-1)."""
+    w0, x, k = sp.symbols("w_0 x k", positive=True)
+    w = w0 + x * (w0 + 1)
+    assert sp.cancel((k - 1) * (1 + x) / (w - x) - (k - 1) / w0) == 0  # one / none stays e
+    assert sp.expand(w * (1 - x) - w0 - x * (1 - x - w0 * x)) == 0  # the numerator of the variance
+    assert sp.cancel((x * w - 1).subs(x, 1 / (w0 + 1))) == 0  # the range ends where the change becomes negative
+
+
+def test_signs_with_the_least_rho_drop_into_oue():
+    e, root = sp.symbols("e r", positive=True)  # root: square root of -rho
+    half, wrong = unary.oue_probabilities(e)
+    deviation = [sp.sqrt(v * (1 - v)) for v in (half, wrong)]
+    step = [root * v for v in deviation]
+    both = (half + step[0]) * (1 - wrong - step[1]) / 2 + (half - step[0]) * (1 - wrong + step[1]) / 2
+    covariance = sp.simplify(both - half * (1 - wrong))
+    claim("jrr/sec-4.6.2-oue-join").conditional(
+        sp.simplify(covariance / (deviation[0] * deviation[1])) == -(root**2)
+        and sp.solve(wrong - step[1], root) == [1 / sp.sqrt(e)],
+        unary.oue_probabilities(Fraction(4)) == (Fraction(1, 2), Fraction(1, 5)),
+    )
+
+
+def test_forty_bits_show_who_is_paired_with_whom():
+    """At the least rho two partners never both report a false 1: the zero in each row is the partner."""
+    wide = extensions.JointUnary(k=40, epsilon=math.log(1.5), rho=-2 / 3)
+    y = wide.perturb([0] * 6, rng=np.random.default_rng(1))[:, 1:].astype(int)
+    common = y @ y.T
+    zeros = np.sort(common, axis=1)[:, :2]
+    assert (zeros[:, 0] == 0).all()
+    assert (zeros[:, 1] > 0).all()
+    assert len({frozenset((i, int(np.argmin(v)))) for i, v in enumerate(common)}) == 3
+
+
+def test_inside_hashing_one_report_keeps_its_ratio_only_if_the_others_buckets_are_unknown():
+    bucket, ratios = grr.probabilities(Fraction(3), 4)[0], []
+    cells = jrr.table(bucket, Fraction(-1), 4)
+    for uniform in (True, False):
+        laws = []
+        for own in (0, 1):
+            law = {}
+            for y in itertools.product(range(4), repeat=2):
+                weights = [cells[(y[0] != own) + (y[1] != x)] for x in range(4)]
+                law[y] = sum(weights) / 4 if uniform else weights[0]
+            laws.append(law)
+        ratios.append(worst_ratio(*laws))
+    claim("jrr/sec-4.6.2-olh-privacy").conditional(ratios[0] == 3, ratios[1] == 6)
+
+
+def groupings(users, g):
+    """All ways to split the users into groups of g."""
+    if not users:
+        return [[]]
+    first, *others = users
+    return [
+        [(first, *more), *rest]
+        for more in itertools.combinations(others, g - 1)
+        for rest in groupings([j for j in others if j not in more], g)
+    ]
+
+
+def group_law(n, g, t):
+    """The distribution of n truths: groups of g at random, gt truths in each, rounded up or down."""
+    (low, over), every = divmod(g * t, 1), groupings(list(range(n)), g)
+    weights, law = {low: 1 - over, low + 1: over}, {}
+    for told in itertools.product((0, 1), repeat=n):
+        parts = [[sum(told[j] for j in group) for group in groups] for groups in every]
+        law[told] = Fraction(
+            sum(math.prod(weights.get(c, Fraction(0)) / math.comb(g, c) for c in part) for part in parts)
+        ) / len(every)
+    return law
+
+
+@pytest.mark.parametrize(("size", "g", "t"), [(6, 3, Fraction(2, 3)), (8, 4, Fraction(21, 40))])
+def test_groups_attain_their_least_correlation(size, g, t):
+    law, least = group_law(size, g, t), (g - 1) * jrr.least_correlation(t, g)
+    for ones in range(size + 1):
+        count = {}
+        for told, weight in law.items():
+            c = sum(v if j < ones else 1 - v for j, v in enumerate(told))
+            count[c] = count.get(c, 0) + weight
+        mean = sum(c * w for c, w in count.items())
+        spread = sum((c - mean) ** 2 * w for c, w in count.items()) / (2 * t - 1) ** 2
+        assert spread == jrr.variance(Fraction(ones), size, t, least)
+    lied = {told: w for told, w in law.items() if not told[1]}  # one colluder shows a lie
+    given = sum(w for told, w in lied.items() if told[0]) / sum(lied.values())
+    assert given == t - least / (size - 1) * t
+
+
+def information(epsilon):
+    """Of one user's report by randomized response on the share at one half."""
+    return 4 * math.sinh(epsilon / 2) ** 2
+
+
+def test_two_phases_cost_more_than_one():
+    users, epsilon = 10_000, 0.1
+    design = {"epsilon": epsilon, "n": users, "colluders": 5}
+    pair, start = printed_jrr.optimum(**design), 1 / (1 + math.exp(-epsilon))
+    plain = users / information(epsilon)
+    assert math.isclose(plain, jrr.variance(users / 2, users, start, 0.0))
+    one_phase = jrr.variance(users / 2, users, *pair) / plain
+    split = {
+        part: users / (information(part * epsilon) + information((1 - part) * epsilon)) / plain
+        for part in (0.01, 0.1, 0.3, 0.5)
+    }
+    assert [round(split[part], 2) for part in (0.1, 0.3)] == [1.22, 1.72]
+    excess = (1 - (noise(start) / noise(pair[0]))) / -pair[1]
+    band = math.sqrt(excess + (1 - excess) / users)
+    needed = 2 * math.asinh(1 / (math.sqrt(users) * band))
+    assert round(needed, 3) == 0.138
+
+    def never_loses(ones):
+        best = printed_jrr.optimum(**design, n1=ones)
+        return jrr.variance(ones, users, *best) <= jrr.variance(ones, users, start, 0.0)
+
+    claim("jrr/concl-s2").conditional(
+        all(map(never_loses, range(0, users + 1, 500))), min(split.values()) > one_phase > 1 and needed > epsilon
+    )
+
+
+def noise(p):
+    """The variance per user of randomized response."""
+    return p * (1 - p) / (2 * p - 1) ** 2
+
+
+def shuffled(law):
+    """The distribution of the number of ones."""
+    counts = {}
+    for y, weight in law.items():
+        counts[sum(y)] = counts.get(sum(y), 0) + weight
+    return counts
+
+
+def test_shuffling_lowers_delta_and_need_not_lower_the_ratio():
+    rows = {}
+    for name, by in (("RR", Fraction(0)), ("JRR", Fraction(1, 5))):
+        for others in ((1, 1, 1), (1, 1, 0), (1, 0, 0), (0, 0, 0)):
+            two = [half_law((v, *others), Fraction(3, 5), by, -1) for v in (0, 1)]
+            mixed = [shuffled(law) for law in two]
+            before, after = (worst_ratio(*two), least_delta(*two, 1)), (worst_ratio(*mixed), least_delta(*mixed, 1))
+            rows[name, sum(others)] = before, after
+    claim("jrr/sec-4.6.5-s2").holds(
+        all(after[1] < before[1] for before, after in rows.values()),
+        all(after[0] <= before[0] for before, after in rows.values()),
+        rows["JRR", 3][1][0] == Fraction(7, 3),
+    )
+
+
+def shuffled_delta(epsilon, t, r, size):
+    """Least delta of the number of ones; all others hold 1 and are known."""
+    true, false = privacy.transcript_chances(t, r, size)
+    ones = np.zeros((2, size + 1))
+    ones[1, 1:] += true  # holds 1: a other truths and this one
+    ones[1, :-1] += false
+    ones[0, :-1] += true  # holds 0 and says so
+    ones[0, 1:] += false
+    e = math.exp(epsilon)
+    return max(np.maximum(0, a - e * b).sum() for a, b in (ones, ones[::-1]))
+
+
+def test_behind_a_shuffler_delta_grows_with_the_correlation_if_all_hold_one():
+    deltas = np.array([[shuffled_delta(v, 0.75, c, 100) for c in (0, -0.2, -1 / 3)] for v in (0.1, 0.2, 0.4)])
+    assert (np.diff(deltas, axis=1) > 0).all()
+    assert [round(v, 4) for v in deltas[1, [0, 2]]] == [0.0030, 0.0078]
+    others = stats.binom(99, 0.75)
+    before, after = others.pmf(np.arange(101)), others.pmf(np.arange(-1, 100))
+    own = 0.75 * before + 0.25 * after, 0.25 * before + 0.75 * after
+    by_hand = max(np.maximum(0, a - math.exp(0.2) * b).sum() for a, b in (own, own[::-1]))
+    assert abs(by_hand / deltas[1, 0] - 1) < 1e-9

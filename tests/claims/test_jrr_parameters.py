@@ -1,6 +1,7 @@
 """The JRR paper's problem (22) and what it says of it, and steps of our proof of the best parameters."""
 
 import itertools
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -108,3 +109,48 @@ def test_a_mean_over_all_counts_needs_one_number():
     """The mean of a over n1 = 0, ..., n is 1/3 for every even n."""
     for n in (2, 4, 10, 50):
         assert sum(Fraction((2 * k - n) ** 2 - n, n * (n - 1)) for k in range(n + 1)) / (n + 1) == Fraction(1, 3)
+
+
+def loop(epsilon, n, colluders, step_p, step_rho):
+    """Algorithm 1 as printed, line by line: its pair, and how many were tried."""
+    e, tried = math.exp(epsilon), 0
+    p = e / (1 + e) - step_p
+    while p > 0.5:
+        r = 1 - 1 / p
+        while r <= 1:
+            tried += 1
+            if printed_jrr.ratio(p, r, n, colluders) <= e:
+                return (p, r), tried
+            r += step_rho
+        p -= step_p
+    return None, tried
+
+
+def test_algorithm_1_is_shipped_as_printed_and_bounded_as_stated():
+    settings = [(0.1, 10_000, 5, step, 1e-3) for step in (1e-3, 5e-4, 1e-4)]
+    loops = [loop(*v) for v in settings]
+    shipped = [printed_jrr.algorithm_1(epsilon=b, n=k, colluders=m, step_p=u, step_rho=v) for b, k, m, u, v in settings]
+    claim("jrr/alg-1").holds(
+        np.allclose([v for v, _ in loops], shipped, rtol=0, atol=1e-9),
+        all(printed_jrr.ratio(*v, 10_000, 5) <= math.exp(0.1) for v in shipped),
+    )
+    coarse, fine = (loop(0.1, 10_000, 5, step, 1e-3)[1] for step in (1e-4, 1e-5))
+    area = 2 * (1 / (1 + math.exp(-0.1)) - 0.5)
+    within = all(v[1] <= area / (u[3] * u[4]) for u, v in zip(settings, loops, strict=True))
+    claim("jrr/alg-1-complexity").conditional(within, fine < 2 * coarse)
+
+
+def test_algorithm_1_returns_a_pair_at_the_papers_settings_and_none_at_a_tiny_epsilon():
+    settings = itertools.product((0.001, 0.01, 0.1, 1.0), (20, 10_000, 2_000_000), (0, 5, None))
+    practice = [
+        printed_jrr.algorithm_1(epsilon=b, n=k, colluders=k - 1 if m is None else m, step_rho=1e-3)
+        for b, k, m in settings
+    ]
+    null, _ = loop(1e-4, 10_000, 5, 1e-4, 1e-4)
+    claim("jrr/alg-1-terminates").holds(None not in practice, null is None)
+
+
+def test_the_largest_p_forces_rho_to_be_zero_if_there_is_a_colluder():
+    start = Fraction(3, 4)  # e = 3
+    allowed = [v for v in (Fraction(i, 50) for i in range(-16, 51)) if printed_jrr.ratio(start, v, 21, 4) <= 3]
+    claim("jrr/sec-4.4.2-s5").conditional(allowed == [0], printed_jrr.ratio(start, Fraction(-1, 4), 21, 0) <= 3)

@@ -121,7 +121,14 @@ def test_one_of_an_odd_number_is_one_who_is_not_heard():
 
 
 def test_to_forget_a_user_keeps_real_roots():
-    """The identities behind the proof that all lies are the worst case."""
+    """The identities behind the proof that all lies are the worst case.
+
+    W_k(a) is the probability that k given users show one given list with a truths, G_k(z) the sum of binom(k, a) W_k(a)
+    z^a. To forget a user is to add over truth and lie: k G_{k-1} = k G_k + (1-z) G_k'. With z = 1 + 1/x and F(x) = x^k
+    G_k(1 + 1/x) the right side is x^{1-k} F'(x), so by Rolle's theorem all roots stay real. By Newton's inequalities
+    W_{m+1}(a+1) / W_{m+1}(a) falls with a. Its inverse, largest at a = m, is never the larger one, because there the
+    weights are tilted by (1 + rho q/p)^j, less than for lies.
+    """
     k, x, z = 5, *sp.symbols("x z")
     chances = sp.symbols("W_0:6")
     G = sum(sp.binomial(k, a) * chances[a] * z**a for a in range(k + 1))
@@ -156,7 +163,15 @@ def test_the_printed_ratio_is_too_small_for_every_number_of_colluders_between():
 
 
 def test_the_recurrence_for_positive_rho():
-    """(n-1) Z_n(a, b) is a sum over the partner of one truthful colluder; Z is the chance of the coins over p^a q^b."""
+    """(n-1) Z_n(a, b) is a sum over the partner of one truthful colluder; Z is the probability shown over p^a q^b.
+
+    So Eq. (20) is a bound for rho > 0 while m (m-1) <= n-1. The table is a mixture: with probability rho the two
+    share one random draw. The colluders show a truths and b lies with probability p^a q^b Z_n(a, b), and the user
+    shares a draw with a truthful colluder with probability rho a / (n-1) Z_{n-2}(a-1, b) / Z_n(a, b). The partner
+    of one truthful colluder is one of the n - m others, another truthful one, or a liar, so (n-1) Z_n(a, b) >=
+    (n-m) Z_{n-2}(a-1, b). For b >= 1 we have m (n-m) >= a (n-1), and the probability is at most rho m / (n-1); for
+    b = 0 it is so by the tilt.
+    """
     t, r = Fraction(3, 5), Fraction(1, 2)
     laws = {size: truth_law(size, t, r) for size in (4, 6)}
 

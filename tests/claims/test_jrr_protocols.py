@@ -120,3 +120,50 @@ def test_what_cannot_be_settled():
         "polylogarithmic communication and work per party, without the exponent; "
         "the JRR paper gives no count."
     )
+
+
+def test_the_four_probabilities_are_a_distribution_up_to_the_least_rho():
+    within, outside, as_printed = [], [], []
+    for truth in (Fraction(3, 5), Fraction(3, 4), Fraction(9, 10)):
+        for move in [(1 - truth) * Fraction(i, 8) for i in range(9)]:  # s from 0 to q
+            within.append(list(protocols.coin(truth, move)))
+            as_printed.append(within[-1] == [truth - move, move, move, 1 - truth - move])
+        outside.append(min(protocols.coin(truth, 1 - truth + Fraction(1, 100))))
+    imaginary = sp.sqrt(-sp.Rational(1, 10) * sp.Rational(6, 25))  # rho = 1/10
+    claim("jrr/eq-25").conditional(
+        all(min(v) >= 0 and sum(v) == 1 for v in within) and all(as_printed),
+        max(outside) < 0 and imaginary.is_real is False,
+    )
+
+
+def test_opposite_signs_in_random_pairs_are_a_uniformly_random_half():
+    for n in (4, 6):
+        every = [tuple(signs) for _, signs in deals(n)]
+        counts = {signs: every.count(signs) for signs in every}
+        assert set(map(sum, counts)) == {0}
+        assert len(counts) == math.comb(n, n // 2)
+        assert len(set(counts.values())) == 1
+
+
+def test_the_rule_with_its_draws_gives_the_distribution_of_the_table():
+    """All signs and all draws of four users, and the rule C + R > 0, at two rho."""
+    for move, corr in ((S, R), (Fraction(2, 5), Fraction(-2, 3))):
+        law, every = {}, [signs for _, signs in deals(4)]
+        weights = dict(zip(protocols.STEPS, protocols.coin(T, move), strict=True))
+        for signs, draws in itertools.product(every, itertools.product(weights, repeat=4)):
+            told = tuple(int(v + w > 0) for v, w in zip(draws, signs, strict=True))
+            law[told] = law.get(told, 0) + math.prod(map(weights.get, draws)) / len(every)
+        assert law == truth_law(4, T, corr)
+
+
+def test_messages_dealt_ahead_do_not_depend_on_values_but_serve_one_report_only():
+    ahead = [jrr.ServerProtocol(p=0.6, rho=-0.5).run(x, rng=np.random.default_rng(2)) for x in ([0] * 6, [1] * 6)]
+    same = all(np.array_equal(ahead[0][name], ahead[1][name]) for name in ("partner", "sign", "coin"))
+    end = 1 - T  # s at the least rho
+    truths = ((T + end) ** 2 + (T - end) ** 2) / 2  # two reports with one sign: both true
+    lies = ((1 - T - end) ** 2 + (1 - T + end) ** 2) / 2
+    mixed = (1 - truths - lies) / 2  # one given truth and one lie
+    again = max(truths / lies, lies / truths)
+    claim("jrr/sec-4.5.2-s6").conditional(
+        same and again == Fraction(13, 8) < Fraction(9, 4), truths / mixed == Fraction(13, 2) > Fraction(9, 4)
+    )

@@ -1,0 +1,148 @@
+"""Signed reports, a result of this book: the ratio and the delta of the transcript, and what rivals reach at one goal.
+
+Proof of the ratio. Write n = 2h, r_j for the probability of user j's report with plus over that with minus, and
+lambda for the mean of a user's sign given the others' reports. User 0 has plus if h - 1 of the others have, and minus
+if h have, so the odds (1 + lambda) / (1 - lambda) are sigma_{h-1}(r) / sigma_h(r), a quotient of elementary symmetric
+functions. By Newton's inequalities it falls in each r_j, so it is least if all r_j take their largest value r, and
+then it is 1/r. For known values r = (q+s)/(q-s) and lambda = -s/q; for uniform bits r = (1+2s)/(1-2s) and lambda =
+-2s. The delta is derived in the chapter `helpers`.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+import sympy as sp
+from scipy import stats
+from scipy.optimize import brentq
+
+from ldp_lib import jrr
+from ldp_lib.book import enumeration
+from ldp_lib.book.claims import claim
+from ldp_lib.book.enumeration import mixture, worst_ratio
+from ldp_lib.jrr import calibration
+
+p, s = sp.symbols("p s", positive=True)
+q = 1 - p
+
+
+def two_ratios(size, t, by, lean):
+    """The largest ratio of the transcript: the others' values known, or uniform bits."""
+    rests = list(itertools.product((0, 1), repeat=size - 1))
+    laws = [[enumeration.half_law((own, *v), t, by, lean) for v in rests] for own in (0, 1)]
+    known = max(worst_ratio(*pair) for pair in zip(*laws, strict=True))
+    return known, worst_ratio(*map(mixture, laws))
+
+
+def predicted(t, by, lean):
+    q, v = 1 - t, by**2
+    if lean == 1:
+        return (t * q - v) / (q**2 - v), (t - 2 * v) / (q - 2 * v)
+    return (t * q + v) / (q**2 - v), t / q
+
+
+@pytest.mark.parametrize("lean", [1, -1])
+@pytest.mark.parametrize(
+    ("size", "t", "by"), [(2, "3/5", "1/5"), (4, "3/5", "1/5"), (6, "3/5", "1/5"), (4, "3/4", "1/8")]
+)
+def test_the_ratios_are_those_of_the_enumeration(size, t, by, lean):
+    t, by = Fraction(t), Fraction(by)
+    assert two_ratios(size, t, by, lean) == predicted(t, by, lean)
+    if lean == 1:
+        assert predicted(t, by, lean)[0] == jrr.signed_ratio(t, -(by**2) / (t * (1 - t)))
+
+
+def test_the_mean_sign_is_extreme_where_all_others_speak_for_one_sign():
+    x, u = sp.symbols("x u", positive=True)
+    lean = (1 - x) / (1 + x)
+    assert sp.cancel(lean.subs(x, (q + u) / (q - u)) + u / q) == 0
+    assert sp.cancel(lean.subs(x, (1 + 2 * u) / (1 - 2 * u)) + 2 * u) == 0
+
+
+def test_how_far_one_report_moves_the_mean_sign():
+    """A report of a user who holds 0 or 1 moves the mean sign mu by s C over that report's probability."""
+    mu, cov = sp.symbols("mu C", positive=True)
+    second = mu**2 - cov  # E[sign sign_j]
+    for one, zero in ((q, p), (p, q)):  # of a 1 and of a 0, if user j holds 0, or 1
+        up = (zero * mu - s * second) / (zero - s * mu) - mu  # a report of 0
+        down = (one * mu + s * second) / (one + s * mu) - mu
+        assert sp.cancel(up - s * cov / (zero - s * mu)) == 0
+        assert sp.cancel(down + s * cov / (one + s * mu)) == 0
+
+
+def profile(size, t, part, epsilon, numbers):
+    """Delta if all others are alike; by the number of ones among the others, over that; and the bound over it."""
+    at = t, part * jrr.rho_range(t)[0], size
+    alike = jrr.signed_delta(epsilon, *at)
+    found = [jrr.signed_delta(epsilon, *at, ones=v) for v in numbers]
+    return alike, *(v / alike for v in (*found, jrr.signed_delta_bound(epsilon, *at)))
+
+
+def test_delta_is_that_of_the_enumeration_and_the_bound_is_above_it():
+    off, above = [], []
+    for e, ones in itertools.product((Fraction(5, 4), Fraction(8, 5), Fraction(2)), range(4)):
+        others, at = (1,) * ones + (0,) * (3 - ones), (math.log(e), 0.6, -2 / 3, 4)
+        laws = [enumeration.half_law((own, *others), Fraction(3, 5), Fraction(2, 5)) for own in (0, 1)]
+        exact = enumeration.least_delta(*laws, e)
+        off.append(abs(jrr.signed_delta(*at, ones=ones) - exact))
+        above.append(jrr.signed_delta_bound(*at) >= exact)
+    small = profile(30, 0.6, 0.4, 0.5259, (15, 25, 28, 29))  # one dissenter of 30 can raise delta
+    large = profile(10_000, 0.5225, 0.95, 0.1, (9_000, 9_990, 9_998, 9_999))
+    claim("own/jrr-signed-delta").holds(max(off) < 1e-14, all(above), max(large[1:4]) < 1 < small[3] < small[-1])
+    assert round(large[-1]) == 13  # the bound costs little, because delta falls fast
+
+
+def test_a_sign_that_moves_the_report_hides_behind_the_reports():
+    at = 0.5225, 0.95 * jrr.rho_range(0.5225)[0], 10_000
+    reports, truths = jrr.signed_delta(0.1, *at), jrr.transcript_delta(0.1, *at)
+    claim("own/jrr-signed-gain").holds(abs(reports - 9.61e-9) < 1e-10, abs(truths - 7.7e-3) < 1e-4)
+
+
+USERS, EPSILON, DELTA = 10_000, 0.1, 1e-8
+E = math.exp(EPSILON)
+
+
+def group_delta(t, share, g=4):
+    """Delta of the transcript in groups of g truths, at a part of the least correlation."""
+    low, over = int(g * t), g * t % 1
+    law = (1 - share) * stats.binom.pmf(np.arange(g + 1), g, t)
+    law[[low, low + 1]] += share * np.array([1 - over, over])
+    total = np.fft.irfft(np.fft.rfft(law, USERS + 2) ** (USERS // g), USERS + 2)[:-1]
+    told = np.arange(USERS + 1) / USERS
+    laws = (total * told)[1:], (total * (1 - told))[:-1]
+    return sum(np.maximum(0, a - E * b).sum() for a, b in (laws, laws[::-1]))
+
+
+def group_error(share):
+    t = calibration.largest_p(lambda t, r: group_delta(t, share), EPSILON, DELTA, share)
+    gain = share * 3 * jrr.least_correlation(t, 4)
+    return math.sqrt(USERS * t * (1 - t) * (1 + gain)) / (2 * t - 1)
+
+
+def truth_error(share):
+    t = calibration.largest_p(lambda t, r: jrr.transcript_delta(EPSILON, t, r, USERS), EPSILON, DELTA, share)
+    return math.sqrt(jrr.variance(USERS, USERS, t, -share * (1 - t) / t))
+
+
+def shuffled_excess(t, ones):
+    """The logarithm of the delta of shuffled RR over the goal; `ones` of the others hold 1."""
+    first = stats.binom.pmf(np.arange(ones + 1), ones, t)
+    rest = np.convolve(first, stats.binom.pmf(np.arange(USERS - ones), USERS - 1 - ones, 1 - t))
+    less, more = np.append(rest, 0), np.append(0, rest)
+    laws = t * less + (1 - t) * more, (1 - t) * less + t * more
+    return math.log(max(np.maximum(0, a - E * b).sum() for a, b in (laws, laws[::-1])) / DELTA)
+
+
+def test_what_each_trust_model_reaches_at_one_goal():
+    """Standard errors of the count at (0.1, 1e-8) for the transcript of 10,000 users, others' values known."""
+    plain = math.sqrt(USERS * calibration.plain_variance(EPSILON, DELTA))
+    t, r = jrr.signed_parameters(epsilon=EPSILON, delta=DELTA, n=USERS)
+    top = min(brentq(shuffled_excess, 0.6, 0.95, args=(ones,)) for ones in (0, 5_000))
+    assert round(plain) == 1000
+    assert min(map(truth_error, (0.01, 0.1))) > plain  # JRR, all alike: no gain
+    assert min(map(group_error, (0.01, 0.1))) > plain
+    assert round(math.sqrt(USERS * t * (1 - t) * (1 + r)) / (2 * t - 1)) == 347
+    assert round(math.sqrt(USERS * top * (1 - top)) / (2 * top - 1)) == 47
+    assert round(math.sqrt(2 / E) / (1 - 1 / E)) == 14  # a masked sum
