@@ -3,8 +3,10 @@
 import dataclasses
 import itertools
 import math
+import re
 import time
 from fractions import Fraction
+from pathlib import Path
 
 import mpmath
 import numpy as np
@@ -1032,6 +1034,27 @@ def test_the_exceptions_are_those_of_the_docstring():
     for k in ([2] * 200, [2] * 199 + [10**6]):
         assert f" {limit.least_error(k, 2.0).gap:.3f}" in limit.least_error.__doc__
     assert f" {limit.least_error([2] * 200, 4.0).gap:.2f} for 200" in limit.least_error.__doc__
+
+
+@pytest.mark.parametrize("page", ["choose", "theorems"])
+def test_pages_for_readers_name_the_exceptions_too(page):
+    text = " ".join((Path(__file__).resolve().parents[2] / f"book/{page}.md").read_text(encoding="utf-8").split())
+    binary, wide = (100 * (limit.least_error(k, 2.0).gap - 1) for k in ([2] * 200, [2] * 199 + [10**6]))
+    said = rf"\b{binary:.1f} % (above it )?for hundreds of binary attributes \({wide:.1f} % if one more"
+    assert re.search(said, text)
+    assert f"{limit.least_error([2] * 200, 4.0).gap:.1f}" in text.partition("hundreds of binary attributes")[2][:160]
+
+
+@pytest.mark.parametrize("d", [9, 12, 200])
+def test_binary_attributes_have_the_least_error_of_one_question_exactly_up_to_the_theorems_place(d):
+    """Beyond all sets of records the library's bound knows nothing of theorem `thm-binary`; its mixture does."""
+    place = math.log(1 + 2 * math.sqrt(2))
+    for epsilon, several in ((place - 1e-4, False), (place + 1e-4, True)):
+        found = limit.least_error((2,) * d, epsilon)
+        assert any(chosen.count(1) > 1 for chosen in found.sets) == several
+        alone = d**2 * (math.exp(epsilon) + 1) ** 2 / 2 / math.expm1(epsilon) ** 2
+        assert (found.attained < alone * (1 - 1e-6)) == several
+        assert found.error < alone * (1 + 1e-9)
 
 
 def test_pair_tables_that_take_too_long_are_refused_at_once():
