@@ -26,7 +26,9 @@ def built(request, tmp_path_factory):
         (folder / "source" / "book" / name).symlink_to(ROOT / "book" / name)
     (folder / "source" / "notebooks").mkdir()
     (folder / "source" / "book" / "intro.md").write_text(PAGE)
-    cells = [nbformat.v4.new_markdown_cell("# A chapter\n\n**Answer.** It is so.\n\nMore.")]
+    cells = [
+        nbformat.v4.new_markdown_cell("# A chapter\n\n**Answer.** It is so.\n\n**You need:** no more. **Minutes:** 1")
+    ]
     metadata = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
     notebook = nbformat.v4.new_notebook(cells=cells, metadata=metadata)
     nbformat.write(notebook, folder / "source" / "notebooks" / "randomized_response.ipynb")
@@ -77,6 +79,11 @@ def test_pages_link_to_where_the_book_lives_and_nowhere_without_the_setting(buil
     assert any("issues/new?" in link for link in links) == bool(wanted)
     assert bool(links) == bool(wanted)
     assert ("Or install nothing" in pages) == bool(wanted)
+    # A chapter has launch buttons, or says how to run it; its report of an error is an issue, or text to copy.
+    assert ("To run this chapter:" in pages) == (not wanted)
+    assert (f"git clone {home}" in pages) == (home == OTHER)
+    assert ('class="witness-issue"' in pages) == bool(wanted)
+    assert "Copy the report" in pages
 
 
 def test_the_site_has_its_map_and_picture_and_downloads_their_install_line(built):

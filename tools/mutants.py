@@ -67,7 +67,7 @@ NOT_OF_THE_LIBRARY = {  # these check the site, the notebooks and the project, a
         "mutants",
         "notebooks",
     ),
-    *("pages", "pdf", "project", "results", "site", "supply", "sweeps", "teaching", "wheel", "where"),
+    *("pages", "pdf", "project", "results", "site", "supply", "sweeps", "teaching", "wheel", "where", "witness"),
 }
 OPTIONS = ("-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=no")
 ALIVE = ("survived", "untested")

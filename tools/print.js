@@ -58,6 +58,24 @@ window.book = {
     }
   },
 
+  /* Questions with options: on paper a list, and an answer with the verdict on each option. */
+  open(article) {
+    for (const list of article.querySelectorAll("ul.choices")) {
+      const answer = document.createElement("details"), content = document.createElement("div");
+      answer.className = "sd-dropdown";
+      content.className = "sd-summary-content";
+      answer.innerHTML = `<summary><span class="sd-summary-text">${list.getAttribute("aria-label")}</span></summary>`;
+      for (const choice of list.querySelectorAll("details.choice")) {
+        const why = choice.querySelector(".why"), says = choice.querySelector("summary");
+        why.prepend(says.querySelector(".letter").cloneNode(true), " ");
+        content.append(why);
+        choice.replaceWith(...says.childNodes);
+      }
+      answer.append(content);
+      list.after(answer);
+    }
+  },
+
   /* Move answers to the end of the book; in their place stays a link. Returns them. */
   answers(article, page) {
     const found = [...article.querySelectorAll(".solution, details.sd-dropdown")];
@@ -85,6 +103,7 @@ window.book = {
     book.strip(article);
     book.rename(article, page, pages, home);
     book.lower(article);
+    book.open(article);
     const answers = book.answers(article, page);
     const chapter = document.createElement("article");
     chapter.className = "bd-article chapter";

@@ -99,14 +99,18 @@ class Atlas(SphinxDirective):
         return self.parse_text_to_nodes(atlas.tables(atlas.load()))
 
 
+def version():
+    """Return the book's version."""
+    return yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"]
+
+
 def add_footer(app, pagename, templatename, context, doctree):
     """Say below each page which version this is, with links to what concerns all pages."""
-    version = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"]
     places = {"changes": "Changes", "licences": "Licences", "how-to-cite": "How to cite", "stable": "What is stable"}
     places["report-an-error"] = "Report an error"
     about = context["pathto"]("book/about").rstrip("#")
     links = [f'<a href="{about}#{place}">{words}</a>' for place, words in places.items()]
-    context["theme_extra_footer"] = f"<p>{' · '.join([f'Version {version}', *links])}</p>"
+    context["theme_extra_footer"] = f"<p>{' · '.join([f'Version {version()}', *links])}</p>"
 
 
 def setup(app):

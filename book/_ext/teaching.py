@@ -2,18 +2,24 @@
 
 The directives ``teaching-sets`` and ``teaching-chapters`` are for the instructors' page. Each Learn chapter is given
 its three questions of ``book/teaching.yml`` before its exercises when it is read; the notebooks hold none of them.
+An option is a ``details`` element, so that a click or a key says whether it is right, and why, without any script.
 """
 
 import json
 import re
 from pathlib import Path
+from typing import ClassVar
 
 import yaml
+from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.util.docutils import SphinxDirective
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTIONS = ROOT / "book" / "teaching.yml"
 EXERCISES = re.compile(r"^## Exercises$", re.MULTILINE)
+HINT = "Choose an answer, and it says whether it is right, and why."
+VERDICTS = {"right": "✓ Right.", "wrong": "✗ Wrong."}
 
 
 def learn():
@@ -25,15 +31,21 @@ def learn():
 
 
 def check_yourself(slug, entry):
-    """Return a chapter's questions in Markdown; the answer unfolds on a click or a key."""
-    lines = ["## Check yourself", ""]
+    """Return a chapter's questions in Markdown; each option unfolds its verdict and its reason."""
+    lines = ["## Check yourself", "", HINT, ""]
     for number, question in enumerate(entry["questions"], 1):
-        lines += [f"**{number}.** {question['ask']}", ""]
-        choices = sorted(question["choices"])
-        lines += [f"- **{letter}.** {choice}" for letter, choice in zip("abcd", choices, strict=False)]
-        right = "abcd"[choices.index(question["choices"][0])]
-        lines += ["", f":::{{dropdown}} Answer {number}", f":name: check-{slug}-{number}", ""]
-        lines += [f"**{right}.** {question['why']}", ":::", ""]
+        lines += [
+            f"**{number}.** {question['ask']}",
+            "",
+            f"::::{{choices}} {number}",
+            f":name: check-{slug}-{number}",
+            "",
+        ]
+        right = question["choices"][0]
+        for letter, choice in zip("abcd", sorted(question["choices"], key=lambda each: each["say"]), strict=False):
+            verdict = "right" if choice is right else "wrong"
+            lines += [f":::{{choice}} {letter} {verdict}", choice["say"], "", choice["why"], ":::", ""]
+        lines += ["::::", ""]
     return "\n".join(lines)
 
 
@@ -49,6 +61,110 @@ def add_questions(app, docname, source):
         if cell["cell_type"] == "markdown" and EXERCISES.search(text):
             cell["source"] = EXERCISES.sub(lambda _: check_yourself(slug, entry) + "\n## Exercises", text, count=1)
     source[0] = json.dumps(notebook)
+
+
+def add_style(app, pagename, templatename, context, doctree):
+    """Load the style where a page has questions."""
+    if doctree is not None and next(doctree.findall(choices), None) is not None:
+        app.add_css_file("teaching.css")
+
+
+class choices(nodes.General, nodes.Element):
+    """The options of one question."""
+
+
+class choice(nodes.General, nodes.Element):
+    """One option: what it says, then the reason."""
+
+
+class said(nodes.General, nodes.TextElement):
+    """What an option says; the button of its fold."""
+
+
+class reason(nodes.General, nodes.TextElement):
+    """The verdict on an option, and why."""
+
+
+class Choices(SphinxDirective):
+    """The options of one question; the argument is its number."""
+
+    required_arguments = 1
+    option_spec: ClassVar = {"name": directives.unchanged}
+    has_content = True
+
+    def run(self):
+        """Return the options."""
+        node = choices(number=self.arguments[0])
+        self.add_name(node)
+        self.state.nested_parse(self.content, self.content_offset, node)
+        return [node]
+
+
+class Choice(SphinxDirective):
+    """One option: a letter and the verdict; then a paragraph that it says, and one with the reason."""
+
+    required_arguments = 2
+    has_content = True
+
+    def run(self):
+        """Return the option."""
+        letter, verdict = self.arguments
+        parsed = nodes.Element()
+        self.state.nested_parse(self.content, self.content_offset, parsed)
+        says, why = parsed.children
+        words = said("", "", *says.children, letter=letter)
+        because = reason("", "", nodes.strong("", VERDICTS[verdict]), nodes.Text(" "), *why.children)
+        return [choice("", words, because, verdict=verdict)]
+
+
+def visit_choices(self, node):
+    """Open the list."""
+    self.body.append(
+        self.starttag(node, "ul", CLASS="choices", **{"aria-label": f"Answers to question {node['number']}"})
+    )
+
+
+def depart_choices(self, node):
+    """Close the list."""
+    self.body.append("</ul>\n")
+
+
+def visit_choice(self, node):
+    """Open the fold."""
+    self.body.append(f'<li><details class="choice" data-verdict="{node["verdict"]}">')
+
+
+def depart_choice(self, node):
+    """Close the fold."""
+    self.body.append("</details></li>\n")
+
+
+def visit_said(self, node):
+    """Open the button."""
+    self.body.append(f'<summary><span class="letter">{node["letter"]}.</span> <span>')
+
+
+def depart_said(self, node):
+    """Close the button."""
+    self.body.append("</span></summary>\n")
+
+
+def visit_reason(self, node):
+    """Open the paragraph."""
+    self.body.append('<p class="why">')
+
+
+def depart_reason(self, node):
+    """Close the paragraph."""
+    self.body.append("</p>\n")
+
+
+NODES = {
+    choices: (visit_choices, depart_choices),
+    choice: (visit_choice, depart_choice),
+    said: (visit_said, depart_said),
+    reason: (visit_reason, depart_reason),
+}
 
 
 class _Table(SphinxDirective):
@@ -105,6 +221,11 @@ class Chapters(_Table):
 
 def setup(app):
     """Register the directives, and the questions."""
+    for node, html in NODES.items():
+        app.add_node(node, html=html)
+    app.add_directive("choices", Choices)
+    app.add_directive("choice", Choice)
+    app.connect("html-page-context", add_style)
     app.add_directive("teaching-sets", Sets)
     app.add_directive("teaching-chapters", Chapters)
     app.connect("source-read", add_questions)

@@ -2,7 +2,8 @@
 
 With it pages get links to their source, to an issue and to an edit, chapters get buttons that run them elsewhere and a
 download that installs the library, and the site gets a sitemap and a picture for those who link to it. Without it none
-of this is shown. In any case each page gets a description, and there is a page for addresses that lead nowhere.
+of this is shown, and each chapter says how to run it on one's own machine. In any case each page gets a description,
+and there is a page for addresses that lead nowhere.
 """
 
 import html
@@ -18,6 +19,11 @@ ROOT = Path(__file__).resolve().parents[2]
 LONGEST = 300
 PICTURE = "printed_variance.png"
 PAGES = {"github.com": "github.io", "gitlab.com": "gitlab.io"}
+ISSUE = {
+    "github.com": "{}/issues/new?title={{title}}&body={{body}}",
+    "gitlab.com": "{}/-/issues/new?issue[title]={{title}}&issue[description]={{body}}",
+}
+NEED = re.compile(r"^\*\*You need:\*\*.+\*\*Minutes:\*\* \d+$", re.MULTILINE)
 
 
 def site_of(repository):
@@ -27,6 +33,11 @@ def site_of(repository):
         return ""
     owner, _, name = place.path.strip("/").removesuffix(".git").partition("/")
     return f"https://{owner.lower()}.{PAGES[place.netloc]}/{name}/"
+
+
+def issue_of(repository):
+    """Return the address of a new issue, with places for its title and its body; empty where it is not known."""
+    return ISSUE.get(urlsplit(repository).netloc, "").format(repository)
 
 
 def settle(app, config):
@@ -127,6 +138,33 @@ def lost(base):
 """
 
 
+def how_to_run(docname, repository):
+    """Return how to run a chapter on one's own machine, in two lines of Markdown; empty where it has launch buttons."""
+    if site_of(repository):
+        return ""
+    got = f"get the book by `git clone {repository}`; " if repository else ""
+    return (
+        ":::{div} run-here d-print-none\n"
+        f"**To run this chapter:** {got}`make lab` in the book's folder opens JupyterLab, and there open\n"
+        f"`{docname}.ipynb`. The first time it installs what it needs, which takes some minutes.\n"
+        ":::\n"
+    )
+
+
+def add_how_to_run(app, docname, source):
+    """Put it below what a chapter needs."""
+    text = how_to_run(docname, app.config.book_repository)
+    if not text or not docname.startswith("notebooks/"):
+        return
+    notebook = json.loads(source[0])
+    for cell in notebook["cells"]:
+        written = "".join(cell["source"])
+        if cell["cell_type"] == "markdown" and NEED.search(written):
+            cell["source"] = NEED.sub(lambda found: f"{found[0]}\n\n{text}", written, count=1)
+            break
+    source[0] = json.dumps(notebook)
+
+
 class RunElsewhere(SphinxDirective):
     """How to run a chapter without installing anything here; nothing, where the site does not know its repository."""
 
@@ -189,6 +227,7 @@ def setup(app):
     app.add_config_value("book_repository", "", "env")
     app.add_directive("run-elsewhere", RunElsewhere)
     app.connect("config-inited", settle, priority=100)
+    app.connect("source-read", add_how_to_run)
     app.connect("html-page-context", describe)
     app.connect("build-finished", finish)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

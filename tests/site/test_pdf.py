@@ -180,3 +180,22 @@ def test_the_book_is_printed_in_reading_order():
     assert pages[0] == "book/intro"
     assert len(set(pages)) == len(pages) > 40
     assert title[0] == "Local differential privacy, checked"
+
+
+def test_on_paper_a_question_is_a_list_and_its_answers_stand_at_the_end(made):
+    options = "".join(
+        f'<li><details class="choice" data-verdict="{verdict}"><summary><span class="letter">{letter}.</span> '
+        f'<span>{say}</span></summary><p class="why"><strong>{verdict}</strong> {why}</p></details></li>'
+        for letter, verdict, say, why in (
+            ("a", "Wrong.", "It is 41.", "One is missing."),
+            ("b", "Right.", "It is 42.", "So."),
+        )
+    )
+    asked = f'<p>What?</p><ul class="choices" aria-label="Answers to question 1">{options}</ul>'
+    page, _ = made(f'<section id="one"><h1>One</h1>{asked}</section>')
+    assert pdf.faults_of(page) == []
+    assert page.locator("details, summary").count() == 0
+    there = page.locator("#book\\.one li").all_inner_texts()
+    assert [text.split() for text in there] == [["a.", "It", "is", "41."], ["b.", "It", "is", "42."]]
+    told = page.locator("#answers .answer").inner_text()
+    assert told.split("\n\n") == ["Answers to question 1", "a. Wrong. One is missing.", "b. Right. So."]

@@ -1,19 +1,29 @@
 """What the site shows teachers and students beside the chapters: goals, needs, and three questions a Learn chapter."""
 
+import difflib
+import itertools
 import json
+import math
 import re
 import sys
+from fractions import Fraction as F
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
+from scipy.stats import binom
+
+from ldp_lib import GRR, OLH, OUE, SPL, OneQuestion, Population, RRJoint, jrr, leakage, limit, splitting, subset
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
 import teaching  # noqa: E402
 
+SITE = ROOT / "_build" / "html"
 ENTRIES = yaml.safe_load(teaching.QUESTIONS.read_text(encoding="utf-8"))
 LEARN = list(teaching.learn())
+QUESTIONS = [(slug, question) for slug, entry in ENTRIES.items() for question in entry["questions"]]
 
 
 @pytest.mark.parametrize("path", LEARN, ids=lambda path: path.stem)
@@ -22,10 +32,33 @@ def test_each_learn_chapter_has_goals_and_three_questions(path):
     assert entry["goals"]
     assert len(entry["questions"]) == 3
     for question in entry["questions"]:
-        assert question.keys() == {"ask", "choices", "why"}
-        assert 2 <= len(set(question["choices"])) == len(question["choices"]) <= 4
+        assert question.keys() == {"ask", "choices"}
         assert question["ask"].endswith("?")
-        assert all(text[-1] in ".?" or text.isdigit() for text in [*question["choices"], question["why"]])
+        assert all(choice.keys() == {"say", "why"} for choice in question["choices"])
+        assert 3 <= len({choice["say"] for choice in question["choices"]}) == len(question["choices"]) <= 4
+
+
+def test_every_answer_has_a_reason_of_one_sentence_and_no_two_are_alike():
+    reasons = [choice["why"] for _, question in QUESTIONS for choice in question["choices"]]
+    for why in reasons:
+        assert why.endswith(".")
+        assert len(why) >= 40
+        assert not re.search(r"[.?!] [A-Z]", why), why
+    for one, other in itertools.combinations(reasons, 2):
+        alike = difflib.SequenceMatcher(None, one, other)
+        assert alike.real_quick_ratio() < 0.8 or alike.quick_ratio() < 0.8 or alike.ratio() < 0.8, [one, other]
+
+
+def test_neither_place_nor_length_tells_the_right_answer():
+    """One in three by guessing; for a rule of thumb at most half of the 78."""
+    placed, longest, shortest = [], 0, 0
+    for _, question in QUESTIONS:
+        says = [choice["say"] for choice in question["choices"]]
+        placed.append(sorted(says).index(says[0]))
+        longest += len(says[0]) > max(map(len, says[1:]))
+        shortest += len(says[0]) < min(map(len, says[1:]))
+    assert max(longest, shortest, *map(placed.count, range(4))) < len(QUESTIONS) / 2
+    assert min(map(placed.count, range(3))) > len(QUESTIONS) / 6
 
 
 @pytest.mark.parametrize("path", LEARN, ids=lambda path: path.stem)
@@ -33,7 +66,7 @@ def test_the_questions_come_before_the_exercises(path):
     source = [path.read_text(encoding="utf-8")]
     teaching.add_questions(None, f"notebooks/{path.stem}", source)
     text = "\n".join("".join(cell["source"]) for cell in json.loads(source[0])["cells"])
-    assert text.count("{dropdown} Answer") == 3
+    assert text.count("{choices}") == 3
     assert text.index("## Check yourself") < text.index("## Exercises")
     # Nothing else is changed.
     entry = ENTRIES[path.stem]
@@ -44,18 +77,16 @@ def test_the_questions_come_before_the_exercises(path):
     assert before == ["".join(cell["source"]) for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]]
 
 
-def test_the_answer_is_the_first_choice_wherever_it_is_sorted():
+def test_the_first_answer_is_the_right_one_wherever_it_is_sorted():
     for slug, entry in ENTRIES.items():
-        shown = teaching.check_yourself(slug, entry)
-        given = re.findall(r"^\*\*([a-d])\.\*\* ", shown, re.MULTILINE)
-        for letter, question in zip(given, entry["questions"], strict=True):
-            assert f"- **{letter}.** {question['choices'][0]}\n" in shown
-    letters = [
-        x
-        for slug, entry in ENTRIES.items()
-        for x in re.findall(r"^\*\*([a-d])\.", teaching.check_yourself(slug, entry), re.M)
-    ]
-    assert min(map(letters.count, "abc")) > len(letters) / 6
+        shown = re.findall(
+            r"^:::\{choice\} [a-d] (right|wrong)\n(.+)\n\n(.+)\n:::$", teaching.check_yourself(slug, entry), re.M
+        )
+        given = {tuple(choice) for choice in shown}
+        assert len(given) == len(shown)
+        for question in entry["questions"]:
+            for number, choice in enumerate(question["choices"]):
+                assert ("wrong" if number else "right", choice["say"], choice["why"]) in given
 
 
 def test_other_pages_stay_as_they_are():
@@ -73,3 +104,152 @@ def test_the_instructors_page_names_every_set_and_learn_chapter():
     assert set(re.findall(r"(?:^ *|`)make ([\w-]+)", page, re.M)) <= set(
         re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.M)
     )
+
+
+# The numbers in questions, answers and reasons, each computed.
+
+
+def total(mechanism, *counts):
+    """Return the total variance, times the number of people, with the people held fixed."""
+    population = Population.from_counts(list(counts))
+    return sum(mechanism.variance(population)) * sum(counts)
+
+
+def drawn(mechanism):
+    """Return n times the variance of one share of two uniform binary attributes, for users drawn at random."""
+    n = 4_000
+    population = Population.from_records(np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], n // 4, axis=0), k=(2, 2))
+    return n * mechanism.variance(population)[0][0] + 1 / 4
+
+
+def truth(epsilon):
+    """Return the probability that a report of randomized response is true."""
+    return GRR(k=2, epsilon=epsilon).probabilities[0]
+
+
+def odds(p):
+    """Return the odds of a probability."""
+    return p / (1 - p)
+
+
+def set_size(share, e):
+    """Return subset selection's total variance, up to a factor, if sets name this share of very many values."""
+    return (1 + (e - 1) * share) ** 2 / (share * (1 - share))
+
+
+def weighted(one, other):
+    """Return the sum of 4/w and 1/w for weights in this ratio."""
+    return 4 * (one + other) / one + (one + other) / other
+
+
+def split(budgets):
+    """Return the sum of k/b^2 for 1 and 8 categories and budgets in this ratio, which sum to 1."""
+    return sum(k * (sum(budgets) / b) ** 2 for k, b in zip((1, 8), budgets, strict=True))
+
+
+def one_sign():
+    """Return the likelihood ratio of "yes, no" if one sign, planned for 0.1, serves two questions."""
+    p, rho = jrr.signed_parameters(epsilon=0.1, delta=1e-8, n=10_000)
+    square = -rho * p * (1 - p)
+    return (p**2 - square) / ((1 - p) ** 2 - square)
+
+
+def partner(p, rho, lied):
+    """Return the probability that a person told the truth, given what the partner did."""
+    both, one, *_ = jrr.table(p, rho, 2)
+    return one / (1 - p) if lied else both / p
+
+
+def equal_split():
+    """Return the total variance of equal budgets over that of the best, for 2 and 16 categories at 1."""
+    spend = lambda budgets: sum(k * x / (x - 1) ** 2 for k, x in zip((2, 16), np.exp(budgets / 2), strict=True))  # noqa: E731
+    return spend(np.full(2, 0.5)) / spend(np.array(splitting.obrr((2, 16), 1.0)))
+
+
+def harmonic():
+    """Return the harmonic mean of the two rates' noise."""
+    return 2 / (1 / NOISE[0.3] + 1 / NOISE[1.1])
+
+
+E = math.e
+NOISE = {epsilon: math.exp(epsilon) / (math.exp(epsilon) - 1) ** 2 for epsilon in (0.2, 0.3, 0.4, 1.1)}
+RATE = 2 / (1 + math.exp(1.1))
+NUMBERS = [
+    ("randomized_response", "48 %", lambda: 100 * (1 - truth(0.1))),
+    ("randomized_response", "0.52", lambda: truth(0.1)),
+    ("randomized_response", "0.05", lambda: 2 * truth(0.1) - 1),
+    ("randomized_response", "0.90", lambda: math.exp(-0.1)),
+    ("randomized_response", "4.04", lambda: NOISE[0.2] / NOISE[0.4]),
+    ("frequency_oracles", "4.4", lambda: total(GRR(k=3, epsilon=1.0), 10, 20, 30)),
+    ("frequency_oracles", "12.0", lambda: total(OUE(k=3, epsilon=1.0), 10, 20, 30)),
+    ("frequency_oracles", "12.3", lambda: total(OLH(k=3, epsilon=1.0), 10, 20, 30)),
+    ("subset_selection", "27 %", lambda: 100 / (E + 1)),
+    ("subset_selection", "37 %", lambda: 100 / E),
+    ("subset_selection", "1.27", lambda: set_size(0.5, E) / set_size(1 / (E + 1), E)),
+    ("attribute_sampling", "it is 9", lambda: weighted(2, 1)),
+    ("attribute_sampling", "their sum is 10", lambda: weighted(4, 1)),
+    ("attribute_sampling", "from 10", lambda: weighted(1, 1)),
+    ("budget_splitting", "0.76", lambda: math.hypot(0.3, 0.7)),
+    ("budget_splitting", "34 %", lambda: 100 * (equal_split() - 1)),
+    ("budget_splitting", "2 times", lambda: 8 ** (1 / 3)),
+    ("budget_splitting", "2.8", lambda: math.sqrt(8)),
+    ("budget_splitting", "91", lambda: split((1, 8))),
+    ("budget_splitting", "27", lambda: split((1, 2))),
+    ("jrr", "0.96", lambda: partner(F(3, 5), F(-3, 5), lied=True)),
+    ("transcript", "from 1.5 to 9", lambda: odds(partner(F(3, 5), F(-1, 2), lied=True))),
+    ("transcript", "0.67", lambda: odds(partner(F(3, 5), F(-1, 2), lied=False))),
+    ("transcript", "a likelihood ratio of 1.5", lambda: 1 / odds(partner(F(3, 5), F(-1, 2), lied=False))),
+    ("helpers", "176", one_sign),
+    ("helpers", "5.2", lambda: math.log(one_sign())),
+    ("pair_tables", "1/45", lambda: F(1, math.comb(10, 2))),
+    ("limit_attained", "21", lambda: 1 + 4 * (2 * 4 - 3)),
+    ("limit_attained", "1.08", lambda: 4 / (E + 1)),
+    ("limit_attained", "0.2 %", lambda: 100 * (subset.error(E, 4, 1) / (9 / 4 / math.sinh(1 / 2) ** 2) - 1)),
+    (
+        "limit_attained",
+        "1.3995",
+        lambda: limit.fixed_data_error((4,), math.log(3), Population.from_counts([1, 1, 1, 1])).error / 4,
+    ),
+    ("limit_attained", "1.5", lambda: (subset.error(3, 4, 1) - 3 / 4) / 4),
+    ("limit_correlation", "4 %", lambda: 100 * (1 - 0.98**2)),
+    ("limit_correlation", "0.5 %", lambda: 100 * (1 - 1 / math.cosh(0.05) ** 4)),
+    ("which_mechanism", "1.34", lambda: math.log(1 + 2 * math.sqrt(2))),
+    ("which_mechanism", "0.66", lambda: drawn(RRJoint(k=(2, 2), epsilon=2.0))),
+    ("which_mechanism", "0.86", lambda: drawn(OneQuestion(k=(2, 2), epsilon=2.0))),
+    ("which_mechanism", "1.17", lambda: drawn(SPL(k=(2, 2), epsilon=2.0))),
+    ("optimal_sets", "1.34", lambda: math.log(1 + 2 * math.sqrt(2))),
+    ("attacker", "0.73", lambda: E / (E + 1)),
+    ("attacker", "0.63", lambda: 1 - 1 / E),
+    ("attacker", "2.7 to 1", lambda: E),
+    ("attacker", "5/3", lambda: leakage.binary_ratio(3, F(3, 4), F(1, 4))),
+    ("attacker", "1.6", lambda: leakage.binary_ratio(E, 0.75, 0.25)),
+    ("real_survey", "13 times", lambda: (F(1, 2) + F(1, 24)) / F(1, 24)),
+    ("real_survey", "2.1 times", lambda: (1 - F(1, 24)) / (F(1, 2) - F(1, 24))),
+    ("real_survey", "0.54", lambda: 1 - 0.95**15),
+    ("real_survey_privacy", "only 2 of the 64", lambda: len({(face,) * 6 for face in (0, 1)})),
+    ("browser", "about $-0.5$", lambda: -RATE / 2 / (1 - RATE)),
+    ("browser", "= 0.75$ at ε = 1.1", lambda: 1 - RATE / 2),
+    ("browser", "v = 11", lambda: NOISE[0.3]),
+    ("browser", "of 0.75", lambda: NOISE[1.1]),
+    ("browser", "7 %", lambda: 100 * (2 * NOISE[1.1] / harmonic() - 1)),
+    ("browser", "17.504", lambda: math.log(4e7 - 1)),
+    ("browser", "0.41", lambda: math.log(1.5)),
+    ("browser", "16.4", lambda: math.log(2 / 1.5e-7 - 1)),
+    ("repeated", "7.2", lambda: math.sqrt(52)),
+    ("repeated", "0.9998", lambda: binom.sf(26, 52, E / (E + 1)) + binom.pmf(26, 52, E / (E + 1)) / 2),
+]
+
+
+@pytest.mark.parametrize(("slug", "shown", "value"), NUMBERS)
+def test_the_numbers_of_questions_are_right(slug, shown, value):
+    said = " ".join(
+        f"{question['ask']} {choice['say']} {choice['why']}"
+        for question in ENTRIES[slug]["questions"]
+        for choice in question["choices"]
+    )
+    assert shown in said
+    numbers = [F(number) for number in re.findall(r"-?\d+(?:\.\d+)?(?:/\d+)?", shown)]
+    found = value()
+    places = max((len(number) for number in re.findall(r"\.(\d+)", shown)), default=0)
+    off = min(abs(float(found) - float(number)) for number in numbers)
+    assert off < (1e-12 if isinstance(found, F) and "/" in shown else 0.5001 * 10**-places), float(found)

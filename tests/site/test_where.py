@@ -132,6 +132,44 @@ def test_how_to_run_elsewhere_is_told_where_it_can_be(repository):
     assert all(f"git+{HOME}" in text for text in told)
 
 
+CHAPTERS = [name for name in NAMES if name.startswith("notebooks/")]
+HOSTS = [("", False), (HOME, True), ("https://gitlab.com/Some/book", True), ("https://git.example.org/a/b", False)]
+
+
+@pytest.mark.parametrize(("repository", "buttons"), HOSTS)
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapter_has_launch_buttons_or_says_how_to_run_it(name, repository, buttons, monkeypatch):
+    config = settled(repository, monkeypatch)
+    assert ("launch_buttons" in config.html_theme_options) == buttons
+    stored = (ROOT / f"{name}.ipynb").read_text(encoding="utf-8")
+    source = [stored]
+    where.add_how_to_run(SimpleNamespace(config=config), name, source)
+    text = "\n".join("".join(cell["source"]) for cell in json.loads(source[0])["cells"])
+    assert text.count("**To run this chapter:**") == (not buttons)
+    assert (source[0] == stored) == buttons
+    if not buttons:
+        said = text.partition(":::{div} run-here d-print-none\n")[2].partition("\n:::")[0]
+        assert len(said.splitlines()) == 2
+        assert f"`{name}.ipynb`" in said
+        assert "`make lab`" in said
+        assert (f"git clone {repository}" in said) == bool(repository)
+        below = text.partition(":::{div} run-here")[0].rstrip().splitlines()[-1]
+        assert re.search(r"\*\*Minutes:\*\* \d+$", below)
+
+
+def test_other_pages_do_not_say_how_to_run_a_chapter():
+    source = ["no JSON"]
+    where.add_how_to_run(SimpleNamespace(config=SimpleNamespace(book_repository="")), "book/intro", source)
+    assert source == ["no JSON"]
+
+
+def test_make_lab_and_the_folder_that_it_opens_are_there():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert re.search(r"^lab: \.venv/ready$", makefile, re.M)
+    lab = (ROOT / "tools" / "lab_config.py").read_text(encoding="utf-8")
+    assert "c.ServerApp.root_dir = str(ROOT)" in lab
+
+
 def addresses(config, monkeypatch, variable=""):
     """Return the project's addresses that setup.py hands to setuptools."""
     given = {}

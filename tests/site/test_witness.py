@@ -1,0 +1,248 @@
+"""The fold at a chapter's end that writes a report about an error, and the questions before it, in a browser."""
+
+import re
+import sys
+from pathlib import Path
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import page_checks as checks
+import pytest
+import yaml
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+import teaching  # noqa: E402
+import where  # noqa: E402
+import witness  # noqa: E402
+
+import ldp_lib  # noqa: E402
+
+SITE = ROOT / "_build" / "html"
+HOME = "https://github.com/Somebody/some-book"
+KNOWN = {"Chapter": "8, A <chapter> & more (notebooks/one.ipynb)", "Version": "0.1.0"}
+ENTRIES = yaml.safe_load(teaching.QUESTIONS.read_text(encoding="utf-8"))
+TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
+CHAPTERS = [
+    chapter["file"] for part in TOC["parts"] for chapter in part["chapters"] if chapter["file"].startswith("notebooks/")
+]
+
+
+def test_a_report_without_a_script_has_a_blank_for_each_line():
+    assert witness.report(KNOWN).splitlines() == [
+        "Chapter: 8, A <chapter> & more (notebooks/one.ipynb)",
+        "Formula or check:",
+        "Numbers:",
+        "The book gives:",
+        "I find:",
+        "Version: 0.1.0",
+    ]
+
+
+@pytest.mark.parametrize("repository", ["", HOME, "https://gitlab.com/Some/book", "https://git.example.org/a/b"])
+def test_the_link_to_an_issue_is_there_where_its_form_is_known(repository):
+    html = witness.box(KNOWN, where.issue_of(repository))
+    links = re.findall(r'href="([^"]+)"', html)
+    assert bool(links) == (repository in (HOME, "https://gitlab.com/Some/book"))
+    for link in links:
+        assert link.startswith(f"{repository}/")
+        told = parse_qs(urlsplit(link.replace("&amp;", "&")).query, keep_blank_values=True)
+        assert witness.report(KNOWN) in [text for values in told.values() for text in values]
+    assert html.count("<label") == 4
+    assert "A &lt;chapter&gt; &amp; more" in html
+
+
+# In a browser: a page with nothing but the fold, its script and its style; then the built site.
+
+PLACES = """<div class="proof"><p class="admonition-title">Theorem 8.1 (Sums)</p></div><div class="math">
+<span class="eqno">(8.2)<a href="#">#</a></span></div><div class="claim-badge"><code>a/thm-1</code></div>"""
+
+
+@pytest.fixture(scope="module")
+def small(browser, serve, tmp_path_factory):
+    """A function that opens a small page, with and without an address."""
+    folder = tmp_path_factory.mktemp("witness")
+    for name in ("witness.js", "witness.css"):
+        (folder / name).write_text((ROOT / "book" / "_static" / name).read_text(encoding="utf-8"), encoding="utf-8")
+    base, opened = serve(folder), []
+
+    def visit(repository="", *, scripts=True, secure=True):
+        html = f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>One</title>
+        <link rel="stylesheet" href="witness.css"><link rel="icon" href="data:,">
+        <article>{PLACES}{witness.box(KNOWN, where.issue_of(repository))}</article><script src="witness.js"></script>"""
+        (folder / "page.html").write_text(html, encoding="utf-8")
+        context = browser.new_context(java_script_enabled=scripts)
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = context.new_page()
+        page.foreign = []
+        page.on("request", lambda request: request.url.startswith(base) or page.foreign.append(request.url))
+        if not secure:
+            page.add_init_script("Object.defineProperty(navigator, 'clipboard', {value: undefined})")
+        page.goto(f"{base}/page.html")
+        opened.append(context)
+        return page
+
+    yield visit
+    for context in opened:
+        context.close()
+
+
+GIVEN = {"Formula or check": "Theorem 8.1", "Numbers": "k = 3, e^ε = 2", "The book gives": "1/2", "I find": "2/3 & <b>"}
+WRITTEN = [
+    "Chapter: 8, A <chapter> & more (notebooks/one.ipynb)",
+    "Formula or check: Theorem 8.1",
+    "Numbers: k = 3, e^ε = 2",
+    "The book gives: 1/2",
+    "I find: 2/3 & <b>",
+    "Version: 0.1.0",
+]
+
+
+@pytest.mark.parametrize("secure", [True, False])
+def test_what_one_types_is_the_report_that_a_button_copies(small, secure):
+    page = small(secure=secure)
+    assert not page.get_by_label("Numbers").is_visible()
+    page.get_by_text("Found an error? Your witness").press("Enter")
+    for name, value in GIVEN.items():
+        page.get_by_label(name).fill(value)
+    assert page.locator(".witness-report").inner_text().splitlines() == WRITTEN
+    page.get_by_role("button", name="Copy the report").press("Enter")
+    assert page.get_by_role("status").inner_text() == "Copied."
+    pasted = page.get_by_label("Numbers")
+    pasted.fill("")
+    assert page.get_by_role("status").inner_text() == ""  # what was copied is not this any more
+    pasted.press("ControlOrMeta+v")
+    assert pasted.input_value().strip().splitlines() == WRITTEN
+    assert page.foreign == []
+
+
+def test_the_page_offers_its_places_and_takes_others(small):
+    page = small()
+    offered = page.locator("#witness-places option").evaluate_all("all => all.map(each => each.value)")
+    assert offered == ["Theorem 8.1 (Sums)", "Equation (8.2)", "Claim a/thm-1"]
+    page.get_by_text("Found an error? Your witness").click()
+    page.get_by_label("Formula or check").fill("the second sentence")
+    assert "Formula or check: the second sentence\n" in page.locator(".witness-report").inner_text()
+
+
+def test_where_the_address_is_known_a_link_opens_the_same_report(small):
+    page = small(HOME)
+    page.get_by_text("Found an error? Your witness").click()
+    link = page.get_by_role("link", name="Open it as an issue")
+    for given, written in (({}, witness.report(KNOWN).splitlines()), (GIVEN, WRITTEN)):
+        for name, value in given.items():
+            page.get_by_label(name).fill(value)
+        address = urlsplit(link.get_attribute("href"))
+        assert address.geturl().startswith(f"{HOME}/issues/new?title=Chapter%208")
+        told = parse_qs(address.query)
+        assert told["body"][0].splitlines() == written
+    assert told["title"] == ["Chapter 8, A <chapter> & more (notebooks/one.ipynb): Theorem 8.1"]
+    assert small().get_by_role("link", name="Open it as an issue").count() == 0
+
+
+def test_without_a_script_the_report_is_there_to_copy_and_nothing_that_does_not_work(small):
+    page = small(HOME, scripts=False)
+    page.get_by_text("Found an error? Your witness").click()
+    assert page.locator(".witness-report").inner_text().splitlines() == witness.report(KNOWN).splitlines()
+    assert page.get_by_role("button").count() == page.get_by_role("textbox").count() == 0
+    assert "notebooks/one.ipynb" in unquote(page.locator(".witness-issue").get_attribute("href"))
+
+
+@pytest.fixture(scope="module")
+def chapter(browser, serve):
+    """A function that opens a chapter of the built site."""
+    if not (SITE / "index.html").is_file():
+        pytest.skip("there is no site: make book builds it")
+    base, opened = serve(SITE), []
+
+    def visit(name, **options):
+        context = browser.new_context(**options)
+        opened.append(context)
+        page = context.new_page()
+        page.foreign = []
+        page.on("request", lambda request: request.url.startswith(base) or page.foreign.append(request.url))
+        page.goto(f"{base}/{name}.html")
+        return page
+
+    yield visit
+    for context in opened:
+        context.close()
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_every_chapter_ends_with_it_and_names_itself_and_its_places(name, chapter):
+    page = chapter(name)
+    number = CHAPTERS.index(name) + 1
+    box = page.locator("article > details.witness")
+    assert box.count() == 1
+    assert not page.get_by_label("Numbers", exact=True).is_visible()
+    box.locator("summary").press("Enter")
+    said = page.locator(".witness-report").inner_text().splitlines()
+    assert said[0].startswith(f"Chapter: {number}, ")
+    assert said[0].endswith(f" ({name}.ipynb)")
+    assert said[-1] == f"Version: {ldp_lib.__version__}"
+    places = page.locator("#witness-places option").evaluate_all("all => all.map(each => each.value)")
+    assert len(places) == len(set(places)) > 3
+    claims = page.locator(".claim-badge code").all_inner_texts()
+    assert {f"Claim {claim}" for claim in claims} <= set(places)
+    assert page.get_by_role("link", name="Open it as an issue").count() == 0
+    assert page.foreign == []
+    assert page.locator(".run-here").inner_text().split("\n")[0].startswith("To run this chapter: make lab")
+
+
+# The questions: nothing tells the answer before the click, which tells it, with the reason.
+
+LOOK = """all => all.map(e => {
+    const {color, backgroundColor, borderColor, cursor, fontWeight, opacity} = getComputedStyle(e);
+    const before = getComputedStyle(e, '::before').content, after = getComputedStyle(e, '::after').content;
+    return JSON.stringify([color, backgroundColor, borderColor, cursor, fontWeight, opacity, before, after, e.title]);
+})"""
+
+
+def plain(text):
+    """Return words without formulas, which a page shows in another way."""
+    return re.sub(r"\\W+", " ", text.replace("’", "'")).strip()
+
+
+@pytest.mark.parametrize("slug", sorted(ENTRIES))
+def test_a_click_or_a_key_says_whether_an_answer_is_right_and_why(slug, chapter):
+    page = chapter(f"notebooks/{slug}")
+    lists = page.get_by_role("list", name=re.compile("^Answers to question"))
+    assert lists.count() == 3
+    for part in ("details.choice", "details.choice > summary"):
+        assert len(set(page.locator(part).evaluate_all(LOOK))) == 1
+    assert not re.search(r"[✓✗]", page.locator("#check-yourself").inner_text())
+    for place, question in zip(lists.all(), ENTRIES[slug]["questions"], strict=True):
+        assert place.locator(".why:visible").count() == 0
+        ordered = sorted(question["choices"], key=lambda choice: choice["say"])
+        for choice, option in zip(ordered, place.locator("details").all(), strict=True):
+            right = choice is question["choices"][0]
+            option.locator("summary").focus()
+            page.keyboard.press("Enter" if right else "Space")
+            told = option.locator(".why")
+            assert told.is_visible()
+            assert told.locator("strong").inner_text() == ("✓ Right." if right else "✗ Wrong.")
+            words = choice["why"].partition("$")[0].rpartition(" ")[0]
+            assert " ".join(words.split()) in told.inner_text().replace("’", "'").replace("“", '"').replace("”", '"')
+            assert place.locator("details[open]").count() == ordered.index(choice) + 1
+        option.locator("summary").click()
+        assert not told.is_visible()
+
+
+def test_without_a_script_answers_unfold_as_well_on_a_phone_and_in_the_dark(chapter):
+    page = chapter("notebooks/jrr", java_script_enabled=False, viewport=checks.PHONE, color_scheme="dark")
+    option = page.locator("details.choice").first
+    assert option.locator("summary").bounding_box()["height"] >= 44
+    option.locator("summary").click()
+    assert re.match(r"[✓✗] (Right|Wrong)\. ", option.locator(".why").inner_text())
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_open_answers_and_an_open_report_have_no_barrier(theme, chapter):
+    page = chapter("notebooks/corr_rr", color_scheme=theme)
+    page.evaluate("() => document.querySelectorAll('details.choice, details.witness').forEach(e => { e.open = true })")
+    page.add_style_tag(content="* { transition: none !important }")
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+    assert checks.barriers(page, allowed={}) == []
+    assert checks.low_contrast(page) == []
+    assert checks.machine_fonts(page) == []
+    assert checks.sideways_scroll(page) == []
