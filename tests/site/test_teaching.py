@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from ldp_lib import GRR, OLH, OUE, SPL, OneQuestion, Population, RRJoint, jrr, leakage, limit, splitting, subset
 
@@ -226,6 +226,8 @@ NUMBERS = [
     ("real_survey", "13 times", lambda: (F(1, 2) + F(1, 24)) / F(1, 24)),
     ("real_survey", "2.1 times", lambda: (1 - F(1, 24)) / (F(1, 2) - F(1, 24))),
     ("real_survey", "0.54", lambda: 1 - 0.95**15),
+    ("real_survey", "2.94", lambda: norm.isf(0.05 / 15 / 2)),
+    ("real_survey", "0.09", lambda: 0.1 * (1 - 0.1)),
     ("real_survey_privacy", "only 2 of the 64", lambda: len({(face,) * 6 for face in (0, 1)})),
     ("browser", "about $-0.5$", lambda: -RATE / 2 / (1 - RATE)),
     ("browser", "= 0.75$ at ε = 1.1", lambda: 1 - RATE / 2),
@@ -253,3 +255,17 @@ def test_the_numbers_of_questions_are_right(slug, shown, value):
     places = max((len(number) for number in re.findall(r"\.(\d+)", shown)), default=0)
     off = min(abs(float(found) - float(number)) for number in numbers)
     assert off < (1e-12 if isinstance(found, F) and "/" in shown else 0.5001 * 10**-places), float(found)
+
+
+def test_the_numbers_in_words_are_right():
+    told = {slug: str(ENTRIES[slug]) for slug in ENTRIES}
+    ahead = [k for k in range(2, 30) if total(OUE(k=k, epsilon=1.0), *[1] * k) < total(GRR(k=k, epsilon=1.0), *[1] * k)]
+    assert "helps from ten answers on" in told["frequency_oracles"]
+    assert min(ahead) == 10
+    assert "the variance is four times the least one" in told["browser"]
+    assert 3.5 < (NOISE[0.3] + NOISE[1.1]) / 2 / harmonic() < 4.5
+    assert "More than 5." in told["helpers"]
+    assert math.log(one_sign()) > 5
+    assert "5 each" in told["attribute_sampling"]
+    assert (4 / 0.8, 1 / 0.2, 4 / 0.5, 1 / 0.5) == (5, 5, 8, 2)
+    assert "the terms are 8 and 2" in told["attribute_sampling"]
