@@ -16,6 +16,7 @@ import page_checks as checks
 import pytest
 import yaml
 
+import ldp_lib
 from ldp_lib.book.claims import ledger
 from ldp_lib.limit import closed_forms
 from ldp_lib.survey import planner
@@ -29,6 +30,7 @@ FONTS = ROOT / "book" / "_static" / "fonts"
 TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
+QUESTIONS = yaml.safe_load((ROOT / "book" / "teaching.yml").read_text(encoding="utf-8"))
 EXPLORED = sorted(f"notebooks/{path.stem}" for path in (ROOT / "book" / "_static" / "explore").iterdir())
 
 
@@ -486,6 +488,89 @@ def test_without_a_script_a_chapter_hides_nothing(browser, base):
     assert page.get_by_role("link", name="The channel matrix").first.is_visible()
     assert 0 <= page.locator(".bd-links").bounding_box()["x"] < checks.PHONE["width"] / 2
     assert not any(button.is_visible() for button in page.get_by_role("button").all())
+
+
+# A chapter's questions, its report of an error, and how it is run.
+
+LOOK = """all => all.map(e => {
+    const {color, backgroundColor, borderColor, cursor, fontWeight, opacity} = getComputedStyle(e);
+    const before = getComputedStyle(e, '::before').content, after = getComputedStyle(e, '::after').content;
+    return JSON.stringify([color, backgroundColor, borderColor, cursor, fontWeight, opacity, before, after, e.title]);
+})"""
+
+
+def words(text):
+    """Return the words of a text, in Markdown or on a page."""
+    return " ".join(re.findall(r"\w+", text.replace("’", "'")))
+
+
+@pytest.mark.parametrize("visitor", [f"notebooks/{slug}" for slug in QUESTIONS], indirect=True)
+def test_a_click_or_a_key_and_nothing_before_it_says_whether_an_answer_is_right_and_why(visitor):
+    page = visitor.page
+    questions = QUESTIONS[Path(urlsplit(page.url).path).stem]["questions"]
+    lists = page.get_by_role("list", name=re.compile("^Answers to question"))
+    assert lists.count() == len(questions)
+    for part in ("details.choice", "details.choice > summary"):
+        assert len(set(page.locator(part).evaluate_all(LOOK))) == 1
+    assert not re.search(r"[✓✗]", page.locator("#check-yourself").inner_text())
+    for place, question in zip(lists.all(), questions, strict=True):
+        ordered = sorted(question["choices"], key=lambda choice: choice["say"])
+        for number, (choice, option) in enumerate(zip(ordered, place.locator("details").all(), strict=True), 1):
+            right, told = choice is question["choices"][0], option.locator(".why")
+            assert not told.is_visible()
+            option.locator("summary").focus()
+            page.keyboard.press("Enter" if right else "Space")
+            assert told.locator("strong").inner_text() == ("✓ Right." if right else "✗ Wrong.")
+            longest = max(re.split(r"\$[^$]*\$", choice["why"]), key=len)
+            assert words(longest.partition(" ")[2].rpartition(" ")[0]) in words(told.inner_text())
+            assert place.locator("details[open]").count() == number
+        for option in place.locator("summary").all():
+            option.click()
+        assert place.locator(".why:visible").count() == 0
+
+
+@pytest.mark.parametrize("visitor", CHAPTERS, indirect=True)
+def test_a_chapter_ends_with_a_report_that_names_it_and_says_how_to_run_it_where_nothing_else_does(visitor):
+    page = visitor.page
+    name = urlsplit(page.url).path.strip("/").removesuffix(".html")
+    box = page.locator("article > details.witness")
+    assert not page.get_by_label("Numbers", exact=True).is_visible()
+    box.locator("summary").press("Enter")
+    said = page.locator(".witness-report").inner_text().splitlines()
+    assert said[0].startswith(f"Chapter: {CHAPTERS.index(name) + 1}, ")
+    assert said[0].endswith(f" ({name}.ipynb)")
+    assert said[-1] == f"Version: {ldp_lib.__version__}"
+    places = page.locator("#witness-places option").evaluate_all("all => all.map(each => each.value)")
+    assert len(places) == len(set(places)) > 3
+    claims = page.locator("article .claim-badge code").all_inner_texts()
+    assert {f"Claim {claim}" for claim in claims} <= set(places)
+    with_address = [link for link in checks.links(page) if "issues/new?" in link]
+    assert bool(with_address) == (page.locator(".run-here:visible").count() == 0)
+    box.locator("summary").press("Enter")
+    assert not page.get_by_label("Numbers", exact=True).is_visible()
+
+
+def test_without_a_script_answers_unfold_as_well_on_a_phone_and_in_the_dark(browser, base):
+    page = browser.new_context(java_script_enabled=False, color_scheme="dark").new_page()
+    page.set_viewport_size(checks.PHONE)
+    page.goto(f"{base}/notebooks/jrr.html")
+    option = page.locator("details.choice").first
+    assert option.locator("summary").bounding_box()["height"] >= 44
+    option.locator("summary").click()
+    assert re.match(r"[✓✗] (Right|Wrong)\. ", option.locator(".why").inner_text())
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_open_answers_and_an_open_report_have_no_barrier(theme, tab, base):
+    page = tab.load(f"{base}/notebooks/corr_rr.html")
+    page.evaluate("() => document.querySelectorAll('details.choice, details.witness').forEach(e => { e.open = true })")
+    page.add_style_tag(content="* { transition: none !important }")
+    assert checks.low_contrast(page) == []
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+    assert checks.barriers(page, allowed={}) == []
+    assert checks.machine_fonts(page) == []
+    assert checks.sideways_scroll(page) == []
+    assert tab.foreign == []
 
 
 # The claims page: all claims at once, and yet light; a link arrives at its row; the filter; files for other tools.

@@ -1,30 +1,19 @@
-"""The fold at a chapter's end that writes a report about an error, and the questions before it, in a browser."""
+"""The fold at a chapter's end that writes a report about an error, on a page of its own."""
 
 import re
 import sys
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
 
-import page_checks as checks
 import pytest
-import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
-import teaching  # noqa: E402
 import where  # noqa: E402
 import witness  # noqa: E402
 
-import ldp_lib  # noqa: E402
-
-SITE = ROOT / "_build" / "html"
 HOME = "https://github.com/Somebody/some-book"
 KNOWN = {"Chapter": "8, A <chapter> & more (notebooks/one.ipynb)", "Version": "0.1.0"}
-ENTRIES = yaml.safe_load(teaching.QUESTIONS.read_text(encoding="utf-8"))
-TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
-CHAPTERS = [
-    chapter["file"] for part in TOC["parts"] for chapter in part["chapters"] if chapter["file"].startswith("notebooks/")
-]
 
 
 def test_a_report_without_a_script_has_a_blank_for_each_line():
@@ -51,7 +40,7 @@ def test_the_link_to_an_issue_is_there_where_its_form_is_known(repository):
     assert "A &lt;chapter&gt; &amp; more" in html
 
 
-# In a browser: a page with nothing but the fold, its script and its style; then the built site.
+# In a browser: a page with nothing but the fold, its script and its style.
 
 PLACES = """<div class="proof"><p class="admonition-title">Theorem 8.1 (Sums)</p></div><div class="math">
 <span class="eqno">(8.2)<a href="#">#</a></span></div><div class="claim-badge"><code>a/thm-1</code></div>"""
@@ -145,104 +134,3 @@ def test_without_a_script_the_report_is_there_to_copy_and_nothing_that_does_not_
     assert page.locator(".witness-report").inner_text().splitlines() == witness.report(KNOWN).splitlines()
     assert page.get_by_role("button").count() == page.get_by_role("textbox").count() == 0
     assert "notebooks/one.ipynb" in unquote(page.locator(".witness-issue").get_attribute("href"))
-
-
-@pytest.fixture(scope="module")
-def chapter(browser, serve):
-    """A function that opens a chapter of the built site."""
-    if not (SITE / "index.html").is_file():
-        pytest.skip("there is no site: make book builds it")
-    base, opened = serve(SITE), []
-
-    def visit(name, **options):
-        context = browser.new_context(**options)
-        opened.append(context)
-        page = context.new_page()
-        page.foreign = []
-        page.on("request", lambda request: request.url.startswith(base) or page.foreign.append(request.url))
-        page.goto(f"{base}/{name}.html")
-        return page
-
-    yield visit
-    for context in opened:
-        context.close()
-
-
-@pytest.mark.parametrize("name", CHAPTERS)
-def test_every_chapter_ends_with_it_and_names_itself_and_its_places(name, chapter):
-    page = chapter(name)
-    number = CHAPTERS.index(name) + 1
-    box = page.locator("article > details.witness")
-    assert box.count() == 1
-    assert not page.get_by_label("Numbers", exact=True).is_visible()
-    box.locator("summary").press("Enter")
-    said = page.locator(".witness-report").inner_text().splitlines()
-    assert said[0].startswith(f"Chapter: {number}, ")
-    assert said[0].endswith(f" ({name}.ipynb)")
-    assert said[-1] == f"Version: {ldp_lib.__version__}"
-    places = page.locator("#witness-places option").evaluate_all("all => all.map(each => each.value)")
-    assert len(places) == len(set(places)) > 3
-    claims = page.locator(".claim-badge code").all_inner_texts()
-    assert {f"Claim {claim}" for claim in claims} <= set(places)
-    assert page.get_by_role("link", name="Open it as an issue").count() == 0
-    assert page.foreign == []
-    assert page.locator(".run-here").inner_text().split("\n")[0].startswith("To run this chapter: make lab")
-
-
-# The questions: nothing tells the answer before the click, which tells it, with the reason.
-
-LOOK = """all => all.map(e => {
-    const {color, backgroundColor, borderColor, cursor, fontWeight, opacity} = getComputedStyle(e);
-    const before = getComputedStyle(e, '::before').content, after = getComputedStyle(e, '::after').content;
-    return JSON.stringify([color, backgroundColor, borderColor, cursor, fontWeight, opacity, before, after, e.title]);
-})"""
-
-
-def plain(text):
-    """Return words without formulas, which a page shows in another way."""
-    return re.sub(r"\\W+", " ", text.replace("’", "'")).strip()
-
-
-@pytest.mark.parametrize("slug", sorted(ENTRIES))
-def test_a_click_or_a_key_says_whether_an_answer_is_right_and_why(slug, chapter):
-    page = chapter(f"notebooks/{slug}")
-    lists = page.get_by_role("list", name=re.compile("^Answers to question"))
-    assert lists.count() == 3
-    for part in ("details.choice", "details.choice > summary"):
-        assert len(set(page.locator(part).evaluate_all(LOOK))) == 1
-    assert not re.search(r"[✓✗]", page.locator("#check-yourself").inner_text())
-    for place, question in zip(lists.all(), ENTRIES[slug]["questions"], strict=True):
-        assert place.locator(".why:visible").count() == 0
-        ordered = sorted(question["choices"], key=lambda choice: choice["say"])
-        for choice, option in zip(ordered, place.locator("details").all(), strict=True):
-            right = choice is question["choices"][0]
-            option.locator("summary").focus()
-            page.keyboard.press("Enter" if right else "Space")
-            told = option.locator(".why")
-            assert told.is_visible()
-            assert told.locator("strong").inner_text() == ("✓ Right." if right else "✗ Wrong.")
-            words = choice["why"].partition("$")[0].rpartition(" ")[0]
-            assert " ".join(words.split()) in told.inner_text().replace("’", "'").replace("“", '"').replace("”", '"')
-            assert place.locator("details[open]").count() == ordered.index(choice) + 1
-        option.locator("summary").click()
-        assert not told.is_visible()
-
-
-def test_without_a_script_answers_unfold_as_well_on_a_phone_and_in_the_dark(chapter):
-    page = chapter("notebooks/jrr", java_script_enabled=False, viewport=checks.PHONE, color_scheme="dark")
-    option = page.locator("details.choice").first
-    assert option.locator("summary").bounding_box()["height"] >= 44
-    option.locator("summary").click()
-    assert re.match(r"[✓✗] (Right|Wrong)\. ", option.locator(".why").inner_text())
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_open_answers_and_an_open_report_have_no_barrier(theme, chapter):
-    page = chapter("notebooks/corr_rr", color_scheme=theme)
-    page.evaluate("() => document.querySelectorAll('details.choice, details.witness').forEach(e => { e.open = true })")
-    page.add_style_tag(content="* { transition: none !important }")
-    page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
-    assert checks.barriers(page, allowed={}) == []
-    assert checks.low_contrast(page) == []
-    assert checks.machine_fonts(page) == []
-    assert checks.sideways_scroll(page) == []
