@@ -187,8 +187,21 @@ def code_fits_without_scrolling(notebook):
     return wrong
 
 
+def displays_three_results(notebook):
+    """A derivation is seen as SymPy prints it, not as a check that passed."""
+    shown = [o for c in notebook.cells for o in c.get("outputs", []) if "text/latex" in o.get("data", {})]
+    return [] if len(shown) >= 3 else [f"{len(shown)} results displayed by SymPy"]
+
+
+def shows_own_data(notebook):
+    """Every chapter of the theory ends in something that a reader can do with a data frame."""
+    text = "\n".join(cell.source for cell in notebook.cells).lower()
+    return [] if re.search(r"\bown (data|table|people)\b", text) else ["nothing on the reader's own data"]
+
+
 RULES = [
     takes_fifteen_minutes,
+    displays_three_results,
     has_15_to_35_cells,
     opens_with_question_answer_and_picture,
     has_three_pictures,
@@ -223,6 +236,19 @@ def test_every_learn_chapter_keeps_every_rule(rule, path):
     assert rule(nbformat.read(path, as_version=4)) == []
 
 
+#: These bound all mechanisms at once; what they mean for a survey stands in the two chapters after them.
+WITHOUT_OWN_DATA = {"limit_bound", "limit_attained", "limit_minimax"}
+
+
+@pytest.mark.parametrize("path", THEORY, ids=lambda path: path.stem)
+def test_every_chapter_of_theory_shows_own_data(path):
+    assert shows_own_data(read(path)) == [] or path.stem in WITHOUT_OWN_DATA
+
+
+def test_a_chapter_without_own_data_is_seen():
+    assert shows_own_data(good()) != []
+
+
 def following(notebook):
     """Return the chapter that a chapter's last line leads to."""
     text = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
@@ -253,12 +279,13 @@ def good():
         for stars, text in (("★", "Which check fails?"), ("★★", "Do it on paper."), ("★★★", "Do it with code."))
     )
     picture = new_output("display_data", {"image/png": "iVBORw0KGgo="})
+    formula = new_output("display_data", {"text/latex": "$x$"})
     fold = {"tags": ["hide-input"]}
     cells = [new_markdown_cell(first)]
     cells += [new_code_cell("plt.show()", outputs=[picture], metadata=fold) for _ in range(2)]
     cells += [new_code_cell("check.done()", outputs=[new_output("stream", text="✓ 3 checks")])]
     cells += [new_code_cell('claim("own/a").holds(1 < 2)')]
-    cells += [new_code_cell(f"x = {i}") for i in range(12)]
+    cells += [new_code_cell(f"x = {i}", outputs=[formula] if i < 3 else []) for i in range(12)]
     return new_notebook(cells=[*cells, new_markdown_cell(last + "\n\n**Next:** more.")])
 
 
@@ -305,6 +332,7 @@ BAD = [
     (takes_fifteen_minutes, source(0, "**Minutes:** 1", "**Minutes:** 0")),
     (takes_fifteen_minutes, lambda notebook: notebook.cells[1].metadata.update(mystnb=long_caption())),
     (takes_fifteen_minutes, source(5, "x = 0", "x = 0\n" * 400)),
+    (displays_three_results, lambda notebook: notebook.cells[5].update(outputs=[])),
     (has_15_to_35_cells, lambda notebook: notebook.cells.extend([new_code_cell("x")] * 30)),
     (opens_with_question_answer_and_picture, source(0, "*How many?*", "How many.")),
     (opens_with_question_answer_and_picture, source(0, "Many. Not all.", "Many. Not all. Or so.")),

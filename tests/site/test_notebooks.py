@@ -88,6 +88,17 @@ def figures_are_described(notebook):
     return found
 
 
+#: Pictures that are drawings, not statistics, or whose data frame another cell draws.
+DRAWN_OTHERWISE = {"subset-selection-03", "c18e", "limit-attained-04"}
+
+
+def figures_come_from_frames(notebook):
+    """Statistical graphics are seaborn's, so that colour, marker and order come from a tidy frame."""
+    drawn = [c for c in code(notebook) if any("image/png" in output.get("data", {}) for output in c.outputs)]
+    by_hand = [cell for cell in drawn if "sns." not in cell.source and cell.get("id") not in DRAWN_OTHERWISE]
+    return [f"no seaborn: {first_line(cell)}" for cell in by_hand]
+
+
 def cells_are_short(notebook):
     """One idea a cell: code that does not fit belongs in the library, or in two cells. Figures and imports may."""
     limit = {True: 2 * MAX_LINES, False: MAX_LINES}
@@ -146,6 +157,7 @@ RULES = [
     states_a_theorem,
     tags_are_allowed,
     figures_are_described,
+    figures_come_from_frames,
     cells_are_short,
     no_tricks,
     no_machine_paths,
@@ -181,7 +193,7 @@ def good():
         new_markdown_cell("# Title\n\n```{prf:theorem} Unbiased\n:label: thm-a\n\nIt is.\n```"),
         new_code_cell("rng = np.random.default_rng(1)", execution_count=1),
         new_code_cell('claim("paper/eq-1").holds(True)', execution_count=2),
-        new_code_cell("plt.show()", execution_count=3, outputs=[picture], metadata={"mystnb": described}),
+        new_code_cell("sns.lineplot(frame)", execution_count=3, outputs=[picture], metadata={"mystnb": described}),
     ]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return new_notebook(cells=cells, metadata={"kernelspec": kernel, "language_info": {"name": "python"}})
@@ -230,6 +242,7 @@ BAD = [
         metadata(3, mystnb={"figure": {"caption": "A line.", "name": "fig-a"}, "image": {"alt": "TODO: a line."}}),
     ),
     (figures_are_described, stored(new_output("display_data", {"image/svg+xml": "<svg/>"}))),
+    (figures_come_from_frames, source(3, "ax.plot(x, y)")),
     (cells_are_short, source(1, "x = 1\n" * (MAX_LINES + 1))),
     (no_tricks, source(1, "%matplotlib inline")),
     (no_tricks, source(1, "import sys\nsys.path.insert(0, '..')")),
