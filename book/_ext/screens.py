@@ -1,7 +1,8 @@
 """Sphinx extension: what depends on a screen, and what waits for a click.
 
-A diagram has a second drawing for a narrow screen, its parts one below the other (`tools/diagrams.py`). What a cell
-among the exercises computes belongs to the solution above it, and is hidden with it.
+A diagram has a second drawing for a narrow screen, its parts one below the other (`tools/diagrams.py`); a wide table of
+a page has its cells one below the other there, each with its column's name. What a cell among the exercises computes
+belongs to the solution above it, and is hidden with it.
 """
 
 from docutils import nodes
@@ -17,6 +18,22 @@ def add_phone_drawings(app, doctree):
         if place and "/" not in name:
             image.parent.insert(image.parent.index(image), nodes.raw("", NARROW.format(PLACE, name), format="html"))
             image.parent.insert(image.parent.index(image) + 1, nodes.raw("", "</picture>", format="html"))
+
+
+def name_cells(app, doctree):
+    """Give each cell of a table with four columns or more the name of its column, shown where cells leave their row."""
+    for table in doctree.findall(nodes.table):
+        head = list(table.findall(nodes.thead))
+        names = [entry.astext() for entry in head[0].findall(nodes.entry)] if head else []
+        if len(names) < 4 or "ledger-totals" in table["classes"]:
+            continue
+        table["classes"] += ["stacked", "cards"] if len(names) > 6 else ["stacked"]  # too many columns for any screen
+        for row in next(table.findall(nodes.tbody)).findall(nodes.row):
+            for name, entry in list(zip(names, row.children, strict=False))[1:]:
+                if entry.astext().strip():
+                    entry.insert(0, nodes.inline("", f"{name}: ", classes=["cell-label"]))
+                else:
+                    entry["classes"].append("cell-empty")
 
 
 def is_of(node, kind):
@@ -41,5 +58,6 @@ def hide_what_solutions_compute(app, doctree):
 def setup(app):
     """Connect the steps."""
     app.connect("doctree-read", add_phone_drawings)
+    app.connect("doctree-read", name_cells)
     app.connect("doctree-read", hide_what_solutions_compute)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

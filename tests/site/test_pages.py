@@ -86,7 +86,7 @@ def test_the_footer_names_the_version_and_leads_to_sections_of_the_page_about():
 
 def test_every_theorem_is_on_the_page_of_theorems_and_those_on_limits_say_what_is_known():
     page = (ROOT / "book" / "theorems.md").read_text(encoding="utf-8")
-    stated = r"\{prf:(?:theorem|proposition|lemma|corollary)\}[^\n]*\n:label: ([\w-]+)"
+    stated = r"\{prf:(?:theorem|proposition|lemma|corollary|definition)\}[^\n]*\n:label: ([\w-]+)"
     labels = [
         label
         for path in (ROOT / "notebooks").glob("*.ipynb")
