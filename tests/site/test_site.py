@@ -291,7 +291,7 @@ def test_what_readers_type_finds_its_page_among_the_first_three(slug, tab, base)
 
 
 def test_a_search_without_another_name_is_not_changed(tab, base):
-    found = found_by(tab.page, base, "Hoeffding")
+    found = found_by(tab.page, base, "Parseval")
     assert found
     assert "book/glossary.html" not in found[:1]
 
