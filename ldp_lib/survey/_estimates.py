@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ldp_lib.postprocess import project_simplex
-from ldp_lib.sampled import AskSome, OneQuestion
+from ldp_lib.sampled import AskSome, OneQuestion, design
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import _files as files
 from ldp_lib.survey._intervals import check_joint, joined, standard_errors
@@ -26,13 +26,30 @@ def joint_table(mechanism: Any, blocks: Iterable, attributes: tuple[int, ...]) -
     The mean of the blocks' tables, weighted by their sizes: each is unbiased, and its covariance goes by 1/size.
     """
     check_joint(mechanism, len(attributes))
-    total, n = np.zeros([mechanism.k[j] for j in attributes]), 0
+    total, counts = np.zeros([mechanism.k[j] for j in attributes]), np.zeros(1, np.int64)
     for y in blocks:
         total = total + len(y) * raw_table(mechanism, y, *attributes)
-        n += len(y)
-    if not n:
+        counts = counts + mechanism.count(y)
+    if not counts[0]:
         raise ValueError("reports must hold at least one report; got none")
-    return total / n, n
+    check_asked(mechanism, counts)
+    return total / counts[0], int(counts[0])
+
+
+def check_asked(mechanism: Any, counts: np.ndarray) -> None:
+    """Raise ValueError if an attribute was asked of nobody, or a question far more or less often than was planned."""
+    if not isinstance(mechanism, OneQuestion | AskSome):
+        return
+    n, weights, d = counts[0], np.array(mechanism.weights_), len(mechanism.k)
+    if isinstance(mechanism, OneQuestion):
+        asked, concerns = counts[np.cumsum([1, *np.add(mechanism.k[:-1], 1)])], np.eye(d)
+    else:
+        asked, concerns = counts[1 : 1 + len(weights)], design.concerns(d, mechanism.m_)
+    if (asked @ concerns).min() == 0:
+        raise ValueError(f"reports must ask each attribute of somebody; got {asked.tolist()} for the questions of {n}")
+    if (abs(asked - n * weights) > 6 * np.sqrt(n * weights) + 20).any():  # not at random, by Bernstein's inequality
+        told = f"got {asked.tolist()} of {n} for questions of weights {weights.round(3).tolist()}"
+        raise ValueError(f"reports must be all that were collected, not chosen by what was asked; {told}")
 
 
 def joint_covariance(mechanism: Any, table: np.ndarray, attributes: tuple[int, ...], n: int, sampling: bool) -> Any:

@@ -18,7 +18,9 @@ import pandas as pd
 
 KEY = "ldp_lib"
 MARK = " sha256:"
+SUFFIXES = (".parquet", ".pq", ".csv")
 CHUNK = 2**20  # reports in memory at a time
+HEAD = 256  # reports by whose like nobody else's begin, if at least an eighth of them differ from the most common one
 
 
 def fields(mechanism: Any) -> list[tuple[str, np.dtype]]:
@@ -112,12 +114,27 @@ def part_name(path):
     return f"{Path(path).name}{MARK}{digest(path)}"
 
 
-def check_parts(parts):
-    """Raise ValueError if two parts are the same: of one name, or files of one checksum."""
-    marks = pd.Index([part.rpartition(MARK)[2] for part in parts])
-    if marks.has_duplicates:
-        part = parts[int(marks.duplicated().argmax())]
-        raise ValueError(f"counts must be of different reports; {part!r} is in both")
+def _beginnings(y, what):
+    """Return a name for how reports begin, in a list: the same for a copy, and for a file that starts with a copy."""
+    if len(y) < HEAD:
+        return []
+    head = np.ascontiguousarray(y[:HEAD]).view(np.uint8).reshape(HEAD, -1)
+    if np.unique(head, axis=0, return_counts=True)[1].max() > HEAD * 7 // 8:
+        return []
+    return [f"the beginning of {what}{MARK}{hashlib.sha256(head.tobytes()).hexdigest()}"]
+
+
+def check_parts(parts, known=None):
+    """Raise ValueError if two parts are the same: of one name, or of one checksum, whole or of their beginning.
+
+    `known` is a set of what was there before, to which the parts are added.
+    """
+    known = set() if known is None else known
+    for part in parts:
+        mark = part.rpartition(MARK)[2]
+        if mark in known:
+            raise ValueError(f"counts must be of different reports; {part!r} is in both: copied, or merged")
+        known.add(mark)
 
 
 def write(frame: pd.DataFrame, path: Any) -> None:
@@ -125,16 +142,25 @@ def write(frame: pd.DataFrame, path: Any) -> None:
 
     A file that is there is replaced when the new one is whole. Beside `a.csv` stands its manifest, `a.csv.json`.
     """
-    suffix = _suffix(path)
+    frame, suffix = frame.reset_index(drop=True), _suffix(path)
+    told = {"survey": frame.attrs.get(KEY), "types": frame.dtypes.astype(str).to_dict()}
     with atomic(path) as scratch:
+        try:
+            frame.to_csv(scratch, index=False) if suffix == ".csv" else frame.to_parquet(scratch, index=False)
+            if suffix == ".csv" and not _from_csv(scratch, told).equals(frame):
+                raise ValueError("values come back changed")
+        except (TypeError, ValueError, NotImplementedError) as error:
+            told = f"frame must have columns that a {suffix} file keeps, of {told['types']}: {error}"
+            raise ValueError(f"{told}. Parquet keeps more than CSV") from error
         if suffix == ".csv":
-            frame.to_csv(scratch, index=False)
-            told = {"survey": frame.attrs.get(KEY), "types": frame.dtypes.astype(str).to_dict()}
             with atomic(f"{path}.json") as manifest:
                 told["sha256"] = digest(scratch, json.dumps(told))
                 manifest.write_text(json.dumps(told), encoding="utf-8")
-        else:
-            frame.to_parquet(scratch, index=False)
+
+
+def _from_csv(path, told):
+    exact = {} if int(pd.__version__.split(".")[0]) > 2 else {"float_precision": "round_trip"}
+    return pd.read_csv(path, dtype=told["types"], keep_default_na=False, na_values=[""], **exact)
 
 
 def read(path: Any) -> pd.DataFrame:
@@ -150,20 +176,22 @@ def read(path: Any) -> pd.DataFrame:
         raise ValueError(f"{told}. If you know that the rows are whole: survey.mark(pandas.read_csv(path))") from None
     if digest(path, json.dumps(told)) != wanted:
         raise ValueError(f"path must be a whole CSV file; {str(path)!r} was cut short or changed after it was written")
-    frame = pd.read_csv(path, dtype=told["types"], keep_default_na=False, na_values=[""])
+    frame = _from_csv(path, told)
     frame.attrs |= {} if told["survey"] is None else {KEY: told["survey"]}
     return frame
 
 
 def listed(path: Any) -> list[Path]:
-    """Return the report files in a folder and its folders, or the one file; hidden files and Dask's own left aside."""
+    """Return the report files in a folder and its folders, or the one file; what Dask and Spark add is left aside."""
     path = Path(path)
     found = []
     for name in sorted(path.rglob("*")) if path.is_dir() else [path]:
         hidden = any(part.startswith(".") for part in name.relative_to(path).parts)
         manifest = name.name.endswith(".csv.json") and name.with_suffix("").is_file()
-        marker = name.name.startswith("_") and not name.suffix  # of Dask or Spark
-        if not (hidden or manifest or marker or (name.is_dir() and not name.is_symlink())):
+        folder = name.is_dir() and not name.is_symlink()
+        if hidden and name.suffix in SUFFIXES and not folder:
+            raise ValueError(f"reports must not lie in hidden files or folders; got {str(name)!r}: move or rename it")
+        if not (hidden or manifest or folder or name.name in ("_SUCCESS", "_metadata", "_common_metadata")):
             _suffix(name)
             found.append(name)
     if not found:
@@ -215,7 +243,7 @@ def row_groups(path, mechanism, act, size):
 
 def _suffix(path):
     suffix = Path(path).suffix
-    if suffix not in (".parquet", ".pq", ".csv"):
+    if suffix not in SUFFIXES:
         raise ValueError(f"path must end in .parquet, .pq or .csv; got {str(path)!r}")
     return suffix
 
@@ -278,13 +306,13 @@ def _leaves(reports):
 
 
 def sources(reports, mechanism, survey, act, whole=False):
-    """Yield what `act` gives for each block of reports, the description of its survey, and the name of its file."""
-    parts, surveys = [], [] if survey is None else [survey]
+    """Yield what `act` gives for each block of reports, the description of its survey, and the names of its part."""
+    known, surveys = set(), [] if survey is None else [survey]
     for one in _leaves(reports):
-        part, what = None, "the data frame"
+        parts, what = [], "the data frame"
         if isinstance(one, Path):
-            part, what = part_name(one), repr(str(one))
-            check_parts(parts := [*parts, part])
+            parts, what = [part_name(one)], repr(str(one))
+            check_parts(parts, known)
             if whole or one.suffix == ".csv":
                 one = read(one)
         told = description(one)
@@ -292,7 +320,10 @@ def sources(reports, mechanism, survey, act, whole=False):
         check_description(told, surveys[0], what)
         if told is not None and (made := json.loads(told)["mechanism"]) != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, which made the reports of {what}; got {mechanism!r}")
-        if isinstance(one, Path):
-            yield from ((found, told, part) for found in row_groups(one, mechanism, act, CHUNK))
+        file = isinstance(one, Path)
+        first = next(row_groups(one, mechanism, from_frame, HEAD), []) if file else from_frame(one[:HEAD], mechanism)
+        check_parts(begun := _beginnings(first, what), known)
+        if file:
+            yield from ((found, told, parts + begun) for found in row_groups(one, mechanism, act, CHUNK))
         elif len(one):
-            yield act(one, mechanism), told, part
+            yield act(one, mechanism), told, parts + begun

@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import json
+import unicodedata
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from ldp_lib.survey import _files as files
 from ldp_lib.survey.catalogue import MECHANISMS
 
 FORMAT = "ldp_lib survey 1"
+NOTHING = {"", "nan", "none", "nat", "<na>"}  # how missing values print
 
 
 class Randomizer(Protocol):
@@ -33,9 +35,9 @@ def check_domain(domain: Any) -> dict[str, tuple]:
     for name, labels in domain.items():
         if not isinstance(name, str):
             raise TypeError(f"domain must name attributes by texts; got {name!r}. Rename the frame's columns")
-        if isinstance(labels, str) or not isinstance(labels, (Sequence, np.ndarray, pd.Index, pd.Series)):
+        if isinstance(labels, str | bytes) or not isinstance(labels, (Sequence, np.ndarray, pd.Index, pd.Series)):
             raise TypeError(f"domain must list at least two different labels for {name!r}, in order; got {labels!r}")
-        found[name] = tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
+        found[name] = tuple(pd.Index([one]).tolist()[0] if isinstance(one, np.generic) else one for one in labels)
         try:
             different = len(set(found[name]))
         except TypeError:
@@ -44,9 +46,21 @@ def check_domain(domain: Any) -> dict[str, tuple]:
             raise ValueError(f"domain must list at least two different labels for {name!r}; got {labels!r}")
         if pd.isna(pd.Series(found[name], dtype=object)).any():
             raise ValueError(f"domain must not list a missing value for {name!r}; name a label by missing=")
-        if len(set(map(str, found[name]))) < different:
+        if len(set(map(printed, found[name]))) < different:
             raise ValueError(f"domain must list labels for {name!r} that differ in print; got {labels!r}")
     return found
+
+
+def printed(label: Any) -> str:
+    """Return how a label prints, in one form of those that Unicode has for it, without spaces at its ends."""
+    whole = isinstance(label, float) and label.is_integer()
+    return unicodedata.normalize("NFKC", str(int(label) if whole else label)).strip()
+
+
+def place(label: Any, labels: Sequence) -> int | None:
+    """Return the place of a label, or None if it is not among the labels; True is not 1, nor False 0."""
+    kind = bool | np.bool_
+    return {(isinstance(one, kind), one): i for i, one in enumerate(labels)}.get((isinstance(label, kind), label))
 
 
 def check_mechanism(mechanism: Any, k: tuple[int, ...], epsilon: float) -> None:
@@ -95,13 +109,30 @@ def check_people(frame: Any, least: int = 1) -> None:
         raise ValueError("frame must have at least one row, a person; got none")
 
 
-def check_kept(frame: pd.DataFrame, keep: list, domain: Mapping) -> None:
-    """Raise unless the columns that are to travel with the reports are there, and are no answers."""
-    for name in keep:
-        wrong = name in domain or str(name).startswith("report") or keep.count(name) > 1
-        if wrong or list(frame.columns).count(name) != 1:
-            told = "weights and keep must name different columns of the frame, none of answers or of reports"
-            raise ValueError(f"{told}; got {keep}")
+def check_kept(frame: pd.DataFrame, weights: Any, keep: Any, domain: Mapping) -> list[str]:
+    """Return the columns that are to travel with the reports; raise unless they are there, and are no answers."""
+    names = [*([] if weights is None else [weights]), *keep]
+    for name in names:
+        wrong = not isinstance(name, str) or name in domain or name.startswith("report") or names.count(name) > 1
+        if wrong or isinstance(keep, str) or list(frame.columns).count(name) != 1:
+            told = "weights and keep, a list, must name different columns of the frame, none of answers or of reports"
+            raise ValueError(f"{told}; got weights={weights!r}, keep={keep!r}")
+    if weights is not None:
+        check_weights(frame, weights)
+    return names
+
+
+def check_weights(frame: pd.DataFrame, name: Any) -> np.ndarray:
+    """Return a column of design weights as floats, or raise unless it holds numbers of at least 1."""
+    if not isinstance(name, str) or list(frame.columns).count(name) != 1:
+        raise ValueError(f"weights must name a column of the reports; got {name!r} of {list(frame.columns)}")
+    column = frame[name]
+    number = column.dtype.kind in "iuf"
+    if not number or not column.between(1, 1e15).fillna(False).all():
+        least = column.min() if number else column.iloc[0]
+        told = f"weights must be {len(column)} numbers from 1 to 10**15, one a person; {name!r} is {column.dtype}, with"
+        raise ValueError(f"{told} {'a missing value' if column.isna().any() else repr(least)}")
+    return column.to_numpy(float)
 
 
 def codes(frame: pd.DataFrame, name: str, survey: Any) -> np.ndarray:
@@ -109,26 +140,33 @@ def codes(frame: pd.DataFrame, name: str, survey: Any) -> np.ndarray:
     if list(frame.columns).count(name) != 1:
         raise ValueError(f"frame must have one column {name!r}; got {list(frame.columns)}")
     labels, column = survey.domain[name], frame[name]
-    place, distinct = pd.factorize(column)  # a missing value has place -1
-    known = pd.Index(labels, dtype=object).get_indexer(pd.Index(distinct).astype(object))
-    found, gone = np.append(known, -1)[place], place < 0
+    try:
+        number, distinct = pd.factorize(column)  # a missing value has number -1
+    except TypeError as error:
+        raise TypeError(f"frame must hold labels such as texts or numbers in column {name!r}: {error}") from None
+    values = pd.Index(distinct).astype(object)
+    known = pd.Index(labels, dtype=object).get_indexer(values)
+    alike = {printed(label).casefold() for label in labels} | NOTHING
+    meant = (known < 0) & np.array([printed(value).casefold() in alike for value in values], dtype=bool)
+    found, gone = np.append(known, -1)[number], number < 0
     for role, bad in (("missing", gone), ("other", (found < 0) & ~gone)):
-        label = getattr(survey, role)
-        if bad.any() and label not in labels:
-            row = int(np.flatnonzero(bad)[0])
+        to = place(getattr(survey, role), labels)
+        refused = bad if to is None else bad & np.append(meant, False)[number]
+        if refused.any():
+            row = int(np.flatnonzero(refused)[0])
             what = "a missing value" if role == "missing" else repr(column.iloc[row])
             told = f"frame must hold one of the labels {labels} in column {name!r}; got {what} in row"
-            raise ValueError(
-                f"{told} {frame.index.tolist()[row]!r}. Declare a label for such values and name it by {role}="
-            )
-        if bad.any():
-            found[bad] = labels.index(label)
+            help = f"Declare a label for such values and name it by {role}="
+            help = help if to is None else "It prints like a label or a missing value, so it is not put to other="
+            raise ValueError(f"{told} {frame.index.tolist()[row]!r}. {help}")
+        if to is not None:
+            found[bad] = to
     return found
 
 
 def load(path: str | Path) -> dict:
     """Return what a survey's file tells, or raise ValueError if it is none."""
-    with contextlib.suppress(json.JSONDecodeError, KeyError, TypeError):
+    with contextlib.suppress(ValueError, KeyError, TypeError):
         told = json.loads(Path(path).read_text(encoding="utf-8"))
         if told["format"] == FORMAT and {"domain", "epsilon", "mechanism", "missing", "other"} <= set(told):
             return told
@@ -148,5 +186,5 @@ def rebuild(text: str) -> Any:
 
     try:
         return value(ast.parse(text, mode="eval").body)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, TypeError, ValueError) as error:
         raise ValueError(f"mechanism must be one of the library to be read from a file; got {text}: {error}") from None

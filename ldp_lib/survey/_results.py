@@ -13,6 +13,7 @@ from ldp_lib._inputs import check_bool
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey import _estimates as estimates
 from ldp_lib.survey import _files as files
+from ldp_lib.survey import _labels as labels
 from ldp_lib.survey._intervals import half_width, joined, standard_errors
 from ldp_lib.survey.aggregate import Counts, aggregate
 from ldp_lib.tables import _agreement, _independence, synthetic
@@ -80,9 +81,9 @@ class Results:
         """
         if weights is not None:
             frame = self._read(files.rows, reports)
-            if not isinstance(weights, str) or weights not in frame.columns:
-                raise ValueError(f"weights must name a column of the reports; got {weights!r} of {list(frame.columns)}")
-            z, w = estimates.contributions(self.mechanism, frame), frame[weights].to_numpy()
+            w = labels.check_weights(frame, weights)
+            self._counts(frame)
+            z = estimates.contributions(self.mechanism, frame)
             flat, variance = estimates.weighted_shares(z, w, population=population, sampling=sampling)
             spread = np.sqrt(np.maximum(variance, 0))
         else:
@@ -113,6 +114,7 @@ class Results:
         The index has the labels of both; options as in `estimate`. Most reports of a mechanism for tables say something
         of few pairs, so their intervals are wider than those of shares.
         """
+        check_bool(projected=projected)
         flat, covariance = self._raw(self._numbers(a, b), reports, sampling)
         index = pd.MultiIndex.from_product([self.domain[a], self.domain[b]], names=[a, b])
         spread = np.sqrt(np.maximum(np.diag(covariance), 0))
@@ -135,17 +137,33 @@ class Results:
         half = half_width(confidence) * spread
         return Share(estimate=found, standard_error=spread, low=found - half, high=found + half)
 
-    def difference(self, a: Reports, b: Reports, **options: Any) -> pd.DataFrame:
+    def difference(
+        self,
+        a: Reports,
+        b: Reports,
+        *,
+        confidence: float = 0.95,
+        simultaneous: bool = False,
+        sampling: Any = False,
+        weights: str | None = None,
+    ) -> pd.DataFrame:
         """Return the shares of `a` less those of `b`, two groups or two waves with reports of their own.
 
-        Options as in `estimate`. With `sampling` the people of the two must be different ones; held fixed they may be
-        the same, each asked twice, and then each spends the budget twice.
+        Options as in `estimate`. No report may be in both. With `sampling` the people of the two must be different
+        ones; held fixed they may be the same, each asked twice, and then each spends the budget twice.
         """
-        options = {"confidence": 0.95, "simultaneous": False} | options
-        one, other = (self.estimate(part, **options) for part in (a, b))
+        if weights is None:
+            parts: list = [self._counts(a), self._counts(b)]
+            _ = a is b or parts[0] + parts[1]  # raises if a part is in both
+        else:
+            parts = [self._read(files.rows, part) for part in (a, b)]
+            self._read(files.rows, parts)
+        if a is b:
+            raise ValueError("a and b must be different reports; got the same twice")
+        one, other = (self.estimate(part, sampling=sampling, weights=weights) for part in parts)
         spread = np.hypot(one["standard_error"], other["standard_error"])
         apart = (one["estimate"] - other["estimate"]).to_numpy()
-        return self._with_intervals(self._labels(), apart, spread, options["confidence"], options["simultaneous"])
+        return self._with_intervals(self._labels(), apart, spread, confidence, simultaneous)
 
     def associations(self, reports: Reports, *, adjust: str | None = "holm") -> pd.DataFrame:
         """Return a test of independence for every two attributes, the least p-value first.
@@ -188,6 +206,8 @@ class Results:
         """
         frame = self._read(files.rows, reports)
         names = [f"{name}={label}" for name, values in self.domain.items() for label in values]
+        if len({*names, *frame.columns}) < len(names) + len(frame.columns):
+            raise ValueError(f"columns must differ from each other and from those kept; got {names}")
         z = pd.DataFrame(estimates.contributions(self.mechanism, frame), columns=names, index=frame.index)
         return z.join(frame.drop(columns=files.columns(self.mechanism)))
 
@@ -223,10 +243,10 @@ class Results:
         """Return which labels of an attribute are wanted, as zeros and ones."""
         values = self.domain[name]
         wanted = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
-        strange = [label for label in wanted if label not in values]
-        if strange or not wanted:
-            raise ValueError(f"where must name labels out of {values} for {name!r}; got {strange or wanted}")
-        return np.array([float(label in wanted) for label in values])
+        places = [labels.place(label, values) if isinstance(label, Hashable) else None for label in wanted]
+        if None in places or not wanted:
+            raise ValueError(f"where must name labels out of {values} for {name!r}; got {wanted}")
+        return np.isin(np.arange(len(values)), places).astype(float)
 
     def _with_intervals(self, frame, estimate, spread, confidence, simultaneous):
         check_bool(simultaneous=simultaneous)
@@ -240,10 +260,11 @@ class Results:
 
     def _counts(self, reports):
         if not isinstance(reports, Counts):
-            return aggregate(reports, self.mechanism, survey=self.description)
+            reports = aggregate(reports, self.mechanism, survey=self.description)
         if reports.mechanism != self.mechanism:
             raise ValueError(f"counts must be of {self.mechanism!r}; got those of {reports.mechanism!r}")
         files.check_description(reports.survey, self.description, "the counts")
+        estimates.check_asked(self.mechanism, reports.counts)
         return reports
 
     def _raw(self, at, reports, sampling):

@@ -28,8 +28,8 @@ class Counts:
     counts : array of int64
         What the mechanism's `count` gives; the first entry is the number of reports.
     parts : tuple of str
-        Names of the parts that were counted: of a file its name and checksum. No part can be added twice, and files of
-        one checksum are one part.
+        Names of the parts that were counted: of a file its name and checksum, and a checksum of how the reports begin.
+        No part can be added twice, and parts of one checksum are one part.
     survey : str, optional
         The description of the survey, if the reports carry one.
     """
@@ -139,9 +139,9 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
         counts = [delayed(_count_frame)(part, mechanism) for part in reports.to_delayed()]
         total = delayed(sum)(counts).compute()
     else:
-        for counts, told, part in files.sources(reports, mechanism, survey, _count_frame):
+        for counts, told, names in files.sources(reports, mechanism, survey, _count_frame):
             total = total + counts
-            parts |= {None: told, part: told}
+            parts |= dict.fromkeys([None, *names], told)
     if not total[0]:
         raise ValueError("reports must hold at least one report; got none")
     return Counts(mechanism, total, tuple(filter(None, parts)), parts[None])

@@ -58,9 +58,13 @@ class Survey(Results):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "domain", labels.check_domain(self.domain))
-        _inputs.settle(self, "epsilon")
+        _inputs.require(epsilon=self.epsilon)
+        object.__setattr__(self, "epsilon", float(self.epsilon))
         for role, label in (("missing", self.missing), ("other", self.other)):
-            if label is not None and not any(label in values for values in self.domain.values()):
+            known = isinstance(label, Hashable) and any(
+                labels.place(label, values) is not None for values in self.domain.values()
+            )
+            if label is not None and not known:
                 raise ValueError(f"{role} must be a label of the domain; got {label!r}")
         if self.mechanism is None:
             object.__setattr__(self, "mechanism", OneQuestion(k=self.k, epsilon=self.epsilon))
@@ -92,13 +96,12 @@ class Survey(Results):
 
     def save(self, path: str | Path) -> None:
         """Write the survey to a JSON file that people can read; labels must be texts, numbers or booleans."""
+        strange = [one for values in self.domain.values() for one in values if not isinstance(one, str | int | float)]
+        if strange:
+            raise TypeError(f"domain must hold texts, numbers or booleans to be saved; got {strange[0]!r}")
         told = {"format": labels.FORMAT, "ldp_lib": ldp_lib.__version__} | self._as_dict()
-        try:
-            text = json.dumps(told, indent=1)
-        except TypeError as error:
-            raise TypeError(f"domain must hold texts, numbers or booleans to be saved: {error}") from None
         with files.atomic(path) as scratch:
-            scratch.write_text(text + "\n", encoding="utf-8")
+            scratch.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path, mechanism: Any = None) -> "Survey":
@@ -152,11 +155,11 @@ class Survey(Results):
             Whether to give the reports in random order. In the frame's order they may tell answers: of a sorted frame
             they do.
         """
+        _inputs.check_bool(shuffle=shuffle)
         x = self.encode(frame)
-        keep = [*([] if weights is None else [weights]), *keep]
-        labels.check_kept(frame, keep, self.domain)
+        names = labels.check_kept(frame, weights, keep, self.domain)
         reports = files.to_frame(self.mechanism.perturb(x if isinstance(self.mechanism.k, tuple) else x[:, 0], rng=rng))
-        reports = reports.assign(**{name: frame[name].to_numpy() for name in keep})
+        reports = reports.assign(**{name: frame[name].array for name in names})
         if shuffle:
             reports = reports.take(rng.permutation(len(reports))).reset_index(drop=True)
         return self.mark(reports)
