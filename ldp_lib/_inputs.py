@@ -1,7 +1,7 @@
 """Checks of what callers pass in: every message names the argument, its value and what is allowed."""
 
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from numbers import Integral
 
 import numpy as np
@@ -97,9 +97,8 @@ def check_histogram(population, k):
 
 
 def _lists(k):
-    return (
-        isinstance(k, Iterable) and not isinstance(k, (bytes, bytearray)) and getattr(k, "shape", None) != ()
-    )  # NumPy's arrays of no dimension say they do
+    scalar = getattr(k, "shape", None) == ()  # NumPy's arrays of no dimension say they are iterable
+    return isinstance(k, Iterable) and not scalar and not isinstance(k, bytes | bytearray | Set | Mapping)
 
 
 def check_domain(k):

@@ -86,8 +86,7 @@ def audit(
     confidence = float(confidence)
     if runs < 2:
         raise ValueError(f"runs must be at least 2, one to choose the event and one to test it; got {runs}")
-    one = np.asarray(x)
-    other = np.asarray(x2)
+    one, other = np.asarray(x), np.asarray(x2)
     depth = int(isinstance(mechanism.k, tuple))
     if one.shape != other.shape or one.ndim not in (depth, depth + 1):
         raise ValueError(f"x and x2 must be two values or records, or two surveys; got {x!r} and {x2!r}")
@@ -122,8 +121,7 @@ def audit(
 
 def _log_ratio_bound(hits, hits2, runs, confidence):
     """Return a lower confidence bound on ln(P / P2) from two binomial counts, Clopper and Pearson's for each share."""
-    hits = np.asarray(hits)
-    hits2 = np.asarray(hits2)
+    hits, hits2 = np.asarray(hits), np.asarray(hits2)
     error = (1 - confidence) / 2
     low = np.where(hits > 0, beta.ppf(error, hits, runs - hits + 1), 1e-300)
     high = np.where(hits2 < runs, beta.isf(error, hits2 + 1, runs - hits2), 1)

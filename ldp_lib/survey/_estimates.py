@@ -111,8 +111,6 @@ def weighted_shares(
     people are assigned to questions in groups.
     """
     w = np.asarray(weights, dtype=float)
-    if w.shape != (len(z),) or not np.isfinite(w).all() or w.min() < 1:
-        raise ValueError(f"weights must be {len(z)} finite numbers of at least 1, one a person; got {weights!r}")
     if population is not None and not (isinstance(population, Real) and len(w) <= population < np.inf):
         raise ValueError(f"population must be the number of people in it, {len(w)} or more; got {population!r}")
     total = w.sum() if population is None else float(population)
@@ -130,12 +128,19 @@ def weighted_shares(
     return shares, variance / total**2
 
 
+def check_joint_probabilities(joint: pd.DataFrame, reports: pd.DataFrame) -> np.ndarray:
+    """Return the probabilities that two people are both asked, in the order of the reports, or raise."""
+    name = joint.index.name
+    if name not in reports or sorted(joint.index) != sorted(reports[name]) or not joint.index.is_unique:
+        raise ValueError(f"sampling must have an index with the name and values of a kept column; got {joint.index}")
+    return joint.loc[reports[name], reports[name]].to_numpy(float)
+
+
 def _from_pairs(joint, w, z):
     """Return what two different people add to the variance of a total, by their joint probabilities."""
     both = joint.shape == (len(w), len(w)) and np.allclose(joint, joint.T) and np.allclose(np.diag(joint), 1 / w)
     if not both or not ((joint > 0) & (joint <= np.minimum.outer(1 / w, 1 / w) + 1e-9)).all():
-        told = "sampling must hold the probabilities that two people are both asked, above 0, one over each person's"
-        raise ValueError(f"{told} weight on the diagonal; got shape {joint.shape}")
+        raise ValueError("sampling must be symmetric probabilities above 0, one over the weights on the diagonal")
     pull = (joint - np.outer(1 / w, 1 / w)) / joint * np.outer(w, w)
     np.fill_diagonal(pull, 0)
     return np.einsum("ic,ij,jc->c", z, pull, z, optimize=True)

@@ -7,9 +7,8 @@ frame, in the metadata of a Parquet file, and in the manifest beside a CSV file.
 import contextlib
 import hashlib
 import json
-import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +16,8 @@ import numpy as np
 import pandas as pd
 
 KEY = "ldp_lib"
-MARK = " sha256:"
 SUFFIXES = (".parquet", ".pq", ".csv")
 CHUNK = 2**20  # reports in memory at a time
-HEAD = 256  # reports by whose like nobody else's begin, if at least an eighth of them differ from the most common one
 
 
 def fields(mechanism: Any) -> list[tuple[str, np.dtype]]:
@@ -74,13 +71,12 @@ def check_description(found: str | None, wanted: str | None, what: str) -> None:
     if found == wanted:
         return
     if found is None or wanted is None:
-        told = "reports of different surveys lose it when put together; if all are of this one: survey.mark(reports)"
-        raise ValueError(f"reports must say of which survey they are, and not all do: {what}; {told}")
+        known = "if you know that all are of this one: survey.mark(reports)"
+        raise ValueError(f"reports must say of which survey they are, and not all do: {what}; {known}")
     one, other = map(_parts, (found, wanted))
-    for name in other:
-        if one.get(name) != other[name]:
-            differs = f"{name} is {other[name]}; for those of {what} it is {one.get(name)}"
-            raise ValueError(f"reports must be of a survey whose {differs}")
+    name = next((name for name in other if one.get(name) != other[name]), "description")
+    differs = f"{name} is {other.get(name)}; for those of {what} it is {one.get(name)}"
+    raise ValueError(f"reports must be of a survey whose {differs}")
 
 
 def _parts(description):
@@ -109,34 +105,6 @@ def digest(path: Any, told: str = "") -> str:
     return whole.hexdigest()
 
 
-def part_name(path):
-    """Return the name of a file as a part of a count, with its checksum: the same for a copy of it, anywhere."""
-    return f"{Path(path).name}{MARK}{digest(path)}"
-
-
-def _beginnings(y, what):
-    """Return a name for how reports begin, in a list: the same for a copy, and for a file that starts with a copy."""
-    if len(y) < HEAD:
-        return []
-    head = np.ascontiguousarray(y[:HEAD]).view(np.uint8).reshape(HEAD, -1)
-    if np.unique(head, axis=0, return_counts=True)[1].max() > HEAD * 7 // 8:
-        return []
-    return [f"the beginning of {what}{MARK}{hashlib.sha256(head.tobytes()).hexdigest()}"]
-
-
-def check_parts(parts, known=None):
-    """Raise ValueError if two parts are the same: of one name, or of one checksum, whole or of their beginning.
-
-    `known` is a set of what was there before, to which the parts are added.
-    """
-    known = set() if known is None else known
-    for part in parts:
-        mark = part.rpartition(MARK)[2]
-        if mark in known:
-            raise ValueError(f"counts must be of different reports; {part!r} is in both: copied, or merged")
-        known.add(mark)
-
-
 def write(frame: pd.DataFrame, path: Any) -> None:
     """Write a data frame of reports to a .parquet, .pq or .csv file, without its index.
 
@@ -150,8 +118,9 @@ def write(frame: pd.DataFrame, path: Any) -> None:
             if suffix == ".csv" and not _from_csv(scratch, told).equals(frame):
                 raise ValueError("values come back changed")
         except (TypeError, ValueError, NotImplementedError) as error:
-            told = f"frame must have columns that a {suffix} file keeps, of {told['types']}: {error}"
-            raise ValueError(f"{told}. Parquet keeps more than CSV") from error
+            raise ValueError(
+                f"frame must have columns that a {suffix} file keeps; got {told['types']}: {error}"
+            ) from error
         if suffix == ".csv":
             with atomic(f"{path}.json") as manifest:
                 told["sha256"] = digest(scratch, json.dumps(told))
@@ -172,8 +141,8 @@ def read(path: Any) -> pd.DataFrame:
         told = json.loads(Path(f"{path}.json").read_text(encoding="utf-8"))
         wanted, _, _ = told.pop("sha256"), told["types"], told["survey"]
     except (FileNotFoundError, KeyError, TypeError, AttributeError, json.JSONDecodeError):
-        told = f"path must be a CSV file with the manifest that `write` puts beside it; {str(path) + '.json'!r} is none"
-        raise ValueError(f"{told}. If you know that the rows are whole: survey.mark(pandas.read_csv(path))") from None
+        known = "if you know that the rows are whole: survey.mark(pandas.read_csv(path))"
+        raise ValueError(f"path must have the manifest of `write` beside it; {str(path)!r} has none; {known}") from None
     if digest(path, json.dumps(told)) != wanted:
         raise ValueError(f"path must be a whole CSV file; {str(path)!r} was cut short or changed after it was written")
     frame = _from_csv(path, told)
@@ -268,62 +237,3 @@ def _typed(column, dtype, name):
         told = f"from {ends.min} to {ends.max} in column {name!r}"
         raise ValueError(f"reports must be {told}; got {column.min()} to {column.max()}")
     return column
-
-
-def rows(reports: Any, mechanism: Any, survey: str) -> pd.DataFrame:
-    """Return reports from memory and files as one data frame, with the columns that travelled with them."""
-    frames = [frame for frame, _, _ in sources(reports, mechanism, survey, lambda frame, _: frame, whole=True)]
-    if not frames:
-        raise ValueError("reports must hold at least one report; got none")
-    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
-
-
-def blocks(reports: Any, mechanism: Any, survey: str) -> Iterator:
-    """Yield arrays of about a million reports (all, if there are fewer), for estimates that need more than counts."""
-    waiting: list = []
-    for y, _, _ in sources(reports, mechanism, survey, from_frame):
-        waiting.append(y)
-        if sum(map(len, waiting)) >= CHUNK:
-            yield np.concatenate(waiting)
-            waiting = []
-    if waiting:
-        yield np.concatenate(waiting)
-
-
-def _leaves(reports):
-    """Yield the arrays and frames, as frames, and the files that reports lie in."""
-    if isinstance(reports, str | os.PathLike):
-        yield from listed(reports)
-    elif isinstance(reports, pd.DataFrame | np.ndarray):
-        yield reports if isinstance(reports, pd.DataFrame) else to_frame(reports)
-    elif isinstance(reports, Iterable):
-        if isinstance(reports, list | tuple) and len(set(map(id, reports))) < len(reports):
-            raise ValueError("counts must be of different reports; the same frame, array or path is there twice")
-        for one in reports:
-            yield from _leaves(one)
-    else:
-        raise TypeError(f"reports must be arrays, frames, paths or a Dask frame; got {type(reports).__name__}")
-
-
-def sources(reports, mechanism, survey, act, whole=False):
-    """Yield what `act` gives for each block of reports, the description of its survey, and the names of its part."""
-    known, surveys = set(), [] if survey is None else [survey]
-    for one in _leaves(reports):
-        parts, what = [], "the data frame"
-        if isinstance(one, Path):
-            parts, what = [part_name(one)], repr(str(one))
-            check_parts(parts, known)
-            if whole or one.suffix == ".csv":
-                one = read(one)
-        told = description(one)
-        surveys = surveys or [told]  # if none is given, all have that of the first
-        check_description(told, surveys[0], what)
-        if told is not None and (made := json.loads(told)["mechanism"]) != repr(mechanism):
-            raise ValueError(f"mechanism must be {made}, which made the reports of {what}; got {mechanism!r}")
-        file = isinstance(one, Path)
-        first = next(row_groups(one, mechanism, from_frame, HEAD), []) if file else from_frame(one[:HEAD], mechanism)
-        check_parts(begun := _beginnings(first, what), known)
-        if file:
-            yield from ((found, told, parts + begun) for found in row_groups(one, mechanism, act, CHUNK))
-        elif len(one):
-            yield act(one, mechanism), told, parts + begun

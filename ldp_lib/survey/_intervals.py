@@ -28,6 +28,12 @@ def check_users(n: Any) -> int:
     return int(n)
 
 
+def check_unbiased(mechanism: Any) -> None:
+    """Raise unless it is an unbiased mechanism: intervals of others do not cover as they say."""
+    if isinstance(mechanism, type) or not getattr(mechanism, "unbiased", False):
+        raise TypeError(f"mechanism must be unbiased, with its parameters, as GRR(k=3, epsilon=1.0); got {mechanism!r}")
+
+
 def joined(parts: Any) -> np.ndarray:
     """Return an estimate, an array or a list of one for each attribute, as one array."""
     return np.concatenate(parts if isinstance(parts, list) else [parts])
@@ -65,6 +71,9 @@ def standard_errors(mechanism: Any, estimate: Any, n: float, *, sampling: bool =
     NoExactMoments
         If the mechanism has no closed form.
     """
+    sizes = [np.shape(part) for part in (estimate if isinstance(estimate, list) else [estimate])]
+    if sizes != [(size,) for size in check_domain(mechanism.k)]:
+        raise ValueError(f"estimate must be what the mechanism estimates, for k = {mechanism.k}; got shapes {sizes}")
     near = plug_in_population(estimate, check_users(n))
     drawn = [sampling * f * (1 - f) / n for f in marginal_frequencies(near)]
     variances = mechanism.variance(near)
@@ -101,6 +110,8 @@ def estimate_interval(
     that nobody holds covers 86 times in 100 instead of 95; at n q = 0.05 those of a hundred values together hardly
     ever hold. Simulated on the page `coverage`.
     """
+    check_bool(simultaneous=simultaneous)
+    check_unbiased(mechanism)
     spread = standard_errors(mechanism, estimate, n)
     z = half_width(confidence, len(joined(spread)) if simultaneous else 1)
     if isinstance(spread, list):
@@ -141,6 +152,7 @@ def required_users(
     """
     check_bool(sampling=sampling)
     require_share("margin", margin)
+    check_unbiased(mechanism)
     z = half_width(confidence)
     if wants not in ("frequencies", "tables"):
         raise ValueError(f"wants must be 'frequencies' or 'tables'; got {wants!r}")
@@ -150,20 +162,14 @@ def required_users(
     def enough(n):
         return bool(z * np.sqrt(_worst_variance(mechanism, n, sampling)) <= margin)
 
-    # Nearly always the variance is proportional to 1/n, and this is the answer; else it is near.
+    # Nearly always the variance is proportional to 1/n, and the first two windows hold the answer.
     least = mechanism.least_users
-    scale = 10**6 + least
-    near = scale * _worst_variance(mechanism, scale, sampling) * (z / margin) ** 2
-    most, step = max(least, min(int(near) + 1, MOST_USERS)), 1
-    while not enough(most):
-        if most == MOST_USERS:
-            raise ValueError(f"margin must be reachable with {MOST_USERS} users; got {margin!r} for {mechanism!r}")
-        most, step = min(most + step, MOST_USERS), 2 * step
-    low, step = most - 1, 1
-    while low >= least and enough(low):
-        low, step = low - step, 2 * step
-    low = max(low + 1, least)
-    return low + bisect.bisect_left(range(low, most), True, key=enough)
+    near = int((10**6 + least) * _worst_variance(mechanism, 10**6 + least, sampling) * (z / margin) ** 2)
+    for low, high in ((near - 1, near + 1), (near // 2, 2 * near), (0, MOST_USERS)):
+        low, high = max(low, least - 1), min(max(high, least), MOST_USERS)
+        if low < high and enough(high) and (low < least or not enough(low)):
+            return low + 1 + bisect.bisect_left(range(low + 1, high), True, key=enough)
+    raise ValueError(f"margin must be reachable with {MOST_USERS} users; got {margin!r} for {mechanism!r}")
 
 
 def _worst_variance(mechanism, n, sampling):
@@ -213,9 +219,9 @@ def _worst_cell(mechanism, sampling):
 def check_joint(mechanism: Any, attributes: int) -> None:
     """Raise TypeError unless the reports of a mechanism give an unbiased table of so many attributes."""
     if mechanism.joint < attributes:
-        told = f"mechanism must tell of {attributes} attributes of one person at once; {mechanism!r} does not. Take"
+        way = "before anybody is asked take recommend(k=..., epsilon=..., n=..., wants='tables').mechanism"
         raise TypeError(
-            f"{told} before anybody is asked: recommend(k=..., epsilon=..., n=..., wants='tables').mechanism"
+            f"mechanism must tell of {attributes} attributes of one person at once; {mechanism!r} does not: {way}"
         )
 
 

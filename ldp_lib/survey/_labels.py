@@ -5,7 +5,7 @@ import contextlib
 import json
 import unicodedata
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -38,16 +38,12 @@ def check_domain(domain: Any) -> dict[str, tuple]:
         if isinstance(labels, str | bytes) or not isinstance(labels, (Sequence, np.ndarray, pd.Index, pd.Series)):
             raise TypeError(f"domain must list at least two different labels for {name!r}, in order; got {labels!r}")
         found[name] = tuple(pd.Index([one]).tolist()[0] if isinstance(one, np.generic) else one for one in labels)
-        try:
-            different = len(set(found[name]))
-        except TypeError:
-            raise TypeError(f"domain must have labels such as texts or numbers for {name!r}; got {labels!r}") from None
-        if different < max(2, len(found[name])):
-            raise ValueError(f"domain must list at least two different labels for {name!r}; got {labels!r}")
-        if pd.isna(pd.Series(found[name], dtype=object)).any():
-            raise ValueError(f"domain must not list a missing value for {name!r}; name a label by missing=")
-        if len(set(map(printed, found[name]))) < different:
-            raise ValueError(f"domain must list labels for {name!r} that differ in print; got {labels!r}")
+        if not all(isinstance(one, Hashable) for one in found[name]) or np.ndim(labels) > 1:
+            raise TypeError(f"domain must have labels such as texts or numbers for {name!r}; got {labels!r}")
+        missing, printed_ones = pd.isna(pd.Series(found[name], dtype=object)).any(), set(map(printed, found[name]))
+        if missing or not 2 <= len(found[name]) == len(set(found[name])) == len(printed_ones):
+            told = f"at least two different labels for {name!r} that differ in print, and none for missing values"
+            raise ValueError(f"domain must list {told}; got {labels!r}")
     return found
 
 
@@ -60,7 +56,8 @@ def printed(label: Any) -> str:
 def place(label: Any, labels: Sequence) -> int | None:
     """Return the place of a label, or None if it is not among the labels; True is not 1, nor False 0."""
     kind = bool | np.bool_
-    return {(isinstance(one, kind), one): i for i, one in enumerate(labels)}.get((isinstance(label, kind), label))
+    known = {(isinstance(one, kind), one): i for i, one in enumerate(labels)}
+    return known.get((isinstance(label, kind), label)) if isinstance(label, Hashable) else None
 
 
 def check_mechanism(mechanism: Any, k: tuple[int, ...], epsilon: float) -> None:
@@ -74,10 +71,8 @@ def check_mechanism(mechanism: Any, k: tuple[int, ...], epsilon: float) -> None:
         raise ValueError(f"mechanism must spend at most epsilon = {epsilon}; got {mechanism.epsilon}")
     files.columns(mechanism)
     files.check_countable(mechanism)
-    if mechanism.needs_dealer:
-        raise ValueError(f"mechanism must let each person report alone, without a dealer; got {mechanism!r}")
-    if not (mechanism.unbiased and mechanism.has_exact_moments):
-        raise ValueError(f"mechanism must be unbiased, with exact moments, for intervals that cover; got {mechanism!r}")
+    if mechanism.needs_dealer or not (mechanism.unbiased and mechanism.has_exact_moments):
+        raise ValueError(f"mechanism must be unbiased, with exact moments, and without a dealer; got {mechanism!r}")
 
 
 def categories(frame: pd.DataFrame, epsilon: float) -> dict[str, tuple]:
@@ -85,14 +80,12 @@ def categories(frame: pd.DataFrame, epsilon: float) -> dict[str, tuple]:
     check_people(frame, least=0)
     loose = [name for name in frame.columns if not isinstance(frame[name].dtype, pd.CategoricalDtype)]
     if loose:
-        told = (
-            f"frame must have categorical columns only; {loose[0]!r} is {frame[loose[0]].dtype}. Its labels must not be"
-        )
-        raise TypeError(f"{told} read off the answers: declare them, as in Survey({{{loose[0]!r}: [...]}}, {epsilon=})")
+        told = f"frame must have categorical columns only; {loose[0]!r} is {frame[loose[0]].dtype}. Not to read labels"
+        raise TypeError(f"{told} off the answers, declare them, as in Survey({{{loose[0]!r}: [...]}}, {epsilon=})")
     kinds = {name: frame[name].cat.categories for name in frame.columns}
     if kinds and all(_look_read_off(frame[name], kind) for name, kind in kinds.items()):
-        told = 'all categories are sorted, and all occur: if astype("category") read them off the answers, they '
-        warnings.warn(told + "tell what people said; declare the domain", stacklevel=3)
+        told = 'if astype("category") read them off the answers, they tell what people said'
+        warnings.warn(f"all categories are sorted, and all occur: {told}", stacklevel=3)
     return {name: tuple(kind) for name, kind in kinds.items()}
 
 
@@ -126,13 +119,13 @@ def check_weights(frame: pd.DataFrame, name: Any) -> np.ndarray:
     """Return a column of design weights as floats, or raise unless it holds numbers of at least 1."""
     if not isinstance(name, str) or list(frame.columns).count(name) != 1:
         raise ValueError(f"weights must name a column of the reports; got {name!r} of {list(frame.columns)}")
-    column = frame[name]
-    number = column.dtype.kind in "iuf"
-    if not number or not column.between(1, 1e15).fillna(False).all():
-        least = column.min() if number else column.iloc[0]
-        told = f"weights must be {len(column)} numbers from 1 to 10**15, one a person; {name!r} is {column.dtype}, with"
-        raise ValueError(f"{told} {'a missing value' if column.isna().any() else repr(least)}")
-    return column.to_numpy(float)
+    w = frame[name]
+    if w.dtype.kind not in "iuf" or not w.between(1, 1e15).fillna(False).all():
+        told = f"{w.dtype}, {w.isna().sum()} missing, first {w.iloc[0]!r}" + (
+            f", least {w.min()}" if w.dtype.kind in "iuf" else ""
+        )
+        raise ValueError(f"weights must be {len(w)} numbers from 1 to 10**15, one a person; got {told} in {name!r}")
+    return w.to_numpy(float)
 
 
 def codes(frame: pd.DataFrame, name: str, survey: Any) -> np.ndarray:
@@ -156,9 +149,9 @@ def codes(frame: pd.DataFrame, name: str, survey: Any) -> np.ndarray:
             row = int(np.flatnonzero(refused)[0])
             what = "a missing value" if role == "missing" else repr(column.iloc[row])
             told = f"frame must hold one of the labels {labels} in column {name!r}; got {what} in row"
-            help = f"Declare a label for such values and name it by {role}="
-            help = help if to is None else "It prints like a label or a missing value, so it is not put to other="
-            raise ValueError(f"{told} {frame.index.tolist()[row]!r}. {help}")
+            way = f"Declare a label for such values and name it by {role}="
+            way = way if to is None else "It prints like a label or a missing value, so it is not put to other="
+            raise ValueError(f"{told} {frame.index.tolist()[row]!r}. {way}")
         if to is not None:
             found[bad] = to
     return found

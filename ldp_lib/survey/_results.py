@@ -14,10 +14,10 @@ from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey import _estimates as estimates
 from ldp_lib.survey import _files as files
 from ldp_lib.survey import _labels as labels
+from ldp_lib.survey import _sources as sources
 from ldp_lib.survey._intervals import half_width, joined, standard_errors
 from ldp_lib.survey.aggregate import Counts, aggregate
 from ldp_lib.tables import _agreement, _independence, synthetic
-from ldp_lib.tables.covariance import table_covariance
 
 Reports: TypeAlias = pd.DataFrame | Counts | str | Path | Iterable[Any]
 
@@ -64,8 +64,11 @@ class Results:
         confidence : float
             Of each interval on its own; of all together if `simultaneous` (Bonferroni).
         simultaneous : bool
-        sampling : bool, or with weights as in `estimates.weighted_shares`
-            Whether to add the error of drawing the people at random.
+        sampling : bool, or with weights "poisson", "with replacement" or a data frame
+            Whether to add the error of drawing the people at random, and by which design: True and "poisson" if each
+            was asked independently of the others; "with replacement" is the approximation of Hansen and Hurwitz. A
+            frame has the probabilities that two people are both asked. Its index and its columns hold the values that a
+            column of the reports, which `keep` let travel, has for these people; the index has that column's name.
         projected : bool
             Whether to give the nearest probabilities in place of the raw estimates, which may be negative. The
             standard errors and intervals are always those of the raw estimates.
@@ -80,10 +83,12 @@ class Results:
             One row a label; columns attribute, value, estimate, standard_error, low, high.
         """
         if weights is not None:
-            frame = self._read(files.rows, reports)
+            frame = self._read(sources.rows, reports)
             w = labels.check_weights(frame, weights)
             self._counts(frame)
             z = estimates.contributions(self.mechanism, frame)
+            if isinstance(sampling, pd.DataFrame):
+                sampling = estimates.check_joint_probabilities(sampling, frame)
             flat, variance = estimates.weighted_shares(z, w, population=population, sampling=sampling)
             spread = np.sqrt(np.maximum(variance, 0))
         else:
@@ -152,14 +157,10 @@ class Results:
         Options as in `estimate`. No report may be in both. With `sampling` the people of the two must be different
         ones; held fixed they may be the same, each asked twice, and then each spends the budget twice.
         """
-        if weights is None:
-            parts: list = [self._counts(a), self._counts(b)]
-            _ = a is b or parts[0] + parts[1]  # raises if a part is in both
-        else:
-            parts = [self._read(files.rows, part) for part in (a, b)]
-            self._read(files.rows, parts)
         if a is b:
             raise ValueError("a and b must be different reports; got the same twice")
+        parts = [self._counts(part) if weights is None else self._read(sources.rows, part) for part in (a, b)]
+        _ = parts[0] + parts[1] if weights is None else self._read(sources.rows, parts)  # raises if a part is in both
         one, other = (self.estimate(part, sampling=sampling, weights=weights) for part in parts)
         spread = np.hypot(one["standard_error"], other["standard_error"])
         apart = (one["estimate"] - other["estimate"]).to_numpy()
@@ -178,10 +179,8 @@ class Results:
         rows = []
         for a, b in itertools.combinations(self.domain, 2):
             at = self._numbers(a, b)
-            raw, n = estimates.joint_table(self.mechanism, self._read(files.blocks, reports), at)
-            apart = np.outer(*(project_simplex(raw.sum(axis=axis)) for axis in (1, 0)))
-            covariance = table_covariance(self.mechanism, apart, *at, n=n)
-            rows.append((a, b, _independence.independence_test(raw, covariance).p_value))
+            raw, n = estimates.joint_table(self.mechanism, self._read(sources.blocks, reports), at)
+            rows.append((a, b, _independence.p_value(self.mechanism, raw, at, n)))
         found = pd.DataFrame(rows, columns=["a", "b", "p_value"])
         found = found.sort_values("p_value", kind="stable", ignore_index=True)
         p = found["p_value"].to_numpy()
@@ -195,7 +194,7 @@ class Results:
         if len(self.domain) < 2:
             raise ValueError("domain must have at least two attributes for synthetic people")
         pairs = itertools.combinations(range(len(self.domain)), 2)
-        tables = {at: estimates.joint_table(self.mechanism, self._read(files.blocks, reports), at)[0] for at in pairs}
+        tables = {at: estimates.joint_table(self.mechanism, self._read(sources.blocks, reports), at)[0] for at in pairs}
         return self.decode(synthetic.fit_tree(_agreement.repair_pairs(tables)).sample(n, rng=rng))
 
     def contributions(self, reports: Reports) -> pd.DataFrame:
@@ -204,7 +203,7 @@ class Results:
         Means of a column, also within groups, by SQL and with weights, are unbiased estimates of shares. Single
         entries say nothing that can be read: they lie far outside 0 to 1.
         """
-        frame = self._read(files.rows, reports)
+        frame = self._read(sources.rows, reports)
         names = [f"{name}={label}" for name, values in self.domain.items() for label in values]
         if len({*names, *frame.columns}) < len(names) + len(frame.columns):
             raise ValueError(f"columns must differ from each other and from those kept; got {names}")
@@ -243,7 +242,7 @@ class Results:
         """Return which labels of an attribute are wanted, as zeros and ones."""
         values = self.domain[name]
         wanted = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
-        places = [labels.place(label, values) if isinstance(label, Hashable) else None for label in wanted]
+        places = [labels.place(label, values) for label in wanted]
         if None in places or not wanted:
             raise ValueError(f"where must name labels out of {values} for {name!r}; got {wanted}")
         return np.isin(np.arange(len(values)), places).astype(float)
@@ -271,7 +270,7 @@ class Results:
         """Return the raw table of some attributes, flat, and the covariance of its cells."""
         check_bool(sampling=sampling)
         if len(at) > 1:
-            table, n = estimates.joint_table(self.mechanism, self._read(files.blocks, reports), at)
+            table, n = estimates.joint_table(self.mechanism, self._read(sources.blocks, reports), at)
             return table.ravel(), estimates.joint_covariance(self.mechanism, table, at, n, sampling)
         counts = self._counts(reports)
         shares = counts.estimate()

@@ -15,6 +15,7 @@ import pandas as pd
 
 import ldp_lib
 from ldp_lib.survey import _files as files
+from ldp_lib.survey import _sources as sources
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,9 +47,9 @@ class Counts:
         length = len(self.mechanism.count(self.mechanism.perturb(least, rng=np.random.default_rng(1))))
         possible = counts.shape == (length,) and counts.dtype.kind in "iu" and counts.min() >= 0
         if not possible or not 1 <= counts[0] == counts.max():
-            told = f"counts must be {length} possible whole numbers: how many reports, at least 1, and of them how many"
-            raise ValueError(f"{told} support each answer; got {counts!r}")
-        files.check_parts(self.parts)
+            told = "the number of reports, then of those that support each answer"
+            raise ValueError(f"counts must be {length} possible whole numbers, {told}; got {counts!r}")
+        sources.check_parts(self.parts)
         object.__setattr__(self, "counts", counts.astype(np.int64))
         self.counts.flags.writeable = False
         object.__setattr__(self, "parts", tuple(self.parts))
@@ -139,7 +140,7 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
         counts = [delayed(_count_frame)(part, mechanism) for part in reports.to_delayed()]
         total = delayed(sum)(counts).compute()
     else:
-        for counts, told, names in files.sources(reports, mechanism, survey, _count_frame):
+        for counts, told, names in sources.sources(reports, mechanism, survey, _count_frame):
             total = total + counts
             parts |= dict.fromkeys([None, *names], told)
     if not total[0]:

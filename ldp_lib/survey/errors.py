@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ldp_lib import _inputs
+from ldp_lib._strength_errors import strength_errors as strength_errors
 from ldp_lib.mechanism import NoExactMoments
 from ldp_lib.population import marginal_frequencies
 from ldp_lib.postprocess import project_simplex
@@ -20,8 +21,7 @@ from ldp_lib.sampled import OneQuestion
 from ldp_lib.survey._intervals import joined
 from ldp_lib.tables import _agreement, consistency
 from ldp_lib.tables._asked import raw_table
-from ldp_lib.tables.clusters import cramers_v
-from ldp_lib.tables.covariance import table_covariance
+from ldp_lib.tables.covariance import interaction_noise, table_covariance
 from ldp_lib.tables.product import RRIndependent, RRJoint
 from ldp_lib.tables.sampled import ask_pairs
 
@@ -152,51 +152,6 @@ def pair_table_errors(population, epsilon, *, rng, runs=4, pairs=None, mechanism
     return found.sort_values("error", kind="stable", ignore_index=True)
 
 
-def strength_errors(mechanism, population, users, *, rng, runs=1):
-    """Return how far estimated strengths of dependence are off: the root mean square over all pairs, by Cramer's V.
-
-    Parameters
-    ----------
-    mechanism : AskSome or one of clusters
-    population : Population
-        Its law is the truth.
-    users : sequence of numbers
-        How many users report, one answer each.
-    rng : numpy.random.Generator
-    runs : int
-        Draws; the same for all numbers of users, so that they can be compared.
-
-    Returns
-    -------
-    array, one entry for each number of users
-        Tables are drawn with normal noise of the exact covariance, shrunk by Stein's rule and repaired, each on its
-        own.
-    """
-    _inputs.require(rng=rng, runs=runs)
-    squares = []
-    for pair in itertools.combinations(range(population.d), 2):
-        truth = population.select(*pair).joint
-        covariance = table_covariance(mechanism, truth, *pair, n=1)
-        sizes, turned = np.linalg.eigh(covariance)
-        root = turned * np.sqrt(np.maximum(sizes, 0)) @ turned.T  # the same whatever signs the solver gives
-        spread = _interaction_noise(covariance, truth.shape)
-        for noise, n in itertools.product(rng.normal(size=(runs, truth.size)) @ root, users):
-            raw = truth + noise.reshape(truth.shape) / np.sqrt(n)
-            shrunk = consistency.shrink_dependence(raw, spread / n).table
-            ends = [project_simplex(raw.sum(axis=axis)) for axis in (1, 0)]
-            table = consistency.project_marginals(shrunk, ends, tolerance=1e-6).table
-            squares.append((cramers_v(table) - cramers_v(truth)) ** 2)
-    return np.sqrt(np.mean(np.reshape(squares, (-1, len(users))), axis=0))
-
-
-def _interaction_noise(covariance, shape):
-    """Return the variance of a table's interaction, summed over cells, from the covariance of its cells."""
-    parts = covariance.reshape(*shape, *shape)
-    parts = parts - parts.mean(axis=0, keepdims=True)  # on one side: the trace is that of both, a projection
-    parts = parts - parts.mean(axis=1, keepdims=True)
-    return float(np.trace(parts.reshape(covariance.shape)))
-
-
 def _shrunk(mechanism, raw, product, pair, n):
     covariance = table_covariance(mechanism, product, *pair, n=n)
-    return consistency.shrink_dependence(raw, _interaction_noise(covariance, raw.shape)).table
+    return consistency.shrink_dependence(raw, interaction_noise(covariance, raw.shape)).table

@@ -61,10 +61,8 @@ class Survey(Results):
         _inputs.require(epsilon=self.epsilon)
         object.__setattr__(self, "epsilon", float(self.epsilon))
         for role, label in (("missing", self.missing), ("other", self.other)):
-            known = isinstance(label, Hashable) and any(
-                labels.place(label, values) is not None for values in self.domain.values()
-            )
-            if label is not None and not known:
+            places = {labels.place(label, values) for values in self.domain.values()}
+            if label is not None and places == {None}:
                 raise ValueError(f"{role} must be a label of the domain; got {label!r}")
         if self.mechanism is None:
             object.__setattr__(self, "mechanism", OneQuestion(k=self.k, epsilon=self.epsilon))

@@ -3,7 +3,9 @@
 import numpy as np
 from scipy.stats import chi2, false_discovery_control
 
+from ldp_lib.postprocess import project_simplex
 from ldp_lib.tables._results import Tested
+from ldp_lib.tables.covariance import table_covariance
 
 
 def independence_test(table, covariance):
@@ -29,24 +31,24 @@ def independence_test(table, covariance):
     return Tested(statistic=statistic, freedom=len(apart), p_value=float(chi2.sf(statistic, len(apart))))
 
 
+def p_value(mechanism, raw, attributes, n):
+    """Return the p-value of independence of two attributes, from their raw table of n reports."""
+    apart = np.outer(*(project_simplex(raw.sum(axis=axis)) for axis in (1, 0)))
+    return independence_test(raw, table_covariance(mechanism, apart, *attributes, n=n)).p_value
+
+
 def adjusted_p_values(p_values, method="holm"):
     """Return p-values adjusted for their number: reject those of at most the level.
 
     Parameters
     ----------
-    p_values : dict or array_like
+    p_values : array_like
         Such as those of `independence_test` for each pair of attributes.
     method : {"holm", "benjamini-hochberg"}
         Holm (1979) bounds the probability of any false rejection, whatever the dependence of the tests. Benjamini and
         Hochberg (1995) bound the expected share of false ones among the rejections, for exploration, if the tests are
         independent or positively dependent.
-
-    Returns
-    -------
-    dict or array, as `p_values`
     """
-    if isinstance(p_values, dict):
-        return dict(zip(p_values, adjusted_p_values(list(p_values.values()), method).tolist(), strict=True))
     p = np.asarray(p_values, dtype=float)
     if p.ndim != 1 or not p.size or not ((p >= 0) & (p <= 1)).all():
         raise ValueError(f"p_values must be at least one number from 0 to 1; got {p_values!r}")

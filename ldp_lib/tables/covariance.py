@@ -27,6 +27,7 @@ def table_covariance(mechanism, table, *attributes, n, sampling=True):
     sampling : bool
         False: the users' data are held fixed; what drawing them adds is taken off.
     """
+    _inputs.check_bool(sampling=sampling)
     table, n, attributes = check_table(table), check_users(n), check_together(mechanism, attributes)
     wanted = tuple(mechanism.k[j] for j in attributes)
     if table.shape != wanted:
@@ -38,6 +39,14 @@ def table_covariance(mechanism, table, *attributes, n, sampling=True):
         inverse = np.linalg.inv(parts)
         found = inverse.T * (table.ravel() @ parts) @ inverse - np.outer(table, table)
     return (found if sampling else found - np.diag(table.ravel()) + np.outer(table, table)) / n
+
+
+def interaction_noise(covariance, shape):
+    """Return the variance of a table's interaction, summed over cells, from the covariance of its cells."""
+    parts = covariance.reshape(*shape, *shape)
+    parts = parts - parts.mean(axis=0, keepdims=True)  # on one side: the trace is that of both, a projection
+    parts = parts - parts.mean(axis=1, keepdims=True)
+    return float(np.trace(parts.reshape(covariance.shape)))
 
 
 def _asked_covariance(mechanism, table, attributes):

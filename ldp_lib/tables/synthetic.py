@@ -36,6 +36,8 @@ def fit_tree(tables, scores=None):
     tables = {pair: check_table(table, axes=2) for pair, table in check_pairs(tables).items()}
     d = 1 + max(max(pair) for pair in tables)
     missing = [pair for pair in itertools.combinations(range(d), 2) if pair not in tables]
+    if scores is not None and not all(math.isfinite(scores.get(pair, math.nan)) for pair in tables):
+        raise ValueError(f"scores must hold a finite number for each pair of tables; got {scores}")
     if missing or len(tables) > math.comb(d, 2):
         raise ValueError(f"tables must hold each pair j < l of {d} attributes once; missing {missing[:1]}")
     both = tables | {(i, j): table.T for (j, i), table in tables.items()}

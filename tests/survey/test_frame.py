@@ -135,7 +135,7 @@ def test_unknown_and_missing_values_are_named_or_declared():
         (({"a": "no"}, 1.0), TypeError, "at least two different labels for 'a', in order; got 'no'"),
         (({"a": ["x"]}, 1.0), ValueError, "at least two different labels for 'a'"),
         (({"a": ["x", "x"]}, 1.0), ValueError, "at least two different labels for 'a'"),
-        (({"a": ["x", None]}, 1.0), ValueError, "missing value for 'a'"),
+        (({"a": ["x", None]}, 1.0), ValueError, "for 'a' that differ in print, and none for missing values"),
         (({"a": ["x", "y"]}, 0), ValueError, "epsilon must be"),
         (({"a": ["x", "y"]}, 1.0, GRR(k=3, epsilon=1.0)), ValueError, r"domain sizes \(2,\) of the survey; got 3"),
         (({"a": ["x", "y"]}, 1.0, GRR(k=2, epsilon=2.0)), ValueError, r"at most epsilon = 1\.0; got 2\.0"),

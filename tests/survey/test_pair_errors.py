@@ -12,7 +12,6 @@ from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.survey.errors import (
     ESTIMATORS,
-    _interaction_noise,
     collectors,
     pair_estimates,
     pair_table_errors,
@@ -21,6 +20,7 @@ from ldp_lib.survey.errors import (
 from ldp_lib.tables import _agreement, consistency
 from ldp_lib.tables import covariance as uncertainty
 from ldp_lib.tables.clusters import cramers_v
+from ldp_lib.tables.covariance import interaction_noise
 from ldp_lib.tables.product import RRIndependent
 from ldp_lib.tables.sampled import ask_pairs
 
@@ -83,13 +83,13 @@ def test_bad_input():
 
 
 def test_an_interaction_s_variance_is_that_of_a_doubly_centred_table():
-    assert _interaction_noise(np.eye(6), (2, 3)) == pytest.approx(2)
+    assert interaction_noise(np.eye(6), (2, 3)) == pytest.approx(2)
     rng = np.random.default_rng(5)
     for shape in ((2, 3), (3, 2), (3, 4)):
         half = rng.normal(size=(math.prod(shape),) * 2)
         covariance = half @ half.T
         moved = np.kron(*(np.eye(size) - 1 / size for size in shape))
-        assert _interaction_noise(covariance, shape) == pytest.approx(np.trace(moved @ covariance @ moved.T))
+        assert interaction_noise(covariance, shape) == pytest.approx(np.trace(moved @ covariance @ moved.T))
 
 
 def test_errors_of_pair_tables_by_hand():
@@ -138,7 +138,7 @@ def test_every_estimator_starts_from_the_same_raw_tables():
         assert found["raw"][j, i] == pytest.approx(table)
         assert found["product"][j, i] == pytest.approx(product)
         assert found["projected"][j, i] == pytest.approx(project_simplex(table.ravel()).reshape(table.shape))
-        noise = _interaction_noise(uncertainty.table_covariance(mechanism, product, j, i, n=180), table.shape)
+        noise = interaction_noise(uncertainty.table_covariance(mechanism, product, j, i, n=180), table.shape)
         shrunk[j, i] = consistency.shrink_dependence(table, noise).table
     for pair, table in _agreement.repair_pairs(shrunk).items():
         assert found["shrunk"][pair] == pytest.approx(table)

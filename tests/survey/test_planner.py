@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ldp_lib import JRR, RSRFD, ProductRR, check, grr, limit, pure
-from ldp_lib.corr_rr import CorrRR
+from ldp_lib.corr_rr import CorrRR, SecondPhase
 from ldp_lib.grr import GRR, RR
 from ldp_lib.population import Population
 from ldp_lib.postprocess import project_simplex
@@ -106,22 +106,23 @@ def test_the_plug_in_population_has_the_rounded_frequencies(mechanism, n):
         assert abs(counts / n - project_simplex(part)).max() <= 1 / n
 
 
-def test_a_first_phase_of_given_size_is_no_obstacle():
-    """Two phases need more users than the first one has: the search must not try fewer."""
-    mechanism = CorrRR(k=(2, 2), epsilon=1.0, n1=100, reuse=0.5)
-    n = planner.required_users(mechanism, 0.05)
+@pytest.mark.parametrize("mechanism", [SecondPhase(k=(3, 3), epsilon=1.0, reuse=0.8), CorrRR(k=(2, 2), epsilon=1.0)])
+def test_biased_mechanisms_are_refused_since_their_intervals_do_not_cover(mechanism):
+    with pytest.raises(TypeError, match="mechanism must be unbiased, with its parameters"):
+        planner.required_users(mechanism, 0.05)
+    with pytest.raises(TypeError, match="mechanism must be unbiased, with its parameters"):
+        planner.estimate_interval(mechanism, [np.full(size, 1 / size) for size in mechanism.k], 1_000)
 
-    def widest(n):
-        margins = []
-        for ones, others in itertools.product(np.linspace(0, 1, 5), repeat=2):
-            one, other = round(ones * n), round(others * n)
-            for both in (max(0, one + other - n), min(one, other)):  # the weakest and the strongest association
-                people = Population.from_counts([[n - one - other + both, other - both], [one - both, both]])
-                margins.append(1.959963984540054 * np.sqrt(flat(mechanism.variance(people)).max()))
-        return max(margins)
 
-    assert n > 100
-    assert widest(n) <= 0.05 < widest(n - 1)
+class LargeGroups(GRR):
+    """As it is, but for at least 5,000 users."""
+
+    least_users = 5_000
+
+
+def test_no_fewer_users_are_planned_than_a_mechanism_needs():
+    assert planner.required_users(GRR(k=2, epsilon=1.0), 0.05) < 5_000
+    assert planner.required_users(LargeGroups(k=2, epsilon=1.0), 0.05) == 5_000
 
 
 @each
@@ -308,15 +309,6 @@ def test_the_least_number_of_users_is_found_from_one_on(confidence):
         if margin < 1:
             assert planner.required_users(mechanism, margin, confidence=confidence) == n
             assert planner.required_users(mechanism, margin * (1 - 1e-6), confidence=confidence) == n + 1
-
-
-def test_two_phases_need_two_users_at_least():
-    mechanism = CorrRR(k=(3, 3), epsilon=1.0, reuse=0.4, n1=0.5)
-    n = planner.required_users(mechanism, 0.05)
-    assert planner.required_users(mechanism, 0.05 * (1 - 1e-3)) > n > 1_000
-    alike = CorrRR(k=(2, 2), epsilon=20.0, reuse=0.0, n1=0.5)
-    assert planner.required_users(alike, 0.5) == 3  # two, if they differ, may each fall into either phase
-    assert planner.required_users(alike, 0.7) == 2
 
 
 def test_as_many_users_as_there_may_be_can_be_planned():

@@ -237,8 +237,7 @@ def test_cramers_v_divides_by_the_smaller_side_less_one():
 def test_p_values_are_adjusted_for_their_number():
     p = [0.01, 0.04, 0.03, 0.005]
     assert adjusted_p_values(p).tolist() == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    told = adjusted_p_values({"a": 0.01, "b": 0.04, "c": 0.03, "d": 0.005}, "benjamini-hochberg")
-    assert told == pytest.approx({"a": 0.02, "b": 0.04, "c": 0.04, "d": 0.02})
+    assert adjusted_p_values(p, "benjamini-hochberg").tolist() == pytest.approx([0.02, 0.04, 0.04, 0.02])
     assert adjusted_p_values([0.5, 0.9]).tolist() == [1, 1]
     for wrong in ([], [0.5, math.nan], [-0.1], [[0.5]]):
         with pytest.raises(ValueError, match="p_values must be at least one number from 0 to 1"):

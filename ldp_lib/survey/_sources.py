@@ -1,0 +1,107 @@
+"""Where reports lie: in frames, arrays, files and folders, each read once and from one survey."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ldp_lib.survey import _files as files
+
+MARK = " sha256:"
+HEAD = 256  # reports by whose like nobody else's begin, if at least an eighth of them differ from the most common one
+
+
+def part_name(path):
+    """Return the name of a file as a part of a count, with its checksum: the same for a copy of it, anywhere."""
+    return f"{Path(path).name}{MARK}{files.digest(path)}"
+
+
+def _beginnings(y, what):
+    """Return a name for how reports begin, in a list: the same for a copy, and for a file that starts with a copy."""
+    if len(y) < HEAD:
+        return []
+    head = np.ascontiguousarray(y[:HEAD]).view(np.uint8).reshape(HEAD, -1)
+    if np.unique(head, axis=0, return_counts=True)[1].max() > HEAD * 7 // 8:
+        return []
+    return [f"the beginning of {what}{MARK}{hashlib.sha256(head.tobytes()).hexdigest()}"]
+
+
+def check_parts(parts, known=None):
+    """Raise ValueError if two parts are the same: of one name, or of one checksum, whole or of their beginning.
+
+    `known` is a set of what was there before, to which the parts are added.
+    """
+    known = set() if known is None else known
+    for part in parts:
+        mark = part.rpartition(MARK)[2]
+        if mark in known:
+            raise ValueError(f"counts must be of different reports; {part!r} is in both: copied, or merged")
+        known.add(mark)
+
+
+def rows(reports: Any, mechanism: Any, survey: str) -> pd.DataFrame:
+    """Return reports from memory and files as one data frame, with the columns that travelled with them."""
+    frames = [frame for frame, _, _ in sources(reports, mechanism, survey, lambda frame, _: frame, whole=True)]
+    if not frames:
+        raise ValueError("reports must hold at least one report; got none")
+    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+
+
+def blocks(reports: Any, mechanism: Any, survey: str) -> Iterator:
+    """Yield arrays of about a million reports (all, if there are fewer), for estimates that need more than counts."""
+    waiting: list = []
+    for y, _, _ in sources(reports, mechanism, survey, files.from_frame):
+        waiting.append(y)
+        if sum(map(len, waiting)) >= files.CHUNK:
+            yield np.concatenate(waiting)
+            waiting = []
+    if waiting:
+        yield np.concatenate(waiting)
+
+
+def _leaves(reports):
+    """Yield the arrays and frames, as frames, and the files that reports lie in."""
+    if isinstance(reports, str | os.PathLike):
+        yield from files.listed(reports)
+    elif isinstance(reports, pd.DataFrame | np.ndarray):
+        yield reports if isinstance(reports, pd.DataFrame) else files.to_frame(reports)
+    elif isinstance(reports, Iterable):
+        if isinstance(reports, list | tuple) and len(set(map(id, reports))) < len(reports):
+            raise ValueError("counts must be of different reports; the same frame, array or path is there twice")
+        for one in reports:
+            yield from _leaves(one)
+    else:
+        raise TypeError(f"reports must be arrays, frames, paths or a Dask frame; got {type(reports).__name__}")
+
+
+def sources(reports, mechanism, survey, act, whole=False):
+    """Yield what `act` gives for each block of reports, the description of its survey, and the names of its part."""
+    known, surveys = set(), [] if survey is None else [survey]
+    for one in _leaves(reports):
+        parts, what = [], "the data frame"
+        if isinstance(one, Path):
+            parts, what = [part_name(one)], repr(str(one))
+            check_parts(parts, known)
+            if whole or one.suffix == ".csv":
+                one = files.read(one)
+        told = files.description(one)
+        surveys = surveys or [told]  # if none is given, all have that of the first
+        files.check_description(told, surveys[0], what)
+        if told is not None and (made := json.loads(told)["mechanism"]) != repr(mechanism):
+            raise ValueError(f"mechanism must be {made}, which made the reports of {what}; got {mechanism!r}")
+        file = isinstance(one, Path)
+        if file:
+            first = next(files.row_groups(one, mechanism, files.from_frame, HEAD), [])
+        else:
+            first = files.from_frame(one[:HEAD], mechanism)
+        begun = _beginnings(first, what)
+        check_parts(begun, known)
+        if file:
+            yield from ((found, told, parts + begun) for found in files.row_groups(one, mechanism, act, files.CHUNK))
+        elif len(one):
+            yield act(one, mechanism), told, parts + begun
