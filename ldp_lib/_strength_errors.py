@@ -15,7 +15,12 @@ from ldp_lib.tables.covariance import interaction_noise, table_covariance
 
 
 def strength_errors(
-    mechanism: Any, population: Population, users: Sequence[float], *, rng: np.random.Generator, runs: int = 1
+    mechanism: Any,
+    population: Population,
+    users: Sequence[float],
+    *,
+    rng: np.random.Generator,
+    runs: int = 1,
 ) -> np.ndarray:
     """Return how far estimated strengths of dependence are off: the root mean square over all pairs, by Cramer's V.
 

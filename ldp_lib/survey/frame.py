@@ -70,7 +70,13 @@ class Survey(Results):
 
     @classmethod
     def from_frame(
-        cls, frame: pd.DataFrame, *, epsilon: float, mechanism: Any = None, missing: Any = None, other: Any = None
+        cls,
+        frame: pd.DataFrame,
+        *,
+        epsilon: float,
+        mechanism: Any = None,
+        missing: Any = None,
+        other: Any = None,
     ) -> "Survey":
         """Return the survey whose domain is the categories of a frame's columns, all of categorical type.
 
