@@ -11,7 +11,8 @@ import secure_sums
 from branches import Walk
 from randomgen import ChaCha
 
-from ldp_lib import GRR, JRR, OLH, OUE, AskSome, Population, RRJoint, SubsetSelection, check, secure
+from ldp_lib import GRR, JRR, OLH, OUE, AskSome, Population, RRJoint, SubsetSelection, check
+from ldp_lib.survey import secure
 
 CONSTANTS = struct.unpack("<4I", b"expand 32-byte k")
 QUARTERS = [(0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15)]
