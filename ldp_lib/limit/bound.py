@@ -44,7 +44,9 @@ def least_error(k, epsilon, population=None):
     -----
     At the uniform population `gap` is at most 1.05 up to epsilon = 2 on the domains tried, of up to 200 attributes and
     10^6 values each, but for hundreds of binary attributes: 1.056, and 1.087 if one has 10^6 values. Above it grows: at
-    epsilon = 4 it is 2.82 for 200 binary attributes. Chapters `limit_bound` and `optimal_sets`.
+    epsilon = 4 it is 2.82 for 200 binary attributes. Up to exp(epsilon) = 1 + 2 sqrt(2) `attained` is the least error
+    of any number of binary attributes, although the certificate does not use that theorem (`thm-binary`). Chapters
+    `limit_bound`, `limit_attained` and `optimal_sets`.
     """
     k = check_domain(k)
     e = check_budget(epsilon)
@@ -85,9 +87,10 @@ def fixed_data_error(k, epsilon, population):
     -------
     Limit
         No protocol whose estimates are unbiased for every data set has, at these data, a total variance below `error`
-        divided by the number of users. It is attained if each user's mechanism is chosen with the own record known to
-        the designer. No mechanism that does not know the data does as well everywhere: at some data set its variance is
-        at least ``least_error(k, epsilon).error`` less the sum of 1 - 1/k_j, divided by n.
+        divided by the number of users. `attained` is reached if each user's mechanism is chosen with the own record
+        known to the designer; up to 10 possible records it is `error`, beyond them `error` holds for every population.
+        No mechanism that does not know the data does as well everywhere: at some data set its variance is at least
+        ``least_error(k, epsilon).error`` less the sum of 1 - 1/k_j, divided by n.
 
     Raises
     ------
