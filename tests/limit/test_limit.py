@@ -1063,3 +1063,37 @@ def test_pair_tables_that_take_too_long_are_refused_at_once():
     assert found.bound == "shares of sets, relaxed"
     with pytest.raises(ValueError, match=r"20,000,000 parts of sets of pairs to try; got 3,200,000,000"):
         least_pair_error((200,) * 20, 1.0)
+
+
+def most_of_one_question(k, d, t, tries):
+    """Largest mean of max(g - b, 0) over that of one value, g a sum of functions of single attributes, E g^2 = 1.
+
+    At most 1 if and only if no set informs more than one value of one attribute. Each step takes the best set of g, and
+    the best g of that set, so the value never falls.
+    """
+    rng, size = np.random.default_rng(k * 10 + d), k**d
+    share, level = math.sqrt(k - 1) / (k + t), math.sqrt(k - 1) * t / (k + t)
+    values = np.indices((k,) * d).reshape(d, -1)
+    best = 0.0
+    for _ in range(tries):
+        g = rng.normal(size=(d, k)) * rng.dirichlet(np.full(d, rng.choice([0.2, 1, 5])))[:, None] ** 0.5
+        if rng.random() < 0.5:
+            g[:, 0] += 5 * rng.random(d)
+        last = -1.0
+        for _ in range(60):
+            g -= g.mean(axis=1, keepdims=True)
+            g /= math.sqrt((g**2).mean(axis=1).sum())
+            sums = np.take_along_axis(g, values, axis=1).sum(axis=0)
+            inside, found = sums > level, np.maximum(sums - level, 0).mean() / share
+            if not inside.any() or found < last + 1e-13:
+                break
+            best, last = max(best, found), found
+            g = np.array([np.bincount(own[inside], minlength=k) for own in values]) * (k / size)
+    return best
+
+
+@pytest.mark.parametrize(("k", "d"), [(2, 7), (3, 2), (3, 3), (3, 5), (4, 2), (4, 4), (6, 3)])
+def test_a_local_search_finds_no_better_set_at_the_place_of_two_attributes_and_one_beyond(k, d):
+    place = k * (k - 2 + math.hypot(k - 1, 1))
+    assert most_of_one_question(k, d, place, 400) < 1 + 1e-9
+    assert most_of_one_question(k, d, 1.05 * place, 400) > 1 + 1e-6
