@@ -112,6 +112,34 @@ def opens_with_question_answer_and_findings(notebook):
     return wrong + [fault for fault in with_picture if "picture" not in fault]
 
 
+def says_what_was_read_and_who_was_told(notebook):
+    """Once, in the first cell: the papers were read as extracted text, and whether their authors know."""
+    said = {words: notebook.cells[0].source.count(words) for words in ("extracted text", "not been told yet")}
+    return [f"{words!r} {count} times in the first cell" for words, count in said.items() if count != 1]
+
+
+def half_of_its_code_is_open(notebook):
+    """An author sees the cells that settle a finding: at most half of them are folded."""
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    folded = sum("hide-input" in tags(cell) for cell in code)
+    return [f"{folded} of {len(code)} code cells are folded"] if 2 * folded > len(code) else []
+
+
+def findings_lead_to_an_open_cell(notebook):
+    """Each row of the last table links to a place here; of the next two code cells one is open."""
+    table = notebook.cells[0].source.rpartition("| --- |")[2].splitlines()[1:]
+    rows = [line for line in table if line.startswith("|")]
+    named = [re.search(r"\{ref\}`[^`]+ <([\w-]+)>`", row) for row in rows]
+    wrong = [f"row {i} of the findings has no link" for i, link in enumerate(named, 1) if not link]
+    wrong += [] if rows else ["no row of findings"]
+    for place in (link[1] for link in named if link):
+        found = [i for i, cell in enumerate(notebook.cells) if f"({place})=" in cell.source]
+        after = [cell for cell in notebook.cells[found[0] :] if cell.cell_type == "code"][:2] if found else []
+        if all("hide-input" in tags(cell) for cell in after):
+            wrong.append(f"{place} leads to no open cell")
+    return wrong
+
+
 def has_no_bare_assert(notebook):
     """`check.same`, `equal`, `close`, `passed` and claims show that they passed, or how far off they are."""
     trees = [ast.parse(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
@@ -219,6 +247,9 @@ AUDIT_RULES = [
     takes_thirty_minutes,
     has_at_most_60_cells,
     opens_with_question_answer_and_findings,
+    says_what_was_read_and_who_was_told,
+    half_of_its_code_is_open,
+    findings_lead_to_an_open_cell,
     has_no_bare_assert,
     code_fits_without_scrolling,
 ]
@@ -296,9 +327,12 @@ def good_audit():
     ]
     first = (
         "# An audit\n\n*What stands?*\n\n**Answer.** Much. Not all.\n\n| | holds | misprint |\n| --- | --- | --- |\n"
-        f"| `obrr` | {counts[0]} | {counts[1]} |\n\n**You need:** nothing. **Minutes:** 1\n"
+        f"| `obrr` | {counts[0]} | {counts[1]} |\n\n| finding | number | cell |\n| --- | --- | --- |\n"
+        "| It is. | 1 | {ref}`one <one>` |\n\nRead as extracted text. The authors have not been told yet.\n\n"
+        "**You need:** nothing. **Minutes:** 1\n"
     )
-    return new_notebook(cells=[new_markdown_cell(first), new_code_cell("check.passed(1 < 2)")])
+    cells = [new_markdown_cell(first), new_code_cell("check.passed(1 < 2)"), new_markdown_cell("(one)=\nOne:")]
+    return new_notebook(cells=[*cells, new_code_cell("1", metadata={"tags": ["hide-input"]}), new_code_cell("1")])
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -366,6 +400,13 @@ BAD_AUDITS = [
     (opens_with_question_answer_and_findings, source(0, "Much. Not all.", "Much.")),
     (opens_with_question_answer_and_findings, source(0, "| --- | --- | --- |", "")),
     (opens_with_question_answer_and_findings, source(0, "| `obrr` | ", "| `obrr` | 1")),
+    (says_what_was_read_and_who_was_told, source(0, "Read as extracted text.", "")),
+    (says_what_was_read_and_who_was_told, source(0, "not been told yet", "been told")),
+    (half_of_its_code_is_open, lambda notebook: [c.metadata.update(tags=["hide-input"]) for c in notebook.cells]),
+    (findings_lead_to_an_open_cell, source(0, "{ref}`one <one>`", "one")),
+    (findings_lead_to_an_open_cell, source(0, "<one>", "<two>")),
+    (findings_lead_to_an_open_cell, source(0, "| It is.", "It is.")),
+    (findings_lead_to_an_open_cell, lambda notebook: notebook.cells[-1].metadata.update(tags=["hide-input"])),
     (has_no_bare_assert, source(1, "check.passed(1 < 2)", "assert 1 < 2")),
     (code_fits_without_scrolling, source(1, "1 < 2", "1 < " + "2" * 90)),
 ]
