@@ -36,6 +36,13 @@ def name_cells(app, doctree):
                     entry["classes"].append("cell-empty")
 
 
+def mark_check_lines(app, doctree):
+    """Mark outputs that say what passed: they are sentences, and wrap where a table of numbers would not."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.astext().startswith(("✓ ", "≠ ")):
+            block["classes"].append("check-line")
+
+
 def is_of(node, kind):
     """Return whether a node is an element of this class."""
     return isinstance(node, nodes.Element) and kind in node["classes"]
@@ -59,5 +66,6 @@ def setup(app):
     """Connect the steps."""
     app.connect("doctree-read", add_phone_drawings)
     app.connect("doctree-read", name_cells)
+    app.connect("doctree-read", mark_check_lines)
     app.connect("doctree-read", hide_what_solutions_compute)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -299,7 +299,7 @@ const scenes = (() => {
       return { both, correlation, free, best, least: error(best), always: error(1), never: error(0.5) };
     },
     says: (v, { correlation, best, least, always }) => `At a correlation of ${digits(Math.round(correlation * 100) / 100, 2).replace("-", "\u2212")} and ` +
-      `ε = ${v.epsilon} the best probability p_y of a true copy is ${digits(best)}, with a mean squared error of ${digits(least, 2)} thousandths ` +
+      `ε = ${v.epsilon} the best probability of a true copy is ${digits(best)}, with a mean squared error of ${digits(least, 2)} thousandths ` +
       `(${digits(always, 2)} if all copies are true). The correlation moves neither.`,
     draw(v, { both, correlation, best, least }) {
       const side = 128, left = 22, top = 88, yes = v.pivot * side, fill = ["#D55E00", "#f6d4bd"];
