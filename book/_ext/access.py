@@ -17,7 +17,7 @@ REPAIRS = [
     # The title and the search stand outside of any landmark.
     (r'<div (id="pst-primary-sidebar")', r'<div role="complementary" aria-label="Book" \1'),
     # Titles are plain text, so that they can be searched and linked; where they are read, an index is an index.
-    (r"(>[^<>]*\boptimal )p_y(?=[^<>]*</(?:h1|a|p|span|em)>)", r"\1<em>p<sub>y</sub></em>"),
+    (r"(>[^<>]*\boptimal )p_y(?=[^<>]*<(?:/(?:h1|a|p|span|em)>|a class=.headerlink))", r"\1<em>p<sub>y</sub></em>"),
     # Deprecated; the list of citations is a list.
     (r'role="doc-biblioentry"', 'role="listitem"'),
     # The corner of a table heads no column.
