@@ -17,16 +17,6 @@ _RULES = {
 }
 
 
-def is_size(k):
-    """Return whether `k` is the size of one attribute's domain: an integer from 2 to 2**32."""
-    return isinstance(k, Integral) and not isinstance(k, (bool, np.bool_)) and bool(2 <= k <= 2**32)
-
-
-def are_sizes(k, least=1, *, equal=False):
-    """Return whether `k` is a tuple of at least `least` attributes' domain sizes, all equal if asked."""
-    return isinstance(k, tuple) and len(k) >= least and all(map(is_size, k)) and not (equal and len(set(k)) > 1)
-
-
 def check_cells(records, reports):
     """Raise ValueError if a channel with so many records and reports is too large to be built."""
     if records * reports > 2**22:

@@ -90,17 +90,19 @@ def realised_keep(keep, k):
     return (sure + (2**bits - sure - k * width) * realised(rest)) / 2**bits
 
 
-def grr_counts(counts, keep, *, rng, runs=None):
-    """Draw how often each value is reported where `counts` users hold each, distributed as counts of `grr_reports`.
+def grr_counts(counts, keep, *, rng):
+    """Draw how often each value is reported where `counts` (..., k) users hold each: the counts of `grr_reports`."""
+    truths = rng.binomial(counts.T, float(keep)).T  # value by value, which is faster where the runs are alike
+    k = counts.shape[-1]
+    return truths + rng.multinomial((counts - truths).sum(axis=-1), np.full(k, 1 / k))
 
-    With `runs`, so many draws, (runs, k), from the same counts (k,); else one draw for counts of any shape (..., k).
-    """
-    keep, k = float(keep), np.shape(counts)[-1]
-    if runs is None:
-        truths, total = rng.binomial(counts, keep), np.sum(counts, axis=-1)
-    else:
-        truths, total = np.column_stack([rng.binomial(count, keep, runs) for count in counts]), np.sum(counts)
-    return truths + rng.multinomial(total - truths.sum(axis=-1), np.full(k, 1 / k))
+
+def draw_others(counts, rng):
+    """Draw how often each value is reported where `counts` (runs, k) users hold each, and each reports another one."""
+    k, reported = counts.shape[1], np.zeros_like(counts)
+    for v in range(k):
+        reported[:, np.arange(k) != v] += rng.multinomial(counts[:, v], np.full(k - 1, 1 / (k - 1)))
+    return reported
 
 
 def draw_counts(counts, e, *, rng):

@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 
 from ldp_lib import _inputs, _sampling, pure
-from ldp_lib.population import Population
 
 
 def probabilities(e, k):
@@ -116,16 +115,6 @@ class GRR(pure.Oracle):
         """Draw counts of reports, shape (runs, k), for numbers of users with each value, shape (runs, k)."""
         return _sampling.grr_counts(histogram, self._keep, rng=rng)
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
-        """Return estimates of shape (runs, k), drawn distributed exactly as ``estimate(perturb(x))``.
-
-        The cost depends on k and `runs`, not on the number of users.
-        """
-        _inputs.require(rng=rng, runs=runs)
-        histogram = _inputs.check_histogram(population, self.k)
-        counts = _sampling.grr_counts(histogram, self._keep, rng=rng, runs=runs)
-        return pure.estimate(counts, population.n, *self.probabilities)
-
 
 @dataclass(frozen=True, kw_only=True)
 class RR(GRR):
@@ -137,8 +126,3 @@ class RR(GRR):
         super().__post_init__()
         if self.k != 2:
             raise ValueError(f"k must be 2 for randomized response; got {self.k!r}")
-
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is 2."""
-        return _inputs.is_size(k) and k == 2

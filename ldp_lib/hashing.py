@@ -164,11 +164,6 @@ class OLH(pure.Oracle):
         if self.k > PRIME:
             raise ValueError(f"k must be at most {PRIME} for hashing; got {self.k}")
 
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is one attribute's domain size."""
-        return _inputs.is_size(k) and k <= PRIME
-
     @cached_property
     def g_(self) -> int:
         """Number of buckets."""
@@ -182,11 +177,6 @@ class OLH(pure.Oracle):
     @cached_property
     def _buckets(self):
         return grr.GRR(k=self.g_, epsilon=self.epsilon)
-
-    @property
-    def bucket_probabilities(self) -> tuple[Fraction, Fraction]:
-        """Probabilities with which `perturb` reports the value's bucket and any other, exactly, given the seed."""
-        return self._buckets.realised_probabilities
 
     @property
     def realised_ratio(self) -> Fraction:

@@ -103,6 +103,16 @@ class Stated:
     least_users = 1
     joint = 1
 
+    @classmethod
+    def serves(cls, k) -> bool:
+        """Return whether the class can be made for this domain."""
+        make: Any = cls
+        try:
+            make(k=k, epsilon=1.0)
+        except (TypeError, ValueError):
+            return False
+        return True
+
     def reports(self) -> np.ndarray:
         """Raise ValueError: the reports of one user are not listed."""
         raise ValueError(f"reports of {type(self).__name__} are not listed")
@@ -123,11 +133,6 @@ class Several(Stated):
     def __post_init__(self):
         object.__setattr__(self, "k", _inputs.check_attributes(self.k, least=1, equal=self.equal))
         _inputs.settle(self, "epsilon")
-
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is a tuple of domain sizes, all equal if they must be, of one attribute or more."""
-        return _inputs.are_sizes(k, equal=cls.equal)
 
     @property
     def dtype(self) -> np.dtype | None:

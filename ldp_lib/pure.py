@@ -89,11 +89,6 @@ class Oracle(Stated):
         p, q = self.realised_probabilities
         return float(p), float(q)
 
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is one attribute's domain size."""
-        return _inputs.is_size(k)
-
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
         return _sampling.proved_epsilon(self.realised_ratio, self.epsilon)

@@ -50,18 +50,28 @@ def oue_probabilities(e):
 
 def channel(p, q, k):
     """Return the k by 2**k matrix of report probabilities; column y has value v's bit at position v, least first."""
-    bits = np.arange(2**k)[:, None] >> np.arange(k) & 1
-    rows = []
-    for x in range(k):
-        one = [p if v == x else q for v in range(k)]
-        rows.append([math.prod(one[v] if bit[v] else 1 - one[v] for v in range(k)) for bit in bits])
-    return np.array(rows)
+    return _channel((1 - p, p), (1 - q, q), k)
+
+
+def _channel(own, other, k):
+    """Return `channel` from the probabilities that a user's own bit, and any other bit, is reported as 0 and as 1."""
+    bits = _all_bits(k)
+    rest = np.array(other)[bits]
+    return rest.prod(axis=1) * (np.array(own)[bits] / rest).T
+
+
+def _all_bits(k):
+    """Return all rows of k bits, shape (2**k, k); row y has bit v of the number y, the least first, at position v."""
+    return (np.arange(2**k)[:, None] >> np.arange(k) & 1).astype(np.uint8)
 
 
 class _Bits(pure.Oracle):
     """Encode a value as k bits, a single 1 among them; report each bit through randomized response of its own."""
 
-    q_: float
+    @property
+    def q_(self) -> float:
+        """Probability that a 0 is reported as 1."""
+        return float(oue_probabilities(math.exp(self.epsilon))[1])
 
     def __post_init__(self):
         super().__post_init__()
@@ -84,11 +94,9 @@ class _Bits(pure.Oracle):
 
     def channel(self) -> np.ndarray:
         """Return Pr[y | x], shape (k, 2**k); column y has value v's bit at position v, least first."""
-        p, q = self.realised_probabilities
-        bits = self.reports() == 1
-        other = np.where(bits, float(q), float(1 - q))
-        own = np.where(bits, float(p), float(1 - p)) / other
-        return other.prod(axis=1) * own.T
+        _inputs.check_cells(self.k, 2**self.k)
+        own, other = ((float(1 - chance), float(chance)) for chance in self.realised_probabilities)
+        return _channel(own, other, self.k)
 
     @property
     def dtype(self) -> np.dtype:
@@ -98,7 +106,7 @@ class _Bits(pure.Oracle):
     def reports(self) -> np.ndarray:
         """Return all reports of one user, shape (2**k, k), in the order of the channel's columns."""
         _inputs.check_cells(self.k, 2**self.k)
-        return (np.arange(2**self.k)[:, None] >> np.arange(self.k) & 1).astype(np.uint8)
+        return _all_bits(self.k)
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one row of k bits a user, uint8 of shape (n, k), from values 0 to k-1 of shape (n,)."""
@@ -153,7 +161,7 @@ class UnaryEncoding(_Bits):
     @property
     def q_(self) -> float:
         """Probability that a 0 is reported as 1."""
-        return oue_probabilities(math.exp(self.epsilon))[1] if self.q is None else self.q
+        return super().q_ if self.q is None else self.q
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,11 +183,6 @@ class OUE(_Bits):
 
     k: int
     epsilon: float
-
-    @property
-    def q_(self) -> float:
-        """Probability that a 0 is reported as 1."""
-        return oue_probabilities(math.exp(self.epsilon))[1]
 
 
 def _count_ones(y):

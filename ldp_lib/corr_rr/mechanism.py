@@ -261,14 +261,6 @@ def _draw_estimates(held, table, n, epsilon, rng):
     for j, values in enumerate(held):
         report = _sampling.draw_counts(values, e, rng=rng)
         for m in range(len(held)):
-            totals[m] = totals[m] + (report if m == j else _copies(report, table[..., j, m, None], k, rng))
+            copies = rng.binomial(report, table[..., j, m, None])  # all of it for the pivot itself
+            totals[m] = totals[m] + copies + _sampling.draw_others(report - copies, rng)
     return [pure.estimate(total, n, *grr.probabilities(e, k)) for total in totals]
-
-
-def _copies(report, p_y, k, rng):
-    counts = rng.binomial(report, p_y)
-    changed = report - counts
-    for v in range(k):
-        others = [u for u in range(k) if u != v]
-        counts[:, others] += rng.multinomial(changed[:, v], np.full(k - 1, 1 / (k - 1)))
-    return counts

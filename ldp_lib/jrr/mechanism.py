@@ -23,10 +23,11 @@ class Reports(pure.Oracle):
     rho: float | None = None
     independent = False
     needs_dealer = True
+    binary = True
 
     def __post_init__(self):
         _inputs.settle(self, "k")
-        if not type(self).serves(self.k):
+        if self.binary and self.k != 2:
             raise ValueError(f"k must be 2 for {type(self).__name__}; got {self.k!r}")
         if self.p is None:
             _inputs.settle(self, "epsilon")
@@ -56,11 +57,6 @@ class Reports(pure.Oracle):
     def rho_(self) -> float:
         """The parameter of Eq. (27): the least if it is not given."""
         return float(rho_range(self.p_, self.k)[0]) if self.rho is None else self.rho
-
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is 2."""
-        return _inputs.is_size(k) and k == 2
 
     @cached_property
     def probabilities(self) -> tuple[float, float]:
@@ -106,10 +102,7 @@ class KJRR(Reports):
         not given the least: what `jrr.optimal_parameters` gives for users of whom none colludes.
     """
 
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is one attribute's domain size."""
-        return _inputs.is_size(k)
+    binary = False
 
     @cached_property
     def truths(self) -> np.ndarray:
@@ -162,10 +155,7 @@ class KJRR(Reports):
         _inputs.require(rng=rng, runs=runs)
         histogram, n = _inputs.check_histogram(population, self.k), check_users(population)
         counts = self.draw_truths(histogram, rng=rng, runs=runs)
-        lies = histogram - counts
-        for v in range(self.k):
-            others = [u for u in range(self.k) if u != v]
-            counts[:, others] += rng.multinomial(lies[:, v], np.full(self.k - 1, 1 / (self.k - 1)))
+        counts += _sampling.draw_others(histogram - counts, rng)
         return pure.estimate(counts, n, *self.probabilities)
 
     def draw_truths(self, histogram, *, rng: np.random.Generator, runs: int) -> np.ndarray:
@@ -191,8 +181,4 @@ class JRR(KJRR):
     """Joint randomized response on {0, 1}: `KJRR` with k = 2, which may be left out; Zheng et al. (2025), Table 2."""
 
     k: int = 2
-
-    @classmethod
-    def serves(cls, k) -> bool:
-        """Return whether `k` is 2."""
-        return _inputs.is_size(k) and k == 2
+    binary = True

@@ -73,7 +73,8 @@ class AskSome(Several):
             raise ValueError(f"weights must come with m, which says what they weigh; got weights {self.weights!r}")
         if self.weights is not None:
             object.__setattr__(self, "weights", _inputs.check_weights(self.weights, math.comb(d, self.m)))
-        if (np.array(self.weights_) @ design.concerns(d, self.m_) == 0).any():
+        searched = self.m is self.sizes is None  # such a design is right, and searched for when it is used
+        if not searched and (np.array(self.weights_) @ design.concerns(d, self.m_) == 0).any():
             allowed = "weights must be above 0 for at least one question about each attribute"
             raise ValueError(f"{allowed}; got {self.weights}")
         _inputs.check_bool(groups=self.groups)

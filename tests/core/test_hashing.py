@@ -145,7 +145,7 @@ def test_the_domain_is_below_the_prime():
 
 def test_the_channel_s_columns_go_by_function_then_bucket():
     mechanism = OLH(k=2, epsilon=1.0, g=3)
-    p, q = (float(share) for share in mechanism.bucket_probabilities)
+    p, q = (float(share) for share in mechanism._buckets.realised_probabilities)
     columns = [
         [(p if f[x] == b else q) / 9 for x in range(2)] for f in itertools.product(range(3), repeat=2) for b in range(3)
     ]

@@ -11,10 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldp_lib import _inputs
+from ldp_lib.corr_rr import SecondPhase
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.jrr.extensions import JointHashing, JointUnary
 from ldp_lib.population import Population
+from ldp_lib.splitting import SPL
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
 
@@ -214,24 +216,13 @@ def test_a_share_lies_between_0_and_1():
             _inputs.require_share("share", value)
 
 
-def test_sizes_of_domains_are_integers_from_two_on():
-    assert [k for k in (2, 3, np.int8(2), 2**32) if not _inputs.is_size(k)] == []
-    assert [k for k in (1, 0, -2, 2**32 + 1, 2.0, True, np.True_, "2", None, (2,)) if _inputs.is_size(k)] == []
-    assert _inputs.are_sizes((2,))
-    assert _inputs.are_sizes((2, 3, 4))
-    assert _inputs.are_sizes((2, 3), 2)
-    assert _inputs.are_sizes((3, 3, 3), 2, equal=True)
-    for k, least, equal in [
-        ((), 1, False),
-        ((2,), 2, False),
-        ([2, 3], 1, False),
-        (2, 1, False),
-        ((2, 1), 1, False),
-        ((1, 2), 1, False),
-        ((2, 3), 1, True),
-        ((3, 3, 2), 1, True),
-    ]:
-        assert not _inputs.are_sizes(k, least, equal=equal)
+def test_a_mechanism_serves_the_domains_that_it_can_be_made_for():
+    assert all(map(GRR.serves, (2, 3, np.int8(2), 2**32)))
+    assert not any(map(GRR.serves, (1, 0, -2, 2**32 + 1, 2.0, True, np.True_, "2", None, (2,))))
+    assert all(map(SPL.serves, ((2,), (2, 3, 4))))
+    assert not any(map(SPL.serves, ((), 2, (2, 1), (1, 2), (2.0, 2.0), (True, 2), "22", None)))
+    assert SecondPhase.serves((3, 3, 3))
+    assert not any(map(SecondPhase.serves, ((2, 3), (3, 3, 2))))
 
 
 def test_a_channel_of_at_most_four_million_entries_is_built():

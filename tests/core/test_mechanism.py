@@ -126,7 +126,9 @@ def test_a_wrong_domain_that_is_served_is_found(k, monkeypatch):
         if self.k != k:
             GRR.__post_init__(self)
 
-    found_broken(f"made for k={k!r}, which it does not serve", monkeypatch, __post_init__=made)
+    found_broken(f"serves({k!r}) is True", monkeypatch, __post_init__=made)
+    refused = classmethod(lambda cls, size: GRR.serves(size))
+    found_broken(f"made for k={k!r}, which it does not serve", monkeypatch, __post_init__=made, serves=refused)
 
 
 def test_a_domain_that_is_served_must_be_so_and_its_error_names_it(monkeypatch):

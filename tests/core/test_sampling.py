@@ -120,11 +120,19 @@ def test_uniform_values_are_uniform(k):
 def test_counts_of_reports_have_the_law_of_the_reports(k):
     rng, keep, x = np.random.default_rng(2), 0.4, np.array([0, 0, 0, 1, 2, 2])
     users = np.array([np.bincount(_sampling.grr_reports(x, k, keep, rng), minlength=k)[:3] for _ in range(5_000)])
-    drawn = _sampling.grr_counts(np.bincount(x, minlength=k), keep, rng=rng, runs=50_000)[:, :3]
-    again = _sampling.grr_counts(np.tile(np.bincount(x, minlength=k), (50_000, 1)), keep, rng=rng)[:, :3]
-    for counts in (drawn, again):
-        assert check.mean_z(users, counts.mean(axis=0)) < 5
-        assert check.variance_z(users, np.cov(counts.T)) < 5 < check.variance_z(users, 1.2 * np.cov(counts.T))
+    counts = _sampling.grr_counts(np.tile(np.bincount(x, minlength=k), (50_000, 1)), keep, rng=rng)[:, :3]
+    assert check.mean_z(users, counts.mean(axis=0)) < 5
+    assert check.variance_z(users, np.cov(counts.T)) < 5 < check.variance_z(users, 1.2 * np.cov(counts.T))
+
+
+def test_lies_are_uniform_over_the_other_values():
+    lies = np.tile([30, 0, 12], (20_000, 1))
+    drawn = _sampling.draw_others(lies, np.random.default_rng(3))
+    assert (drawn.sum(axis=1) == 42).all()
+    assert check.mean_z(drawn, [6, 21, 15]) < 5 < check.mean_z(drawn, [6.2, 20.9, 14.9])
+    covariance = [[3, -3, 0], [-3, 10.5, -7.5], [0, -7.5, 7.5]]
+    assert check.variance_z(drawn, np.array(covariance)) < 5 < check.variance_z(drawn, 1.2 * np.array(covariance))
+    assert _sampling.draw_others(lies[:1, :2], np.random.default_rng(3)).tolist() == [[0, 30]]
 
 
 @pytest.mark.parametrize("shares", [(0.25, 0.75), (0.2, 0.0, 0.8), (0.0, 1 / 3, 2 / 3), (0.0, 1.0), (1.0, 0.0)])
@@ -159,7 +167,7 @@ def test_the_rational_bound_lies_just_below_the_exponential(epsilon):
 def test_no_coin_spends_more_than_epsilon(epsilon, k, q):
     bound = _sampling.exp_below(epsilon)
     for mechanism in (GRR(k=k, epsilon=epsilon), OLH(k=2, epsilon=epsilon, g=k)):
-        p, other = mechanism.realised_probabilities if isinstance(mechanism, GRR) else mechanism.bucket_probabilities
+        p, other = getattr(mechanism, "_buckets", mechanism).realised_probabilities  # of OLH, given the seed
         assert p + (k - 1) * other == 1
         assert 0 < other <= p < 1
         assert p / other <= bound
@@ -290,7 +298,7 @@ def test_counts_of_reports_keep_their_total():
     found = _sampling.grr_counts(np.array([[[5, 0, 9]] * 2, [[0, 0, 0]] * 2]), 0.5, rng=rng)
     assert found.shape == (2, 2, 3)
     assert found.sum(axis=2).tolist() == [[14, 14], [0, 0]]
-    found = _sampling.grr_counts(np.array([5, 0, 9]), 1.0, rng=rng, runs=4)
+    found = _sampling.grr_counts(np.array([[5, 0, 9]] * 4), 1.0, rng=rng)
     assert found.tolist() == [[5, 0, 9]] * 4
 
 
