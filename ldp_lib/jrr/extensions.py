@@ -4,7 +4,6 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -16,43 +15,8 @@ from ldp_lib.jrr.mechanism import KJRR
 from ldp_lib.population import Population
 
 
-class _Inside(pure.Oracle):
-    """Another oracle, `_alone`, with the randomness of paired users correlated: one report on its own is the same."""
-
-    _alone: Any
-    independent = False
-    needs_dealer = True
-
-    @property
-    def dtype(self) -> np.dtype:
-        """Type and shape of one report, as of the oracle without pairs."""
-        return self._alone.dtype
-
-    @property
-    def probabilities(self) -> tuple[float, float]:
-        """Probabilities p and q that a report supports the user's own value, and any other."""
-        return self._alone.probabilities
-
-    @property
-    def realised_ratio(self) -> Fraction:
-        """Largest ratio of one report's probabilities under two values, exactly: at most exp(epsilon)."""
-        return self._alone.realised_ratio
-
-    def reports(self) -> np.ndarray:
-        """Return all reports of one user, in the order of the channel's columns, as of the oracle without pairs."""
-        return self._alone.reports()
-
-    def channel(self) -> np.ndarray:
-        """Return Pr[y | x] of one report on its own, as of the oracle without pairs."""
-        return self._alone.channel()
-
-    def count(self, y) -> np.ndarray:
-        """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
-        return self._alone.count(y)
-
-
 @dataclass(frozen=True, kw_only=True)
-class JointUnary(_Inside):
+class JointUnary(unary.UnaryEncoding):
     """Unary encoding in which two paired users' bits are correlated, each bit by a sign of its own.
 
     Parameters
@@ -61,12 +25,12 @@ class JointUnary(_Inside):
         Domain size, at least 2.
     epsilon : float
         Budget of one user's report on its own, finite and above 0, to an observer who knows nothing of the others.
-    rho : float, optional
-        Minus the square of the share of a bit's standard deviation by which the sign moves its probability; at most 0.
-        If not given the least for these bits.
     q : float, optional
         Probability that a 0 is reported as 1; if not given that of `unary.OUE`. A 1 stays 1 with the p that
         `unary.probabilities` gives.
+    rho : float, optional
+        Minus the square of the share of a bit's standard deviation by which the sign moves its probability; at most 0.
+        If not given the least for these bits.
     lean : {"truth", "report"}
         What the sign moves: whether the bit is kept, as in Section 4.6.2, or whether it is reported as 1.
 
@@ -77,14 +41,13 @@ class JointUnary(_Inside):
     `audit_jrr_evaluation`.
     """
 
-    k: int
-    epsilon: float
     rho: float | None = None
-    q: float | None = None
     lean: str = "truth"
+    independent = False
+    needs_dealer = True
 
     def __post_init__(self):
-        _inputs.settle(self, "k", "epsilon", *(["q"] if self.q is not None else []))
+        super().__post_init__()
         if self.lean not in ("truth", "report"):
             raise ValueError(f"lean must be 'truth' or 'report'; got {self.lean!r}")
         check_number("rho", self.rho_)
@@ -110,17 +73,13 @@ class JointUnary(_Inside):
         """Return one row of k bits a user, an array of uint8 of shape (n, k)."""
         _inputs.require(rng=rng)
         x = _inputs.check_values(x, self.k)
-        chances = self._alone.realised_probabilities
+        chances = self.realised_probabilities
         own = x[:, None] == np.arange(self.k)
         dealt = server_messages(x.size, rng)
         flips = 2 * rng.integers(2, size=own.shape, dtype=np.int8) - 1
         pair = np.minimum(np.arange(x.size), dealt["partner"])  # a pair shares its flips
         sign = dealt["sign"][:, None] * flips[pair]
         return toss(own, sign, chances, exact_moves(chances, self.moves), rng)
-
-    @cached_property
-    def _alone(self):
-        return unary.UnaryEncoding(k=self.k, epsilon=self.epsilon, q=self.q)
 
     def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k); each column is distributed exactly as that of ``estimate(perturb(x))``.
@@ -139,7 +98,7 @@ class JointUnary(_Inside):
 
 
 @dataclass(frozen=True, kw_only=True)
-class JointHashing(_Inside):
+class JointHashing(hashing.OLH):
     """Optimized local hashing with `jrr.KJRR` in place of generalized randomized response on the buckets.
 
     Parameters
@@ -148,30 +107,23 @@ class JointHashing(_Inside):
         Domain size, at least 2.
     epsilon : float
         Budget of one user's report on its own, finite and above 0, to an observer who knows nothing of the others.
-    rho : float, optional
-        As for `jrr.KJRR` with g values.
     g : int, optional
         Number of buckets, as for `hashing.OLH`.
+    rho : float, optional
+        As for `jrr.KJRR` with g values.
 
     Notes
     -----
     Zheng et al. (2025), Section 4.6.2. Chapter `audit_jrr_evaluation`.
     """
 
-    k: int
-    epsilon: float
     rho: float | None = None
-    g: int | None = None
+    independent = False
+    needs_dealer = True
 
     def __post_init__(self):
         super().__post_init__()
-        if self.g is not None:
-            _inputs.settle(self, "g")
         self._pairs  # noqa: B018  (checks rho)
-
-    @cached_property
-    def _alone(self):
-        return hashing.OLH(k=self.k, epsilon=self.epsilon, g=self.g)
 
     @cached_property
     def _pairs(self):
@@ -185,18 +137,13 @@ class JointHashing(_Inside):
         return self._pairs.rho_
 
     @property
-    def g_(self) -> int:
-        """Number of buckets."""
-        return self._alone.g_
-
-    @property
     def realised_ratio(self) -> Fraction:
         """Largest ratio of one report's probabilities under two values, exactly: at most exp(epsilon)."""
         return self._pairs.realised_ratio
 
     def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
         """Return one report a user, in the form of `hashing.OLH.perturb`."""
-        y = self._alone.perturb(x, rng=rng)  # draws the seeds; its reports are replaced
+        y = super().perturb(x, rng=rng)  # draws the seeds; its reports are replaced
         bucket = hashing.hash_values(y["seed"], x, self.g_)
         y["y"] = self._pairs.perturb(bucket, rng=rng)
         return y
@@ -212,7 +159,7 @@ class JointHashing(_Inside):
         counts = rng.binomial(n - histogram, 1 / self.g_, (runs, self.k))
         held = np.flatnonzero(histogram)
         counts[:, held] += self._pairs.draw_truths(histogram[held], rng=rng, runs=runs)
-        return pure.estimate(counts, n, self._pairs.p_, 1 / self.g_)
+        return pure.estimate(counts, n, *self.probabilities)
 
     def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""
