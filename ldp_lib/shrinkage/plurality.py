@@ -5,7 +5,6 @@ send c; some say whether a random attribute agrees with c; some are asked a rand
 through randomized response with the whole budget.
 """
 
-import itertools
 import math
 import numbers
 from collections.abc import Iterable
@@ -15,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import _inputs, _sampling, _two_phases, grr
+from ldp_lib import _inputs, _sampling, grr
 from ldp_lib.mechanism import NoExactMoments, Several
 from ldp_lib.population import Population
 from ldp_lib.shrinkage import _stein
@@ -33,6 +32,24 @@ def _law(records, k, one=1):
     return top * one / top.sum(axis=1, keepdims=True)
 
 
+def _agreement(records, chances):
+    """Return the probability that each attribute of each record agrees with the plurality, shape (m, d)."""
+    return np.take_along_axis(chances, records, axis=1)
+
+
+def _answers(records, k, shares, one=1):
+    """Return the distribution of each record's report before its noise, shape (m, k + 2d + d k), as `channel`."""
+    chances, (m, d), (vote, agree, ask) = _law(records, k, one), records.shape, shares
+    agrees = _agreement(records, chances)
+    bits, held = np.stack([1 - agrees, agrees], axis=2), np.eye(k, dtype=int)[records]
+    return np.hstack([vote * chances, agree * one / d * bits.reshape(m, -1), ask * one / d * held.reshape(m, -1)])
+
+
+def _starts(k, d):
+    """Return where the votes start among the reports, and where each attribute's agreements and answers do."""
+    return np.concatenate([[0], k + 2 * np.arange(d), k + 2 * d + k * np.arange(d)])
+
+
 def channel(e, k, d, shares):
     """Return the channel from records, in lexicographic order, to reports: k votes, 2d agreements, d k answers.
 
@@ -45,16 +62,9 @@ def channel(e, k, d, shares):
     shares : sequence of 3 numbers
         Shares of the users who vote, who say whether an attribute agrees (no, then yes), and who are asked.
     """
-    vote, agree, ask = shares
-    answer, coin = grr.channel(e, k), grr.channel(e, 2)
-    records = list(itertools.product(range(k), repeat=d))
-    rows = []
-    for x, chances in zip(records, _law(records, k, Fraction(1)), strict=True):
-        row = list(vote * (chances @ answer))
-        for j in range(d):
-            row += list(agree / d * ((1 - chances[x[j]]) * coin[0] + chances[x[j]] * coin[1]))
-        rows.append(row + [ask / d * entry for j in range(d) for entry in answer[x[j]]])
-    return np.array(rows)
+    records = np.array(list(np.ndindex(*(k,) * d)))
+    parts = np.split(_answers(records, k, shares, Fraction(1)), _starts(k, d)[1:], axis=1)
+    return np.hstack([part @ grr.channel(e, part.shape[1]) for part in parts])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,27 +116,24 @@ class Plurality(Several):
         e = math.exp(self.epsilon)
         return grr.probabilities(e, self._size), grr.probabilities(e, 2)
 
-    @cached_property
-    def _cells(self):
-        """Probabilities of the 1 + 2d kinds of report."""
-        d, (vote, agree, ask) = len(self.k), self.shares
-        return np.array([vote] + [agree / d] * d + [ask / d] * d)
-
     def channel(self) -> np.ndarray:
         """Return the channel from records, in lexicographic order, to reports, as floats."""
-        k, d = self._size, len(self.k)
-        _inputs.check_cells(k**d, self._starts[-1] + k)
-        return channel(math.exp(self.epsilon), k, d, self.shares).astype(float)
+        _inputs.check_cells(math.prod(self.k), self._reports)
+        return channel(math.exp(self.epsilon), self._size, len(self.k), self.shares).astype(float)
+
+    @property
+    def _reports(self):
+        """How many different reports there are."""
+        return self._size + len(self.k) * (2 + self._size)
 
     @property
     def dtype(self) -> np.dtype:
         """Type of one report."""
-        return _inputs.small_dtype(int(self._starts[-1]) + self._size)
+        return _inputs.small_dtype(self._reports)
 
     def reports(self) -> np.ndarray:
         """Return every report of one user, in the order of the channel's columns."""
-        size = int(self._starts[-1]) + self._size
-        return np.arange(size, dtype=self.dtype)
+        return np.arange(self._reports, dtype=self.dtype)
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: the most that one answer spends."""
@@ -136,8 +143,8 @@ class Plurality(Several):
         """Return one report a user, shape (n,): below k a vote, then d times no, yes, then d times k answers."""
         _inputs.require(rng=rng)
         x = _inputs.check_records(x, self.k)
-        k, d, n = self._size, len(self.k), len(x)
-        kind = _sampling.draw(self._cells, n, rng).astype(np.intp)
+        k, d, n, (vote, agree, ask) = self._size, len(self.k), len(x), self.shares
+        kind = _sampling.draw([vote] + [agree / d] * d + [ask / d] * d, n, rng).astype(np.intp)
         plurality = (_votes(x, k) + rng.random((n, k))).argmax(axis=1)
         asked = x[np.arange(n), (kind - 1) % d].astype(np.intp)  # a vote looks at none
         value = np.where(kind == 0, plurality, np.where(kind <= d, plurality == asked, asked))
@@ -145,18 +152,13 @@ class Plurality(Several):
         for size, chosen in ((k, (kind == 0) | (kind > d)), (2, (kind > 0) & (kind <= d))):
             if chosen.any():
                 sent = grr.GRR(k=size, epsilon=self.epsilon).perturb(value[chosen], rng=rng)
-                y[chosen] = self._starts[kind[chosen]] + sent
+                y[chosen] = _starts(k, d)[kind[chosen]] + sent
         return y
-
-    @cached_property
-    def _starts(self):
-        k, d = self._size, len(self.k)
-        return np.concatenate([[0], k + 2 * np.arange(d), k + 2 * d + k * np.arange(d)])
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports, then how often each occurs; counts of disjoint sets of reports add up."""
-        y = _inputs.check_values(y, self._starts[-1] + self._size, "y")
-        return np.concatenate([[y.size], np.bincount(y, minlength=self._starts[-1] + self._size)])
+        y = _inputs.check_values(y, self._reports, "y")
+        return np.concatenate([[y.size], np.bincount(y, minlength=self._reports)])
 
     def estimate_counts(self, counts) -> list:
         """Return the estimates, one array (k,) for each attribute, from the counts of all reports."""
@@ -170,21 +172,10 @@ class Plurality(Several):
         _inputs.require(rng=rng, runs=runs)
         _inputs.check_population(population, self.k)
         k, d, e = self._size, len(self.k), math.exp(self.epsilon)
-        chances = _law(population.records, k)
-        rest, reports = np.broadcast_to(population.counts, (runs, len(population.counts))), []
-        for kind, cell in enumerate(self._cells):
-            chosen = rng.binomial(rest, cell / max(self._cells[kind:].sum(), cell)) if cell else 0 * rest
-            rest = rest - chosen
-            if kind == 0:
-                reports.append(_sampling.draw_counts(_draw(chosen, chances, rng), e, rng=rng))
-            elif kind <= d:
-                agrees = chances[np.arange(len(chances)), population.records[:, kind - 1]]
-                pair = _draw(chosen, np.stack([1 - agrees, agrees], axis=1), rng)
-                reports.append(_sampling.draw_counts(pair, e, rng=rng))
-            else:
-                (held,) = _two_phases.marginal_counts(population.records[:, [kind - 1 - d]], chosen, [k])
-                reports.append(_sampling.draw_counts(held, e, rng=rng))
-        return self._estimate(np.concatenate(reports, axis=1))
+        laws = zip(population.counts, _answers(population.records, k, self.shares), strict=True)
+        answers = sum(rng.multinomial(users, law, runs) for users, law in laws)
+        parts = np.split(answers, _starts(k, d)[1:], axis=1)
+        return self._estimate(np.hstack([_sampling.draw_counts(part, e, rng=rng) for part in parts]))
 
     def mean(self, population: Population) -> list:
         """Return the exact expectation of the estimate, one array (k,) for each attribute, if nobody is asked."""
@@ -204,13 +195,6 @@ class Plurality(Several):
         square += k20 * k01**2 + k02 * k10**2 + 4 * k11 * k10 * k01 + (k10 * k01) ** 2
         return list(square - (k11 + k10 * k01) ** 2)
 
-    def model(self, population: Population) -> list:
-        """Return what the model makes of the data without noise: the estimate's limit if nobody is asked."""
-        _inputs.check_population(population, self.k)
-        chances, weights, k = _law(population.records, self._size), population.counts / population.n, self._size
-        agreement = [weights @ chances[np.arange(len(chances)), column] for column in population.records.T]
-        return [1 / k + (k * a - 1) / (k - 1) * (weights @ chances - 1 / k) for a in agreement]
-
     def _moments(self, population):
         """Return the counts and each record's first and second moments of its terms in vote and agreement."""
         if not self.has_exact_moments:
@@ -221,7 +205,7 @@ class Plurality(Several):
         agree, chances = agree / len(self.k), _law(population.records, self._size)
         share = q + (p - q) * chances
         second = (share * (1 - 2 / k) + 1 / k**2) / (vote * (n * (p - q)) ** 2)
-        right = np.stack([chances[np.arange(len(chances)), column] for column in population.records.T], axis=1)
+        right = _agreement(population.records, chances)
         yes = q2 + (p2 - q2) * right
         no_term, yes_term = ((k * (bit - q2) / (p2 - q2) - 1) / ((k - 1) * n) for bit in (0, 1))
         squares = (yes * yes_term**2 + (1 - yes) * no_term**2) / agree
@@ -244,15 +228,6 @@ class Plurality(Several):
         answers = (answers - answers.sum(axis=-1, keepdims=True) / k) * d / (n * ask * (p - q))
         noise = [d * (1 - 1 / k) / (n * ask * (p - q) ** 2)] * d
         return _stein.together(list(np.moveaxis(1 / k + answers, 1, 0)), noise, model).estimates
-
-
-def _draw(counts, chances, rng):
-    """Return counts of values (runs, k) if each of counts (runs, m) users draws one by its row of chances (m, k)."""
-    total = 0
-    for row in np.unique(chances, axis=0):
-        users = counts[:, (chances == row).all(axis=1)].sum(axis=1)
-        total = total + (np.outer(users, row.astype(int)) if row.max() == 1 else rng.multinomial(users, row))
-    return total
 
 
 def _check_shares(shares):
