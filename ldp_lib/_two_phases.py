@@ -1,14 +1,15 @@
 """Two phases: some users split their budget, and what they show decides how the others report."""
 
-import math
 from functools import cached_property
 from numbers import Integral
 
 import numpy as np
 
-from ldp_lib import _inputs, _sampling, grr, pure, splitting
+from ldp_lib import _inputs, pure, splitting
 from ldp_lib.mechanism import NoExactMoments, Several
 from ldp_lib.population import Population
+
+ENTRIES = 2**20  # of working memory
 
 
 class TwoPhase(Several):
@@ -50,9 +51,29 @@ class TwoPhase(Several):
         n1 = self.first_users(population.n)
         return combine(*phases, n1, population.n - n1)
 
-    def simulate_phases(self, population, *, rng, runs) -> tuple[list, list]:
-        """Return the two phases' estimates on their own; a subclass says how."""
+    def simulate_phases(self, population: Population, *, rng: np.random.Generator, runs: int) -> tuple[list, list]:
+        """Return the two phases' estimates, jointly distributed as they are: two lists of d arrays (runs, k_j)."""
+        _inputs.require(rng=rng, runs=runs)
+        _inputs.check_population(population, self.k)
+        chosen, rest = draw_phases(population, self.n1, rng=rng, runs=runs)
+        first, learned = self._draw_first(population.records, chosen, rng)
+        held = draw_sampled(population.records, rest, self.k, rng)
+        return first, self._draw_second(learned, held, int(rest[0].sum()), rng)
+
+    def _draw_first(self, records, chosen, rng):
+        """Return the first phase's estimates, d arrays (runs, k_j), and what the second phase learns: these."""
+        parts, n1 = zip(self._first.oracles, marginal_counts(records, chosen, self.k), strict=True), chosen[0].sum()
+        first = [pure.estimate(part.draw_support(held, rng), n1, *part.probabilities) for part, held in parts]
+        return first, first
+
+    def _draw_second(self, learned, held, n2, rng):
+        """Return the second phase's estimates, if its n2 users are in `held` as `draw_sampled` gives them."""
         raise NotImplementedError
+
+    def channel(self) -> np.ndarray:
+        """Raise ValueError: the second phase's reports depend on the first's, so no user has a channel alone."""
+        name = type(self).__name__
+        raise ValueError(f"{name} has no channel of one user: the second phase depends on the first's reports")
 
     def mean(self, population: Population) -> list:
         """Raise `NoExactMoments`."""
@@ -124,42 +145,27 @@ def draw_phases(population, n1, *, rng, runs):
     return chosen, population.counts - chosen
 
 
-def draw_reports(population, k, epsilon, n1, *, rng, runs):
-    """Draw what no user's report of the second phase depends on: the first phase, and the second one's pivots.
+def draw_sampled(records, counts, k, rng):
+    """Return how many users sample each attribute and hold each value: d arrays of int, shape (runs, k_j).
 
-    Returns
-    -------
-    first : list of d arrays (runs, k_j)
-        The first phase's estimates.
-    held : list of d arrays (runs, k_j)
-        How many users of the second phase picked each attribute and hold each value.
-    n2 : int
-        Number of users in the second phase.
+    Every user samples one of the d attributes at random. `counts` has shape (runs, m), one column a record. Holders of
+    rare records are drawn one by one, those of each common record together.
     """
-    chosen, rest = draw_phases(population, n1, rng=rng, runs=runs)
-    first = simulate_spl(population.records, chosen, k, epsilon, rng)
-    return first, draw_pivots(population.records, rest, k, rng), population.n - first_users(n1, population.n)
-
-
-def draw_pivots(records, counts, k, rng):
-    """Return how many users picked each attribute and hold each value: d arrays (runs, k_j).
-
-    Every user picks one of the d attributes at random. `counts` has shape (runs, m), one column a record.
-    """
-    picked = [None] * len(k)
-    for j in range(len(k) - 1, -1, -1):
-        chosen = rng.binomial(counts, 1 / (j + 1)) if j else counts
-        (picked[j],) = marginal_counts(records[:, [j]], chosen, [k[j]])
-        counts = counts - chosen
-    return picked
-
-
-def simulate_spl(records, counts, k, epsilon, rng):
-    """Return `SPL` estimates, d arrays (runs, k_j), for populations given as counts of records (runs, m)."""
-    root, n = math.exp(epsilon / len(k)), counts[0].sum()
-    histograms = marginal_counts(records, counts, k)
-    drawn = [_sampling.draw_counts(histogram, root, rng=rng) for histogram in histograms]
-    return [pure.estimate(counts, n, *grr.probabilities(root, counts.shape[-1])) for counts in drawn]
+    d, edges, rare = len(k), np.cumsum((0, *k)), counts.max(axis=0) <= 16
+    values = (records + edges[:-1]).ravel()
+    table = np.zeros((len(counts), edges[-1]), np.int64)
+    step = max(1, ENTRIES // max(1, counts[:, rare].sum(axis=1).max() + d * np.count_nonzero(~rare)))
+    for start in range(0, len(counts), step):
+        few, many = counts[start : start + step, rare], counts[start : start + step, ~rare]
+        run = np.repeat(np.arange(len(few)), few.sum(axis=1))
+        record = np.repeat(np.tile(np.flatnonzero(rare), len(few)), few.ravel())
+        attribute = rng.integers(d, size=run.size, dtype=_inputs.small_dtype(d))
+        cell = run * edges[-1] + values[record * d + attribute]
+        block = np.bincount(cell, minlength=len(few) * edges[-1]).reshape(len(few), -1)
+        dealt = np.moveaxis(rng.multinomial(many, np.full(d, 1 / d)), -1, 0)
+        held = [marginal_counts(records[~rare, j : j + 1], dealt[j], k[j : j + 1])[0] for j in range(d)]
+        table[start : start + step] = block + np.hstack(held)
+    return np.split(table, edges[1:-1], axis=1)
 
 
 def marginal_counts(records, counts, k):

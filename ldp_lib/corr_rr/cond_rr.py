@@ -8,7 +8,6 @@ import numpy as np
 
 from ldp_lib import _inputs, _sampling, _two_phases, grr, postprocess, pure
 from ldp_lib._inputs import check_records
-from ldp_lib.population import Population
 
 BLOCK = 2**22  # entries of working memory in `simulate`
 NOTHING = 1e-12  # shares and singular values that are this near to 0, or to each other, count as equal: rounding
@@ -53,10 +52,6 @@ class CondRR(_two_phases.TwoPhase):
         if not isinstance(self.debias, bool):
             raise TypeError(f"debias must be True or False; got {self.debias!r}")
 
-    def channel(self) -> np.ndarray:
-        """Raise ValueError: the channel depends on what the first phase learns."""
-        raise ValueError("a channel needs conditionals: Cond-RR learns them, so it has none before the first phase")
-
     def conditionals(self, pairs):
         """Return the estimated conditionals of each ordered pair, a dict of arrays (runs, k_j, k_m).
 
@@ -81,7 +76,7 @@ class CondRR(_two_phases.TwoPhase):
     def perturb(self, x, *, rng: np.random.Generator) -> tuple:
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
         first, second = self._report_first(x, rng)
-        laws = self.conditionals(_count_pairs(first, self.k))
+        laws = self._learn(first)
         pivot = rng.integers(len(self.k), size=len(second))
         y = np.empty(second.shape, _inputs.small_dtype(max(self.k)))
         for j, size in enumerate(self.k):
@@ -101,57 +96,48 @@ class CondRR(_two_phases.TwoPhase):
         first, second = check_records(first, self.k, "y"), check_records(second, self.k, "y")
         counts = [np.bincount(second[:, j], minlength=size)[None] for j, size in enumerate(self.k)]
         before = [v[None] for v in self._first.estimate(first)]
-        laws = self.conditionals(_count_pairs(first, self.k)) if self.debias else None
+        laws = self._learn(first) if self.debias else None
         after = self._second_estimates(counts, laws)
         return [v for (v,) in _two_phases.combine(before, after, len(first), len(second))]
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
-        """Return one array (runs, k_j) for each attribute, distributed exactly as ``estimate(perturb(x))``.
+    def _learn(self, first):
+        pairs = itertools.combinations(range(len(self.k)), 2)
+        return self.conditionals({pair: _count(first, self.k, pair) for pair in pairs})
 
-        The first phase is drawn user by user, or as counts of reports where there are fewer reports than users; the
-        second phase as counts. n must be below 10**9.
+    def _draw_first(self, records, chosen, rng):
+        """Return the first phase's estimates, and the conditionals that it shows."""
+        d, n1, oracles = len(self.k), int(chosen[0].sum()), self._first.oracles
+        sets = [*((j,) for j in range(d)), *itertools.combinations(range(d), 2)]
+        step = max(1, BLOCK // min(math.prod(self.k), n1 * d))
+        parts = (chosen[start : start + step] for start in range(0, len(chosen), step))
+        blocks = [self._count_first(records, part, sets, rng) for part in parts]
+        counts = list(map(np.concatenate, zip(*blocks, strict=True)))
+        first = [pure.estimate(count, n1, *one.probabilities) for count, one in zip(counts[:d], oracles, strict=True)]
+        return first, self.conditionals(dict(zip(sets[d:], counts[d:], strict=True)))
+
+    def _count_first(self, records, chosen, sets, rng):
+        """Draw the first phase's reports; return how often each combination of values of each set of attributes is met.
+
+        They are drawn as counts where there are fewer different reports than users, else user by user.
         """
-        _inputs.require(rng=rng, runs=runs)
-        _inputs.check_population(population, self.k)
-        chosen, rest = _two_phases.draw_phases(population, self.n1, rng=rng, runs=runs)
-        root, e, n1 = math.exp(self.epsilon / len(self.k)), math.exp(self.epsilon), int(chosen[0].sum())
-        singles, pairs = self._first_reports(population.records, chosen, rng)
-        before = [pure.estimate(count, n1, *grr.probabilities(root, count.shape[1])) for count in singles]
-        laws, totals = self.conditionals(pairs), [0] * len(self.k)
-        for j, held in enumerate(_two_phases.draw_pivots(population.records, rest, self.k, rng)):
-            report = _sampling.draw_counts(held, e, rng=rng)
+        if math.prod(self.k) <= chosen[0].sum():
+            tables = np.zeros((len(chosen), *self.k), dtype=np.int64)
+            tables[(slice(None), *records.T)] = chosen
+            for axis, oracle in enumerate(self._first.oracles, 1):  # each attribute's coins are its own
+                tables = np.moveaxis(oracle.draw_support(np.moveaxis(tables, axis, -1), rng), -1, axis)
+            return [np.einsum(tables, range(tables.ndim), (0, *(j + 1 for j in some))) for some in sets]
+        users = np.repeat(np.tile(np.arange(len(records)), len(chosen)), chosen.ravel())
+        reports = self._first.perturb(records[users], rng=rng)
+        return [_count(reports, self.k, some, len(chosen)) for some in sets]
+
+    def _draw_second(self, learned, held, n2, rng):
+        totals, e = [0] * len(self.k), math.exp(self.epsilon)
+        for j, values in enumerate(held):
+            report = _sampling.draw_counts(values, e, rng=rng)
             for m in range(len(self.k)):
-                drawn = report if m == j else rng.multinomial(report, laws[j, m]).sum(axis=1)
+                drawn = report if m == j else rng.multinomial(report, learned[j, m]).sum(axis=1)
                 totals[m] = totals[m] + drawn
-        after = self._second_estimates(totals, laws)
-        return _two_phases.combine(before, after, n1, population.n - n1)
-
-    def _first_reports(self, records, chosen, rng):
-        """Draw the first phase's reports; return their counts by value, and by pair of values."""
-        if len(self.k) == 1:
-            return [self._report_tables(records, chosen, rng)], {}
-        cells, n1 = math.prod(self.k), int(chosen[0].sum())
-        tabled = cells <= n1
-        step, blocks = max(1, BLOCK // min(cells, n1 * len(self.k))), []
-        for start in range(0, len(chosen), step):
-            part = chosen[start : start + step]
-            if tabled:
-                blocks.append(_pairs_of_tables(self._report_tables(records, part, rng)))
-            else:
-                users = np.repeat(np.tile(np.arange(len(records)), len(part)), part.ravel())
-                reports = self._first.perturb(records[users], rng=rng)
-                blocks.append(_count_pairs(reports, self.k, runs=len(part)))
-        pairs = {pair: np.concatenate([block[pair] for block in blocks]) for pair in blocks[0]}
-        last = len(self.k) - 1
-        return [pairs[j, last].sum(axis=2) for j in range(last)] + [pairs[0, last].sum(axis=1)], pairs
-
-    def _report_tables(self, records, chosen, rng):
-        root = math.exp(self.epsilon / len(self.k))
-        tables = np.zeros((len(chosen), *self.k), dtype=np.int64)
-        tables[(slice(None), *records.T)] = chosen
-        for axis in range(1, len(self.k) + 1):  # each attribute's coins are its own
-            tables = np.moveaxis(_sampling.draw_counts(np.moveaxis(tables, axis, -1), root, rng=rng), -1, axis)
-        return tables
+        return self._second_estimates(totals, learned)
 
     def _second_estimates(self, counts, laws):
         """Return the second phase's estimates, d arrays (runs, k_j), from its counts of reports."""
@@ -182,10 +168,7 @@ def _undo_copies(shares, laws, k):
         (flat[m] + sum(flat[j] @ laws[j, m] for j in range(d) if j != m).reshape(shares[m].shape)) / d for m in range(d)
     ]
     rest = np.hstack(shares) - np.hstack(level)
-    left, size, right = np.linalg.svd(passed)
-    seen = size > (0.1 + NOTHING) * size[:, :1]
-    parts = np.divide(np.einsum("rji,rj->ri", left, rest), size, out=np.zeros(size.shape), where=seen)
-    moved = np.einsum("rji,rj->ri", right, parts)
+    (moved,) = np.moveaxis(np.linalg.pinv(passed, rcond=0.1 + NOTHING) @ rest[..., None], -1, 0)
     return [a + moved[:, edges[j] : edges[j + 1]] for j, a in enumerate(flat)]
 
 
@@ -194,18 +177,8 @@ def _rows(joint):
     return np.divide(joint, mass, out=np.full(joint.shape, 1 / joint.shape[-1]), where=mass > 0)
 
 
-def _count_pairs(reports, k, runs=1):
-    """Return counts of the pairs of values, a dict of arrays (runs, k_j, k_m); each run has as many reports."""
-    run, pairs = np.repeat(np.arange(runs), len(reports) // runs), {}
-    for j, m in itertools.combinations(range(len(k)), 2):
-        code = (run * k[j] + reports[:, j]) * k[m] + reports[:, m]
-        pairs[j, m] = np.bincount(code, minlength=runs * k[j] * k[m]).reshape(runs, k[j], k[m])
-    return pairs
-
-
-def _pairs_of_tables(tables):
-    axes = range(1, tables.ndim)
-    return {
-        (j, m): tables.sum(axis=tuple(axis for axis in axes if axis not in (j + 1, m + 1)))
-        for j, m in itertools.combinations(range(tables.ndim - 1), 2)
-    }
+def _count(reports, k, some, runs=1):
+    """Return counts of the values of some attributes, (runs, their domain sizes); each run has as many reports."""
+    run, sizes = np.repeat(np.arange(runs), len(reports) // runs), (runs, *(k[j] for j in some))
+    cells = np.ravel_multi_index((run, *(reports[:, j] for j in some)), sizes)
+    return np.bincount(cells, minlength=math.prod(sizes)).reshape(sizes)

@@ -114,7 +114,7 @@ class SecondPhase(_Copies):
         _inputs.require(rng=rng, runs=runs)
         _inputs.check_population(population, self.k)
         counts = np.broadcast_to(population.counts, (runs, len(population.counts)))
-        held = _two_phases.draw_pivots(population.records, counts, self.k, rng)
+        held = _two_phases.draw_sampled(population.records, counts, self.k, rng)
         return _draw_estimates(held, np.array(self.reuse_), population.n, self.epsilon, rng)
 
     def mean(self, population: Population) -> list:
@@ -205,12 +205,8 @@ class CorrRR(_Copies, _two_phases.TwoPhase):
         parts = self._first.estimate(first), self._second(None).estimate(second)
         return _two_phases.combine(*parts, len(first), len(second))
 
-    def simulate_phases(self, population: Population, *, rng: np.random.Generator, runs: int) -> tuple[list, list]:
-        """Return the two phases' estimates on their own, jointly distributed as they are: two lists of d (runs, k)."""
-        _inputs.require(rng=rng, runs=runs)
-        _inputs.check_population(population, self.k)
-        first, held, n2 = _two_phases.draw_reports(population, self.k, self.epsilon, self.n1, rng=rng, runs=runs)
-        return first, _draw_estimates(held, self.table(first, n2), n2, self.epsilon, rng)
+    def _draw_second(self, learned, held, n2, rng):
+        return _draw_estimates(held, self.table(learned, n2), n2, self.epsilon, rng)
 
     def mean(self, population: Population) -> list:
         """Return the exact expectation of the estimate, one array (k,) for each attribute, for a fixed reuse table."""
@@ -261,6 +257,6 @@ def _draw_estimates(held, table, n, epsilon, rng):
     for j, values in enumerate(held):
         report = _sampling.draw_counts(values, e, rng=rng)
         for m in range(len(held)):
-            copies = rng.binomial(report, table[..., j, m, None])  # all of it for the pivot itself
+            copies = report if m == j else rng.binomial(report, table[..., j, m, None])
             totals[m] = totals[m] + copies + _sampling.draw_others(report - copies, rng)
     return [pure.estimate(total, n, *grr.probabilities(e, k)) for total in totals]

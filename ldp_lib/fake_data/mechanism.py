@@ -10,10 +10,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import _inputs, _sampling, grr, pure
+from ldp_lib import _inputs, _sampling, _two_phases, grr, pure
 from ldp_lib import channel as channels
 from ldp_lib._inputs import check_records
-from ldp_lib.fake_data._sampled import draw_sampled
 from ldp_lib.mechanism import Several
 from ldp_lib.population import Population
 
@@ -196,9 +195,12 @@ class _FakeData(Several):
         """
         _inputs.require(rng=rng, runs=runs)
         _inputs.check_population(population, self.k)
-        sampled = draw_sampled(population, rng=rng, runs=runs)
-        counts = [self._draw_reports(j, table, population.n, rng) for j, table in enumerate(sampled)]
-        return self._debias(counts, population.n)
+        counts, n = [], population.n
+        users = np.broadcast_to(population.counts, (runs, len(population.counts)))
+        for j, held in enumerate(_two_phases.draw_sampled(population.records, users, self.k, rng)):
+            fakes = rng.multinomial(n - held.sum(axis=1), self.priors_[j])
+            counts.append(_sampling.grr_counts(held, self._keep[j], rng=rng) + fakes)
+        return self._debias(counts, n)
 
     def variance(self, population: Population) -> list[np.ndarray]:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
@@ -208,10 +210,6 @@ class _FakeData(Several):
     @cached_property
     def _keep(self):
         return [_sampling.realised(_sampling.proved_keep(self.epsilon, size)) for size in self.k]
-
-    def _draw_reports(self, j, sampled, n, rng):
-        own = _sampling.grr_counts(sampled, self._keep[j], rng=rng)
-        return own + rng.multinomial(n - sampled.sum(axis=1), self.priors_[j])
 
     def _debias(self, counts, n):
         return [pure.estimate(count, n, *pair) for count, pair in zip(counts, self.probabilities, strict=True)]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_lib import _inputs, _sampling, _two_phases, postprocess, pure
+from ldp_lib import _sampling, _two_phases, postprocess, pure
 from ldp_lib.fake_data.mechanism import RSFD, RSRFD, probabilities
 
 
@@ -36,10 +36,6 @@ class TwoPhaseRSRFD(_two_phases.TwoPhase):
     n1: int | float = 0.1
     has_exact_moments = False
 
-    def channel(self):
-        """Raise ValueError: the second phase's reports depend on the first's, so no user has a channel alone."""
-        raise ValueError("TwoPhaseRSRFD has no channel of one user: the second phase depends on the first's reports")
-
     def second_phase(self, first):
         """Return the second phase's `RSRFD`, with the priors that the first phase's reports (n1, d) give."""
         priors = [postprocess.clip_normalize(v) for v in self._first.estimate(first)]
@@ -60,16 +56,12 @@ class TwoPhaseRSRFD(_two_phases.TwoPhase):
         parts = self._first.estimate(first), self.second_phase(first).estimate(second)
         return _two_phases.combine(*parts, len(first), len(second))
 
-    def simulate_phases(self, population, *, rng, runs) -> tuple[list, list]:
-        """Return the two phases' estimates on their own, distributed as they are: two lists of d (runs, k_j)."""
-        _inputs.require(rng=rng, runs=runs)
-        _inputs.check_population(population, self.k)
-        first, held, n2 = _two_phases.draw_reports(population, self.k, self.epsilon, self.n1, rng=rng, runs=runs)
-        second = []
+    def _draw_second(self, learned, held, n2, rng):
+        second, e = [], math.exp(self.epsilon)
         for j, sampled in enumerate(held):
-            prior, e = postprocess.clip_normalize(first[j]), math.exp(self.epsilon)
+            prior = postprocess.clip_normalize(learned[j])
             fakes = rng.multinomial(n2 - sampled.sum(axis=1), prior)
             counts = _sampling.draw_counts(sampled, e, rng=rng) + fakes
             support = probabilities(e, self.k[j], len(self.k), prior)
             second.append(pure.estimate(counts, n2, *support))
-        return first, second
+        return second

@@ -409,8 +409,10 @@ def test_cond_rr_draws_its_first_phase_in_two_ways_by_one_law():
     population, mechanism = Population.from_counts([[9, 4, 0], [1, 3, 8]]), CondRR(k=(2, 3), epsilon=3.0, n1=5)
     chosen = np.tile([2, 1, 0, 1, 1], (100_000, 1))
     assert (population.records == [[0, 0], [0, 1], [1, 0], [1, 1], [1, 2]]).all()
-    by_user = mechanism._first_reports(population.records, chosen, np.random.default_rng(1))[1][0, 1]
-    by_table = mechanism._report_tables(population.records, chosen, np.random.default_rng(2))
+    (by_user,) = mechanism._count_first(population.records, chosen, [(0, 1)], np.random.default_rng(1))
+    (by_table,) = mechanism._count_first(population.records, 2 * chosen, [(0, 1)], np.random.default_rng(2))
+    twice = by_user[: len(by_user) // 2] + by_user[len(by_user) // 2 :]  # ten users, as many as the table's
+    by_user, by_table = twice, by_table[: len(twice)]
     flat, other = by_user.reshape(-1, 6), by_table.reshape(-1, 6)
     assert check.mean_z(flat.astype(float) - other, 0) < 5
     assert check.variance_z(flat, np.cov(other.T)) < 5 < check.variance_z(flat, 1.1 * np.cov(other.T))
@@ -810,31 +812,26 @@ def test_directions_that_copies_hide_stay_uniform(t, seen):
 
 def test_a_pair_s_reports_are_counted_by_run():
     reports = np.array([[0, 2, 1], [1, 0, 0], [1, 0, 3], [0, 2, 1]])
-    pairs = cond_rr._count_pairs(reports, (2, 3, 4), runs=2)
-    for (j, m), counts in pairs.items():
-        want = np.zeros((2, *((2, 3, 4)[a] for a in (j, m))), int)
+    for some in [(0,), (2,), (0, 1), (0, 2), (1, 2)]:
+        want = np.zeros((2, *((2, 3, 4)[j] for j in some)), int)
         for i, row in enumerate(reports):
-            want[i // 2, row[j], row[m]] += 1
-        assert (counts == want).all()
-    tables = np.zeros((2, 2, 3, 4), int)
-    for i, row in enumerate(reports):
-        tables[(i // 2, *row)] += 1
-    found = cond_rr._pairs_of_tables(tables)
-    assert all((found[pair] == pairs[pair]).all() for pair in [(0, 1), (0, 2), (1, 2)])
+            want[(i // 2, *row[list(some)])] += 1
+        assert (cond_rr._count(reports, (2, 3, 4), some, runs=2) == want).all()
 
 
 @pytest.mark.parametrize("n1", [3, 30])  # below and above the number of records, 24
 def test_cond_rr_s_first_phase_counts_each_attribute(n1):
     k, mechanism = (2, 3, 4), CondRR(k=(2, 3, 4), epsilon=60.0, n1=n1)
     records = np.array([[0, 2, 3], [1, 0, 1]])
-    singles, pairs = mechanism._first_reports(records, np.array([[n1 - 1, 1], [1, n1 - 1]]), np.random.default_rng(1))
+    sets, chosen = [(0,), (1,), (2,), (0, 2), (1, 2)], np.array([[n1 - 1, 1], [1, n1 - 1]])
+    *singles, first, last = mechanism._count_first(records, chosen, sets, np.random.default_rng(1))
     for j in range(3):  # at this budget all tell the truth
         want = np.zeros((2, k[j]), int)
         want[:, records[0, j]] += [n1 - 1, 1]
         want[:, records[1, j]] += [1, n1 - 1]
         assert (singles[j] == want).all()
-    assert pairs[0, 2][0, 0, 3] == n1 - 1
-    assert pairs[1, 2][1, 0, 1] == n1 - 1
+    assert first[0, 0, 3] == n1 - 1
+    assert last[1, 0, 1] == n1 - 1
 
 
 def test_cond_rr_s_blocks_of_runs_change_nothing(monkeypatch):
