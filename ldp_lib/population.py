@@ -115,26 +115,17 @@ class Population:
         """
         import pandas as pd
 
-        if not isinstance(frame, pd.DataFrame) or frame.shape[1] == 0:
-            raise TypeError(f"frame must be a pandas.DataFrame of at least one column; got {type(frame).__name__}")
-        if not frame.columns.is_unique:
-            raise ValueError(f"frame must have columns of different names; got {list(frame.columns)}")
-        if len(frame) == 0:
-            raise ValueError("frame must have at least one row; got none")
+        if not isinstance(frame, pd.DataFrame) or not frame.size:
+            raise TypeError(f"frame must be a pandas.DataFrame with rows and columns; got {type(frame).__name__}")
         if frame.isna().any(axis=None):
-            raise ValueError(
-                f"frame must not have missing values; got some in {list(frame.columns[frame.isna().any()])}"
-            )
-        columns = [frame[name].astype("category").cat for name in frame.columns]
-        for name, column in zip(frame.columns, columns, strict=True):
-            if len(column.categories) < 2:
-                raise ValueError(
-                    f"frame must have at least two values in column {name!r}; got {list(column.categories)}. If there "
-                    "are others, make it categorical, with all of them as categories"
-                )
-        x = np.column_stack([column.codes.astype(np.int64) for column in columns])
-        labels = tuple(tuple(map(str, column.categories)) for column in columns)
-        return cls.from_records(x, k=tuple(map(len, labels)), names=tuple(map(str, frame.columns)), labels=labels)
+            raise ValueError(f"frame must not have missing values; got {list(frame.columns[frame.isna().any()])}")
+        columns = {str(name): column.astype("category").cat for name, column in frame.items()}
+        labels = tuple(tuple(map(str, column.categories)) for column in columns.values())
+        if len(columns) < frame.shape[1] or min(map(len, labels)) < 2:
+            needed = "columns of different names, each with at least two values or, made categorical, categories"
+            raise ValueError(f"frame must have {needed}; got {list(zip(frame.columns, labels, strict=False))}")
+        x = np.column_stack([column.codes for column in columns.values()])
+        return cls.from_records(x, k=tuple(map(len, labels)), names=tuple(columns), labels=labels)
 
     @cached_property
     def n(self):
@@ -174,30 +165,22 @@ class Population:
 
     def select(self, *attributes):
         """Return the population of the named (or numbered) attributes alone."""
-        if not attributes:
-            raise ValueError("attributes must name at least one attribute; got none")
-        allowed = f"attributes must be among {self.names or ()} or 0 to {self.d - 1}"
-        columns = []
-        for attribute in attributes:
-            if self.names and attribute in self.names:
-                columns.append(self.names.index(attribute))
-            elif isinstance(attribute, Integral) and not isinstance(attribute, bool) and 0 <= attribute < self.d:
-                columns.append(int(attribute))
-            else:
-                raise ValueError(f"{allowed}; got {attribute!r}")
-        if len(set(columns)) < len(columns):
-            raise ValueError(f"attributes must differ from each other; got {attributes}")
+        names, allowed = self.names or (), f"attributes must be among {self.names or ()} or 0 to {self.d - 1}"
+        columns = [names.index(one) if one in names else one for one in attributes]
+        for j in columns:
+            if not isinstance(j, Integral) or isinstance(j, bool) or not 0 <= j < self.d:
+                raise ValueError(f"{allowed}; got {j!r}")
+        if not columns or len(set(columns)) < len(columns):
+            raise ValueError(f"{allowed}, at least one of them, each once; got {attributes}")
         pick = lambda values: values and tuple(values[j] for j in columns)  # noqa: E731
         if len(columns) == 1:  # counting is faster than sorting, and exact below 2**53
             (j,) = columns
             counts = np.bincount(self.records[:, j], weights=self.counts, minlength=self.k[j]).astype(np.int64)
             return Population.from_counts(counts, names=pick(self.names), labels=pick(self.labels))
         records, inverse = np.unique(self.records[:, columns], axis=0, return_inverse=True)
-        counts = np.zeros(len(records), dtype=np.int64)
-        np.add.at(counts, inverse.ravel(), self.counts)
-        return Population(
-            records=records, counts=counts, k=pick(self.k), names=pick(self.names), labels=pick(self.labels)
-        )
+        counts = np.bincount(inverse.ravel(), weights=self.counts).astype(np.int64)
+        how = {"k": pick(self.k), "names": pick(self.names), "labels": pick(self.labels)}
+        return Population(records=records, counts=counts, **how)
 
     def users(self):
         """Return one row a user: shape (n,) for one attribute, (n, d) for several, in the order of the records.
