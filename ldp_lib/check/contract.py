@@ -173,12 +173,11 @@ def _raises(kinds, word, function, *args, **kwargs):
     call = f"{function.__name__}{args!r} {kwargs!r}"
     try:
         function(*args, **kwargs)
-    except kinds as error:
-        need(word in str(error), f"the error of {call} does not name {word}: {error}")
-        return
     except Exception as error:
-        need(False, f"{call} raises {type(error).__name__}: {error}")
-    need(False, f"{call} raises nothing")
+        need(isinstance(error, kinds), f"{call} raises {type(error).__name__}: {error}")
+        need(word in str(error), f"the error of {call} does not name {word}: {error}")
+    else:
+        need(False, f"{call} raises nothing")
 
 
 def _symmetry(mechanism, population, seed, runs):
