@@ -150,4 +150,5 @@ def _report_rows(mechanism, x, runs, rng, view):
 
 
 def _survey_rows(mechanism, x, runs, rng, view):
-    return np.array([_bytes(view(mechanism.perturb(x, rng=rng))) for _ in range(runs)], dtype=object)
+    surveys = (mechanism.perturb(x, rng=rng) for _ in range(runs))
+    return np.array([_bytes(view(y)) for y in surveys], dtype=object)

@@ -164,7 +164,8 @@ def record_channel(p, innocuous):
         other = own[:, None, :] * same[:, None]
         card = asked * truth + (1 - asked) * other
         law = np.tensordot(law, card, axes=(0, 0))
-    return law.transpose(*range(0, 2 * d, 2), *range(1, 2 * d, 2)).reshape(2**d, 2**d)
+    held, told = range(0, 2 * d, 2), range(1, 2 * d, 2)
+    return law.transpose(*held, *told).reshape(2**d, 2**d)
 
 
 def one_card_channel(p, innocuous):

@@ -64,7 +64,8 @@ def transition(joint, attribute):
 def dobrushin(table):
     """Return the largest total variation distance between two rows of Pr[asked | hidden]: Dobrushin's coefficient."""
     rows = check_channel(table)
-    return max((sum(abs(a - b)) / 2 for a, b in itertools.combinations(rows, 2)), default=0)
+    pairs = itertools.combinations(rows, 2)
+    return max((sum(abs(a - b)) / 2 for a, b in pairs), default=0)
 
 
 def inferred_ratio(e, table):
@@ -92,7 +93,8 @@ def inferred_ratio(e, table):
     worst = Fraction(1)
     for one, other in itertools.permutations(rows, 2):
         a = b = 0
-        for v in sorted(range(len(one)), key=lambda v: one[v] / other[v] if other[v] else np.inf, reverse=True):
+        ratios = [x / y if y else np.inf for x, y in zip(one, other, strict=True)]
+        for v in sorted(range(len(one)), key=ratios.__getitem__, reverse=True):
             a, b = a + one[v], b + other[v]
             worst = max(worst, (1 + a * (e - 1)) / (1 + b * (e - 1)))
     return worst
@@ -118,7 +120,8 @@ def contracted(ratio, change):
 
 def unary_success(p, q, k):
     """Return the success rate of the best guess from k bits, uniform prior: Pr[bit = 1] is p for the value, else q."""
-    return ((1 - p) * (1 - q) ** (k - 1) + p / q * (1 - (1 - q) ** k)) / k
+    none = (1 - q) ** (k - 1)
+    return ((1 - p) * none + p / q * (1 - (1 - q) * none)) / k
 
 
 def hashing_success(e, k, g):
@@ -139,7 +142,8 @@ def below_as_float32(rate):
     largest = np.float32(rate)
     if float(largest) >= rate:
         largest = np.nextafter(largest, np.float32(0))
-    middle = (Fraction(float(largest)) + Fraction(float(np.nextafter(largest, np.float32(2))))) / 2 * 2**53
+    following = np.nextafter(largest, np.float32(2))
+    middle = (Fraction(float(largest)) + Fraction(float(following))) / 2 * 2**53
     count = middle.numerator // middle.denominator + 1  # the integers up to the middle, where rounding changes
     odd = int(largest.view(np.uint32)) % 2
     return Fraction(count - (middle.denominator == 1 and odd), 2**53)

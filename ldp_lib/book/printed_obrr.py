@@ -23,7 +23,8 @@ def coefficients(a, weight, m):
 
 def depressed(a, b, c, d):
     """Return p and q with y^3 + p y + q = 0 for y = x + b/(3a), Eqs. (11) and (12)."""
-    return c / a - b**2 / (3 * a**2), d / a + 2 * b**3 / (27 * a**3) - b * c / (3 * a**2)
+    p = c / a - b**2 / (3 * a**2)
+    return p, d / a + 2 * b**3 / (27 * a**3) - b * c / (3 * a**2)
 
 
 def first_root(a, b, c, d):

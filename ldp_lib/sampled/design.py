@@ -119,7 +119,8 @@ def _best_sizes(e, k, m, known):
     if len(set(k)) == 1:
         sizes = np.arange(1, k.min())[:, None] * np.ones(len(k), int)
         return sizes[_first_least(total(sizes, 0))]
-    starts = np.unique(np.clip(np.rint(np.linspace(0.01, 0.9, 90)[:, None] * k), 1, k - 1).astype(int), axis=0)
+    parts = np.rint(np.linspace(0.01, 0.9, 90)[:, None] * k)
+    starts = np.unique(np.clip(parts, 1, k - 1).astype(int), axis=0)
     errors, one = total(starts, 50), np.diag(np.maximum(k // 128, 1))
     sizes, steps = starts[_first_least(errors)], np.vstack([one, -one])
     while errors.min() < 2 * known:

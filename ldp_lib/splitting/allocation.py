@@ -116,13 +116,15 @@ def omrr(k, epsilon):
 def _brr_at(u, k):
     # u = 4x / (x-1)^2 with x = exp(b/2): the cubic becomes u^3 + u^2 = (8 lambda / k)^2.
     root = np.sqrt(1 + u)
-    return 4 * np.arcsinh(1 / np.sqrt(u)), -2 / root, np.log(k / 8 * u * root), 1 + u / (2 + 2 * u)
+    budget, marginal = 4 * np.arcsinh(1 / np.sqrt(u)), k / 8 * u * root
+    return budget, -2 / root, np.log(marginal), 1 + u / (2 + 2 * u)
 
 
 def _mrr_at(u, k):
     # u = 1 / (x-1) with x = exp(b): the cubic becomes 2 (k-1) u (1+u) (1+ku) = lambda.
     marginal = 2 * (k - 1) * u * (1 + u) * (1 + k * u)
-    return np.log1p(1 / u), -1 / (1 + u), np.log(marginal), 1 + u / (1 + u) + k * u / (1 + k * u)
+    steepness = 1 + u / (1 + u) + k * u / (1 + k * u)
+    return np.log1p(1 / u), -1 / (1 + u), np.log(marginal), steepness
 
 
 def _optimal(k, epsilon, start, at):

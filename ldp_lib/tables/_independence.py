@@ -64,17 +64,18 @@ def adjusted_p_values(p_values, method="holm"):
 def departure(apart, covariance, a, b):
     """The departure from independence without its last row and column, which are told by the others; its covariance."""
     rows, columns = membership(apart.shape)
-    change = (
-        np.eye(apart.size) - np.kron(np.eye(len(a)), b[:, None]) @ rows - np.kron(a[:, None], np.eye(len(b))) @ columns
-    )
+    by_row = np.kron(np.eye(len(a)), b[:, None]) @ rows
+    by_column = np.kron(a[:, None], np.eye(len(b))) @ columns
+    change = np.eye(apart.size) - by_row - by_column
     kept = np.arange(apart.size).reshape(apart.shape)[:-1, :-1].ravel()
     return apart.ravel()[kept], (change @ covariance @ change.T)[np.ix_(kept, kept)]
 
 
 def membership(shape):
     """Which cells are in each row, shape (k_1, cells), and in each column, shape (k_2, cells)."""
-    rows, columns = np.indices(shape).reshape(2, -1)
-    return (np.arange(shape[0])[:, None] == rows).astype(float), (np.arange(shape[1])[:, None] == columns).astype(float)
+    row, column = np.indices(shape).reshape(2, -1)
+    rows, columns = (np.arange(size)[:, None] for size in shape)
+    return (rows == row).astype(float), (columns == column).astype(float)
 
 
 def check_noisy(table, covariance):

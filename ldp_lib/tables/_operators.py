@@ -65,7 +65,8 @@ class Boxes:
         """Return 1 + t times each box's share, flat."""
         table, found = table.reshape(self.rows), []
         for axes, held, t in self.parts:
-            marginal = np.moveaxis(table, axes, range(len(axes))).reshape(*(self.rows[a] for a in axes), -1).sum(-1)
+            sizes = [self.rows[a] for a in axes]
+            marginal = np.moveaxis(table, axes, range(len(axes))).reshape(*sizes, -1).sum(-1)
             inside = held[0] @ marginal.reshape(len(marginal), -1)
             for h in held[1:]:
                 inside = (h[:, :, None] * inside.reshape(*h.shape, -1)).sum(axis=1)
@@ -86,7 +87,12 @@ class Boxes:
 
 def row_products(factors, start):
     """Return all products of one entry of each factor, row by row, times `start`: shape (n, product of widths)."""
-    return reduce(lambda a, b: (a[:, :, None] * b[:, None, :]).reshape(len(a), a.shape[1] * b.shape[1]), factors, start)
+
+    def multiply(a, b):
+        products = a[:, :, None] * b[:, None, :]
+        return products.reshape(len(a), a.shape[1] * b.shape[1])
+
+    return reduce(multiply, factors, start)
 
 
 def check_counts(counts):

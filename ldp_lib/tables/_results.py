@@ -213,5 +213,6 @@ class Answer:
         tell, as for one holder at a large budget, the estimated variance is often 0. Where many do, neither matters.
         """
         _inputs.require_share("confidence", confidence)
-        half = float(ndtri((1 + confidence) / 2)) * math.sqrt(max(self.variance, 0) + self.step**2 / 2) + self.step / 2
+        error = math.sqrt(max(self.variance, 0) + self.step**2 / 2)
+        half = float(ndtri((1 + confidence) / 2)) * error + self.step / 2
         return self.estimate - half, self.estimate + half

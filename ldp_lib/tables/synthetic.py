@@ -46,7 +46,8 @@ def fit_tree(tables, scores=None):
     known, edges = [0], []
     while len(known) < d:
         outside = [i for i in range(d) if i not in known]
-        edge = max(itertools.product(known, outside), key=lambda edge: (round(worth(edge), 12), -edge[1], -edge[0]))
+        pairs = itertools.product(known, outside)
+        edge = max(pairs, key=lambda pair: (round(worth(pair), 12), -pair[1], -pair[0]))
         edges.append(edge)
         known.append(edge[1])
     conditionals = []
