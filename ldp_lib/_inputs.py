@@ -29,10 +29,11 @@ def check_cells(records, reports):
 def require(**arguments):
     """Raise TypeError or ValueError unless the named arguments, each one of `_RULES`, are allowed."""
     for name, value in arguments.items():
-        _require_one(name, value, *_RULES[name])
+        require_one(name, value, *_RULES[name])
 
 
-def _require_one(name, value, kind, fits, allowed):
+def require_one(name, value, kind, fits, allowed):
+    """Raise TypeError unless the value is of this kind, and no bool, and ValueError unless it fits."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
         raise TypeError(f"{name} must be {allowed}; got {value!r}")
     if not fits(value):
@@ -151,7 +152,7 @@ def check_population(population, k):
 
 def require_share(name, value):
     """Raise unless `value` is a number above 0 and below 1."""
-    _require_one(name, value, *_RULES["q"])
+    require_one(name, value, *_RULES["q"])
 
 
 def check_weights(weights, questions):

@@ -41,9 +41,7 @@ def uniform(k, size, rng):
     """Draw `size` values, each uniform over 0, ..., k-1, exactly, in the smallest unsigned integer type."""
     if k > 2**16:
         return rng.integers(k, size=size, dtype=_inputs.small_dtype(k))
-    if k == 1:
-        return np.zeros(size, dtype=np.uint8)
-    return _mixed(None, k, 0, size, rng)
+    return _mixed(None, k, 0, size, rng) if k > 1 else np.zeros(size, dtype=np.uint8)
 
 
 def random_bits(dtype, size, rng):
@@ -90,24 +88,12 @@ def realised_keep(keep, k):
     return (sure + (2**bits - sure - k * width) * realised(rest)) / 2**bits
 
 
-def grr_counts(counts, keep, *, rng):
-    """Draw how often each value is reported where `counts` (..., k) users hold each: the counts of `grr_reports`."""
-    truths = rng.binomial(counts.T, float(keep)).T  # value by value, which is faster where the runs are alike
-    k = counts.shape[-1]
-    return truths + rng.multinomial((counts - truths).sum(axis=-1), np.full(k, 1 / k))
-
-
 def draw_others(counts, rng):
     """Draw how often each value is reported where `counts` (runs, k) users hold each, and each reports another one."""
     k, reported = counts.shape[1], np.zeros_like(counts)
     for v in range(k):
         reported[:, np.arange(k) != v] += rng.multinomial(counts[:, v], np.full(k - 1, 1 / (k - 1)))
     return reported
-
-
-def draw_counts(counts, e, *, rng):
-    """Draw counts of reports as `grr_counts`, from counts of shape (..., k); e is exp(epsilon)."""
-    return grr_counts(counts, (e - 1) / (e + np.shape(counts)[-1] - 1), rng=rng)
 
 
 def coins(chances, rng):

@@ -3,6 +3,7 @@
 import itertools
 import math
 from functools import lru_cache
+from numbers import Integral
 
 import numpy as np
 
@@ -11,10 +12,7 @@ from ldp_lib import _inputs, _sampling
 
 def check_size(size, k):
     """Raise unless `size` is an integer from 1 to k-1."""
-    if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, np.integer)):
-        raise TypeError(f"size must be an integer from 1 to k-1 = {k - 1}; got {size!r}")
-    if not 1 <= size <= k - 1:
-        raise ValueError(f"size must be an integer from 1 to k-1 = {k - 1}; got {size!r}")
+    _inputs.require_one("size", size, Integral, lambda v: 1 <= v < k, f"an integer from 1 to k-1 = {k - 1}")
 
 
 def check_sets(y, k, size):

@@ -154,7 +154,8 @@ def draw_sampled(records, counts, k, rng):
     d, edges, rare = len(k), np.cumsum((0, *k)), counts.max(axis=0) <= 16
     values = (records + edges[:-1]).ravel()
     table = np.zeros((len(counts), edges[-1]), np.int64)
-    step = max(1, ENTRIES // max(1, counts[:, rare].sum(axis=1).max() + d * np.count_nonzero(~rare)))
+    each = counts[:, rare].sum(axis=1).max() + d * np.count_nonzero(~rare)
+    step = max(1, ENTRIES // max(1, each))
     for start in range(0, len(counts), step):
         few, many = counts[start : start + step, rare], counts[start : start + step, ~rare]
         run = np.repeat(np.arange(len(few)), few.sum(axis=1))
@@ -170,4 +171,5 @@ def draw_sampled(records, counts, k, rng):
 
 def marginal_counts(records, counts, k):
     """Return the numbers of users with each value, d arrays (runs, k_j), from counts of records (runs, m)."""
-    return [(counts @ np.eye(size)[records[:, j]]).astype(np.int64) for j, size in enumerate(k)]  # exact below 2**53
+    held = [np.eye(size)[column] for column, size in zip(records.T, k, strict=True)]
+    return [(counts @ one).astype(np.int64) for one in held]  # exact below 2**53

@@ -112,8 +112,9 @@ class GRR(pure.Oracle):
         return _sampling.grr_reports(x, self.k, self._keep, rng)
 
     def draw_support(self, histogram, rng: np.random.Generator) -> np.ndarray:
-        """Draw counts of reports, shape (runs, k), for numbers of users with each value, shape (runs, k)."""
-        return _sampling.grr_counts(histogram, self._keep, rng=rng)
+        """Draw counts of reports, shape (..., k), for numbers of users with each value, shape (..., k)."""
+        truths = rng.binomial(histogram.T, float(self._keep)).T  # value by value: faster where the runs are alike
+        return truths + rng.multinomial((histogram - truths).sum(axis=-1), np.full(self.k, 1 / self.k))
 
 
 @dataclass(frozen=True, kw_only=True)

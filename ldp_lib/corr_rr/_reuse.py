@@ -29,7 +29,8 @@ def reuse_probability(f_target, f_pivot, *, n2):
     `corr_rr` and `audit_corr_rr`.
     """
     a, b = check_pair(f_target, f_pivot, n2)
-    k, away, scale = b.shape[-1], np.abs(b - b.mean(axis=-1, keepdims=True)).max(axis=-1), np.abs(b).max(axis=-1) + 1
+    k, scale = b.shape[-1], np.abs(b).max(axis=-1) + 1
+    away = np.abs(b - b.mean(axis=-1, keepdims=True)).max(axis=-1)
     c1, c2 = quadratic(a, b, n2)
     flat = (c2 == 0) & (np.abs(c1) <= 1e-12 * scale)  # with one user, n2 = 1
     return np.where((away <= 1e-12 * scale) | flat, 1 / k, best_from_0_to_1(c1, c2))[()]
@@ -38,7 +39,8 @@ def reuse_probability(f_target, f_pivot, *, n2):
 def check_pair(f_target, f_pivot, n2):
     """Return the frequencies of two attributes as arrays of floats of one shape (..., k), or raise."""
     a, b = np.asarray(f_target, dtype=float), np.asarray(f_pivot, dtype=float)
-    if a.shape != b.shape or a.ndim == 0 or a.shape[-1] < 2 or not (np.isfinite(a).all() and np.isfinite(b).all()):
+    alike = a.shape == b.shape and a.ndim > 0 and a.shape[-1] > 1
+    if not (alike and np.isfinite(a).all() and np.isfinite(b).all()):
         raise ValueError(f"f_target and f_pivot must be finite and of one shape (..., k); got {a.shape} and {b.shape}")
     _two_phases.check_n1(n2, name="n2")
     return a, b

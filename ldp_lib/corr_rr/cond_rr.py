@@ -131,9 +131,9 @@ class CondRR(_two_phases.TwoPhase):
         return [_count(reports, self.k, some, len(chosen)) for some in sets]
 
     def _draw_second(self, learned, held, n2, rng):
-        totals, e = [0] * len(self.k), math.exp(self.epsilon)
+        totals = [0] * len(self.k)
         for j, values in enumerate(held):
-            report = _sampling.draw_counts(values, e, rng=rng)
+            report = grr.GRR(k=self.k[j], epsilon=self.epsilon).draw_support(values, rng)
             for m in range(len(self.k)):
                 drawn = report if m == j else rng.multinomial(report, learned[j, m]).sum(axis=1)
                 totals[m] = totals[m] + drawn
@@ -158,18 +158,16 @@ def _undo_copies(shares, laws, k):
     d, edges = len(k), np.cumsum([0, *k])
     if d == 1:  # there are no copies
         return shares
-    passed = np.empty((len(shares[0]), edges[-1], edges[-1]))
+    whole = np.empty((len(shares[0]), edges[-1], edges[-1]))
     for m, j in itertools.product(range(d), repeat=2):
         block = np.eye(k[m]) if m == j else laws[j, m].swapaxes(1, 2)
-        block = block - np.mean(block, axis=-1, keepdims=True)  # deviations of attribute j sum to 0
-        passed[:, edges[m] : edges[m + 1], edges[j] : edges[j + 1]] = block / d
-    flat = [np.full((1, size), 1 / size) for size in k]
-    level = [
-        (flat[m] + sum(flat[j] @ laws[j, m] for j in range(d) if j != m).reshape(shares[m].shape)) / d for m in range(d)
-    ]
-    rest = np.hstack(shares) - np.hstack(level)
-    (moved,) = np.moveaxis(np.linalg.pinv(passed, rcond=0.1 + NOTHING) @ rest[..., None], -1, 0)
-    return [a + moved[:, edges[j] : edges[j + 1]] for j, a in enumerate(flat)]
+        whole[:, edges[m] : edges[m + 1], edges[j] : edges[j + 1]] = block / d
+    attribute, even = np.repeat(np.arange(d), k), np.repeat(1 / np.array(k), k)
+    means = np.where(attribute[:, None] == attribute, even, 0)
+    passed = whole - whole @ means  # deviations of each attribute sum to 0
+    rest = np.hstack(shares) - whole @ even
+    moved = np.linalg.pinv(passed, rcond=0.1 + NOTHING) @ rest[..., None]
+    return np.split(even + moved[..., 0], edges[1:-1], axis=1)
 
 
 def _rows(joint):

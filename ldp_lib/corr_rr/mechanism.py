@@ -252,11 +252,10 @@ def _draw_estimates(held, table, n, epsilon, rng):
     `held` says how many of the n users picked each attribute and hold each value, d arrays (runs, k), and `table` is
     (d, d) or (runs, d, d).
     """
-    k, e = held[0].shape[-1], math.exp(epsilon)
-    totals = [0] * len(held)
+    oracle, totals = grr.GRR(k=held[0].shape[-1], epsilon=epsilon), [0] * len(held)
     for j, values in enumerate(held):
-        report = _sampling.draw_counts(values, e, rng=rng)
+        report = oracle.draw_support(values, rng)
         for m in range(len(held)):
             copies = report if m == j else rng.binomial(report, table[..., j, m, None])
             totals[m] = totals[m] + copies + _sampling.draw_others(report - copies, rng)
-    return [pure.estimate(total, n, *grr.probabilities(e, k)) for total in totals]
+    return [pure.estimate(total, n, *oracle.probabilities) for total in totals]

@@ -199,7 +199,7 @@ class _FakeData(Several):
         users = np.broadcast_to(population.counts, (runs, len(population.counts)))
         for j, held in enumerate(_two_phases.draw_sampled(population.records, users, self.k, rng)):
             fakes = rng.multinomial(n - held.sum(axis=1), self.priors_[j])
-            counts.append(_sampling.grr_counts(held, self._keep[j], rng=rng) + fakes)
+            counts.append(grr.GRR(k=self.k[j], epsilon=self.epsilon).draw_support(held, rng) + fakes)
         return self._debias(counts, n)
 
     def variance(self, population: Population) -> list[np.ndarray]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_lib import _sampling, _two_phases, postprocess, pure
+from ldp_lib import _two_phases, grr, postprocess, pure
 from ldp_lib.fake_data.mechanism import RSFD, RSRFD, probabilities
 
 
@@ -61,7 +61,7 @@ class TwoPhaseRSRFD(_two_phases.TwoPhase):
         for j, sampled in enumerate(held):
             prior = postprocess.clip_normalize(learned[j])
             fakes = rng.multinomial(n2 - sampled.sum(axis=1), prior)
-            counts = _sampling.draw_counts(sampled, e, rng=rng) + fakes
+            counts = grr.GRR(k=self.k[j], epsilon=self.epsilon).draw_support(sampled, rng) + fakes
             support = probabilities(e, self.k[j], len(self.k), prior)
             second.append(pure.estimate(counts, n2, *support))
         return second

@@ -55,4 +55,8 @@ def best_of_three(p0, c, a):
     """Return the best of randomized response and the corner with the least and with the largest rho."""
     p = corner(p0, c)
     candidates = [(p0, 0.0), (p, -(1 - p) / p), (p, 1.0)]
-    return min(candidates, key=lambda pair: pair[0] * (1 - pair[0]) / (2 * pair[0] - 1) ** 2 * (1 + a * pair[1]))
+
+    def variance_of(pair):
+        return pair[0] * (1 - pair[0]) / (2 * pair[0] - 1) ** 2 * (1 + a * pair[1])
+
+    return min(candidates, key=variance_of)

@@ -54,7 +54,8 @@ def simulate_counts(histogram, p, q, s, t, *, rng, runs):
     own, rest = histogram - single, n - histogram - none
     plus = rng.hypergeometric(own, rest, n // 2)
     parts = [(plus, p + s), (own - plus, p - s), (n // 2 - plus, q + t), (rest - n // 2 + plus, q - t)]
-    return sum(rng.binomial(m, min(1, max(0, chance))) for m, chance in [*parts, (single * 1, p), (none, q)])
+    parts += [(single * 1, p), (none, q)]
+    return sum(rng.binomial(m, min(1, max(0, chance))) for m, chance in parts)
 
 
 def exact_moves(chances, moves):

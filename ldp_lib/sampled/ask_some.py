@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from numbers import Integral
 
 import numpy as np
 
@@ -57,18 +58,15 @@ class AskSome(Several):
     def __post_init__(self):
         super().__post_init__()
         d, sizes = len(self.k), self.sizes
-        if self.m is not None and (isinstance(self.m, bool) or not isinstance(self.m, (int, np.integer))):
-            raise TypeError(f"m must be an integer from 1 to d = {d}; got {self.m!r}")
-        if self.m is not None and not 1 <= self.m <= d:
-            raise ValueError(f"m must be an integer from 1 to d = {d}; got {self.m!r}")
+        if self.m is not None:
+            _inputs.require_one("m", self.m, Integral, lambda v: 1 <= v <= d, f"an integer from 1 to d = {d}")
+            object.__setattr__(self, "m", int(self.m))
         if sizes is not None:
             if np.shape(sizes) != (d,):
                 raise ValueError(f"sizes must have one entry for each of {d} attributes; got {sizes!r}")
             for size, values in zip(sizes, self.k, strict=True):
                 _sets.check_size(size, values)
             object.__setattr__(self, "sizes", tuple(map(int, sizes)))
-        if self.m is not None:
-            object.__setattr__(self, "m", int(self.m))
         if self.weights is not None and self.m is None:
             raise ValueError(f"weights must come with m, which says what they weigh; got weights {self.weights!r}")
         if self.weights is not None:

@@ -24,10 +24,10 @@ class OneQuestion(Several):
         Domain sizes, each at least 2.
     epsilon : float
         Privacy budget of one user's whole report, finite and above 0.
-    oracle : class, or sequence of d oracles, optional
-        Each attribute's frequency oracle, with its domain size and this budget: `GRR`, `SubsetSelection`,
-        `UnaryEncoding` or `OLH`; a class stands for ``oracle(k=k_j, epsilon=epsilon)``. If not given, `SubsetSelection`
-        with its best size, which has the least exact error of all these (of `GRR` it is the general case).
+    oracle : class, optional
+        The attributes' frequency oracle, ``oracle(k=k_j, epsilon=epsilon)``: `GRR`, `SubsetSelection`, `UnaryEncoding`
+        or `OLH`. If not given, `SubsetSelection` with its best size, which has the least exact error of all these (of
+        `GRR` it is the general case).
     weights : sequence of d numbers, optional
         How often each attribute is asked, each above 0; divided by their sum. If not given, proportional to the square
         root of each attribute's `attribute_error`.
@@ -38,7 +38,7 @@ class OneQuestion(Several):
     Raises
     ------
     TypeError, ValueError
-        If a parameter is of the wrong type or out of range, or an oracle has another domain or budget.
+        If a parameter is of the wrong type or out of range.
 
     Notes
     -----
@@ -55,8 +55,9 @@ class OneQuestion(Several):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.oracle is not None and not callable(self.oracle):
-            object.__setattr__(self, "oracle", self._checked_oracles())
+        pure_one = isinstance(self.oracle, type) and issubclass(self.oracle, pure.Oracle) and self.oracle.independent
+        if self.oracle is not None and not pure_one:
+            raise TypeError(f"oracle must be a class of pure frequency oracles for users alone; got {self.oracle!r}")
         if self.weights is not None:
             object.__setattr__(self, "weights", _inputs.check_weights(self.weights, len(self.k)))
         if min(self.weights_) == 0:
@@ -68,21 +69,6 @@ class OneQuestion(Several):
         parts = [f"{name}={v.__name__ if isinstance(v, type) else repr(v)}" for name, v in given.items()]
         return f"{type(self).__name__}({', '.join(parts)})"
 
-    def _checked_oracles(self):
-        try:
-            parts = tuple(self.oracle)
-        except TypeError:
-            raise TypeError(f"oracle must be a class, or one oracle for each attribute; got {self.oracle!r}") from None
-        if len(parts) != len(self.k):
-            raise ValueError(f"oracle must have one entry for each of {len(self.k)} attributes; got {len(parts)}")
-        for j, (part, size) in enumerate(zip(parts, self.k, strict=True)):
-            if not isinstance(part, pure.Oracle) or not part.independent:
-                raise TypeError(f"oracle must hold pure frequency oracles; got {part!r} for attribute {j}")
-            if part.k != size or part.epsilon != self.epsilon:
-                wanted = f"k = {size} and epsilon = {self.epsilon}"
-                raise ValueError(f"oracle must have {wanted} for attribute {j}; got {part!r}")
-        return parts
-
     @property
     def independent(self) -> bool:
         """Whether each user draws the question alone."""
@@ -92,7 +78,7 @@ class OneQuestion(Several):
     def oracle_(self) -> tuple:
         """Each attribute's frequency oracle."""
         make = subset.SubsetSelection if self.oracle is None else self.oracle
-        return tuple(make(k=size, epsilon=self.epsilon) for size in self.k) if callable(make) else make
+        return tuple(make(k=size, epsilon=self.epsilon) for size in self.k)
 
     @cached_property
     def weights_(self) -> tuple:

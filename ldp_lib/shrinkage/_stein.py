@@ -107,7 +107,8 @@ def pooled(estimates, noise):
     slope += abs(d - k + 1) * (new / s).sum(axis=-1)
     square = s**2
     gap = square[..., :, None] - square[..., None, :] + np.eye(kept)
-    slope += 2 * ((s * new)[..., :, None] / np.where(gap == 0, np.inf, gap) * (1 - np.eye(kept))).sum(axis=(-1, -2))
+    apart = np.where(gap == 0, np.inf, gap)
+    slope += 2 * ((s * new)[..., :, None] / apart * (1 - np.eye(kept))).sum(axis=(-1, -2))
     risk = ((s - new) ** 2).sum(axis=-1) + level * (2 * slope - d * (k - 1))
     return Shrunk(_split(1 / k + (left * new[..., None, :]) @ right), risk)
 
@@ -154,7 +155,8 @@ def _block(values, dimension, level):
 
 def _check(estimates, noise):
     parts = [np.asarray(g, dtype=float) for g in estimates]
-    if not parts or any(g.ndim == 0 or g.shape[-1] < 2 for g in parts) or len({g.shape[:-1] for g in parts}) > 1:
+    small = any(g.ndim == 0 or g.shape[-1] < 2 for g in parts)
+    if not parts or small or len({g.shape[:-1] for g in parts}) > 1:
         raise ValueError(
             f"estimates must be arrays (..., k_j) with k_j of at least 2, alike but for k_j; "
             f"got shapes {[g.shape for g in parts]}"

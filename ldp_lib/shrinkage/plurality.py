@@ -41,8 +41,9 @@ def _answers(records, k, shares, one=1):
     """Return the distribution of each record's report before its noise, shape (m, k + 2d + d k), as `channel`."""
     chances, (m, d), (vote, agree, ask) = _law(records, k, one), records.shape, shares
     agrees = _agreement(records, chances)
-    bits, held = np.stack([1 - agrees, agrees], axis=2), np.eye(k, dtype=int)[records]
-    return np.hstack([vote * chances, agree * one / d * bits.reshape(m, -1), ask * one / d * held.reshape(m, -1)])
+    bits = np.stack([1 - agrees, agrees], axis=2).reshape(m, -1)
+    held = np.eye(k, dtype=int)[records].reshape(m, -1)
+    return np.hstack([vote * chances, agree * one / d * bits, ask * one / d * held])
 
 
 def _starts(k, d):
@@ -171,11 +172,12 @@ class Plurality(Several):
         """
         _inputs.require(rng=rng, runs=runs)
         _inputs.check_population(population, self.k)
-        k, d, e = self._size, len(self.k), math.exp(self.epsilon)
+        k, d = self._size, len(self.k)
         laws = zip(population.counts, _answers(population.records, k, self.shares), strict=True)
         answers = sum(rng.multinomial(users, law, runs) for users, law in laws)
         parts = np.split(answers, _starts(k, d)[1:], axis=1)
-        return self._estimate(np.hstack([_sampling.draw_counts(part, e, rng=rng) for part in parts]))
+        oracles = [grr.GRR(k=part.shape[1], epsilon=self.epsilon) for part in parts]
+        return self._estimate(np.hstack([one.draw_support(p, rng) for one, p in zip(oracles, parts, strict=True)]))
 
     def mean(self, population: Population) -> list:
         """Return the exact expectation of the estimate, one array (k,) for each attribute, if nobody is asked."""

@@ -144,7 +144,8 @@ def test_reports_of_randomized_response_are_its_values():
 
 
 def test_counts_are_drawn_with_the_chance_of_truth():
-    found = _sampling.draw_counts(np.array([[10**6, 0, 0], [0, 0, 9]]), 3.0, rng=np.random.default_rng(1))
+    mechanism = GRR(k=3, epsilon=math.log(3))
+    found = mechanism.draw_support(np.array([[10**6, 0, 0], [0, 0, 9]]), np.random.default_rng(1))
     assert found.sum(axis=1).tolist() == [10**6, 9]
     for count, chance in zip(found[0], grr.channel(3.0, 3)[0], strict=True):
         assert abs(count - 10**6 * chance) < 5 * 1_000 * math.sqrt(chance * (1 - chance))

@@ -117,9 +117,10 @@ def test_uniform_values_are_uniform(k):
 
 @pytest.mark.parametrize("k", [3, 100, 300])
 def test_counts_of_reports_have_the_law_of_the_reports(k):
-    rng, keep, x = np.random.default_rng(2), 0.4, np.array([0, 0, 0, 1, 2, 2])
-    users = np.array([np.bincount(_sampling.grr_reports(x, k, keep, rng), minlength=k)[:3] for _ in range(5_000)])
-    counts = _sampling.grr_counts(np.tile(np.bincount(x, minlength=k), (50_000, 1)), keep, rng=rng)[:, :3]
+    rng, x = np.random.default_rng(2), np.array([0, 0, 0, 1, 2, 2])
+    mechanism = GRR(k=k, epsilon=math.log((1 + 0.4 * (k - 1)) / 0.6))  # tells the truth for sure with probability 0.4
+    users = np.array([np.bincount(mechanism.perturb(x, rng=rng), minlength=k)[:3] for _ in range(5_000)])
+    counts = mechanism.draw_support(np.tile(np.bincount(x, minlength=k), (50_000, 1)), rng)[:, :3]
     assert check.mean_z(users, counts.mean(axis=0)) < 5
     assert check.variance_z(users, np.cov(counts.T)) < 5 < check.variance_z(users, 1.2 * np.cov(counts.T))
 
@@ -294,10 +295,10 @@ def test_beyond_two_bytes_a_coin_and_a_uniform_value_are_drawn(k):
 
 def test_counts_of_reports_keep_their_total():
     rng = np.random.default_rng(4)
-    found = _sampling.grr_counts(np.array([[[5, 0, 9]] * 2, [[0, 0, 0]] * 2]), 0.5, rng=rng)
+    found = GRR(k=3, epsilon=1.0).draw_support(np.array([[[5, 0, 9]] * 2, [[0, 0, 0]] * 2]), rng)
     assert found.shape == (2, 2, 3)
     assert found.sum(axis=2).tolist() == [[14, 14], [0, 0]]
-    found = _sampling.grr_counts(np.array([[5, 0, 9]] * 4), 1.0, rng=rng)
+    found = GRR(k=3, epsilon=500.0).draw_support(np.array([[5, 0, 9]] * 4), rng)
     assert found.tolist() == [[5, 0, 9]] * 4
 
 
