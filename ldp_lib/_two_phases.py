@@ -62,7 +62,8 @@ class TwoPhase(Several):
 
     def _draw_first(self, records, chosen, rng):
         """Return the first phase's estimates, d arrays (runs, k_j), and what the second phase learns: these."""
-        parts, n1 = zip(self._first.oracles, marginal_counts(records, chosen, self.k), strict=True), chosen[0].sum()
+        parts = zip(self._first.oracles, marginal_counts(records, chosen, self.k), strict=True)
+        n1 = chosen[0].sum()
         first = [pure.estimate(part.draw_support(held, rng), n1, *part.probabilities) for part, held in parts]
         return first, first
 

@@ -43,12 +43,12 @@ def _answers(records, k, shares, one=1):
     agrees = _agreement(records, chances)
     bits = np.stack([1 - agrees, agrees], axis=2).reshape(m, -1)
     held = np.eye(k, dtype=int)[records].reshape(m, -1)
-    return np.hstack([vote * chances, agree * one / d * bits, ask * one / d * held])
+    return np.hstack([vote * chances, agree / d * bits, ask / d * held])
 
 
 def _starts(k, d):
     """Return where the votes start among the reports, and where each attribute's agreements and answers do."""
-    return np.concatenate([[0], k + 2 * np.arange(d), k + 2 * d + k * np.arange(d)])
+    return np.cumsum([0, k, *[2] * d, *[k] * (d - 1)])
 
 
 def channel(e, k, d, shares):

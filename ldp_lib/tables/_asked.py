@@ -45,15 +45,13 @@ def asked_tables(mechanism, y, wanted):
     uniformly over the other attributes; each B is read from all questions that hold it, weighted by keep^2.
     """
     wanted = [check_asked(mechanism, attributes) for attributes in wanted]
+    k, sizes = mechanism.k, mechanism.sizes_
     parts = sorted({part for attributes in wanted for part in subsets_of(sorted(attributes))})
     total, dealt = dict.fromkeys(parts, 0.0), np.zeros(len(mechanism.weights_))
     for number, asked, sets in _read(mechanism, y):
         mine, dealt[number] = [part for part in parts if set(part) <= set(asked)], len(sets)
-        sizes = mechanism.sizes_
-        centred = {
-            j: _held(sets[:, asked.index(j)], mechanism.k[j], sizes[j]) - sizes[j] / mechanism.k[j]
-            for j in {j for part in mine for j in part}
-        }
+        held = {j for part in mine for j in part}
+        centred = {j: _held(sets[:, asked.index(j)], k[j], sizes[j]) - sizes[j] / k[j] for j in held}
         for part in mine:
             spread = row_products([centred[j] for j in part[1:]], np.ones((len(sets), 1)))
             total[part] = total[part] + mechanism.keep[number] * (centred[part[0]].T @ spread)
@@ -63,11 +61,11 @@ def asked_tables(mechanism, y, wanted):
         order = sorted(attributes)
         if not pull[tuple(order)]:
             raise ValueError(f"y must hold a report about all of {attributes}; got none")
-        table = np.full([mechanism.k[j] for j in order], 1 / math.prod(mechanism.k[j] for j in order))
+        table = np.full([k[j] for j in order], 1 / math.prod(k[j] for j in order))
         for part in subsets_of(order):
-            scale = pull[part] * math.prod(set_gain(mechanism.k[j], mechanism.sizes_[j]) for j in part)
-            scale *= math.prod(mechanism.k[j] for j in order if j not in part)
-            table = table + np.reshape(total[part], [mechanism.k[j] if j in part else 1 for j in order]) / scale
+            scale = pull[part] * math.prod(set_gain(k[j], sizes[j]) for j in part)
+            scale *= math.prod(k[j] for j in order if j not in part)
+            table = table + np.reshape(total[part], [k[j] if j in part else 1 for j in order]) / scale
         found[attributes] = table.transpose([order.index(j) for j in attributes])
     return found
 
@@ -78,13 +76,14 @@ def asked_boxes(mechanism, y, attributes):
     Such a report has a probability in proportion to 1 + t [its sets hold the user's values], with t = e - 1 times the
     shares of its other sets.
     """
-    attributes, boxes = check_asked(mechanism, attributes), Boxes([mechanism.k[j] for j in attributes])
+    attributes, k, sizes = check_asked(mechanism, attributes), mechanism.k, mechanism.sizes_
+    boxes = Boxes([k[j] for j in attributes])
     whole = False
     for _, asked, sets in _read(mechanism, y):
         mine = [j for j in attributes if j in asked]
         if mine and len(sets):
-            held = [_held(sets[:, asked.index(j)], mechanism.k[j], mechanism.sizes_[j]) for j in mine]
-            others = math.prod(mechanism.sizes_[j] / mechanism.k[j] for j in asked if j not in mine)
+            held = [_held(sets[:, asked.index(j)], k[j], sizes[j]) for j in mine]
+            others = math.prod(sizes[j] / k[j] for j in asked if j not in mine)
             boxes.add([attributes.index(j) for j in mine], held, math.expm1(mechanism.epsilon) * others)
             whole |= len(mine) == len(attributes)
     if not whole:

@@ -73,9 +73,8 @@ def departure(apart, covariance, a, b):
 
 def membership(shape):
     """Which cells are in each row, shape (k_1, cells), and in each column, shape (k_2, cells)."""
-    row, column = np.indices(shape).reshape(2, -1)
-    rows, columns = (np.arange(size)[:, None] for size in shape)
-    return (rows == row).astype(float), (columns == column).astype(float)
+    cells = np.indices(shape).reshape(2, -1)
+    return tuple((np.arange(size)[:, None] == cell).astype(float) for size, cell in zip(shape, cells, strict=True))
 
 
 def check_noisy(table, covariance):

@@ -134,8 +134,7 @@ class ProductChannel(Several):
     def count(self, y) -> np.ndarray:
         """Return the number of reports, then counts for each attribute; counts of disjoint sets of reports add up."""
         y = check_records(y, self.k, "y")
-        counts = [self._count(y, self.taken((j,))) for j in range(len(self.k))]
-        return np.concatenate([[len(y)], *counts])
+        return np.concatenate([[len(y)], *(self._count(y, self.taken((j,))) for j in range(len(self.k)))])
 
     def estimate_counts(self, counts) -> list[np.ndarray]:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from the counts of all reports."""

@@ -13,7 +13,7 @@ def pairs_error(mechanism, n):
     The users' data are held fixed. The mechanism is one that `table_covariance` takes.
     """
     total = 0.0
-    for i, j in itertools.combinations(range(len(mechanism.k)), 2):
-        even = np.full((mechanism.k[i], mechanism.k[j]), 1 / (mechanism.k[i] * mechanism.k[j]))
+    for (i, first), (j, second) in itertools.combinations(enumerate(mechanism.k), 2):
+        even = np.full((first, second), 1 / (first * second))
         total += float(np.trace(table_covariance(mechanism, even, i, j, n=n, sampling=False)))
     return total

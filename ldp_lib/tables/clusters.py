@@ -102,14 +102,10 @@ def cluster_attributes(dependence, k, *, max_cells, min_dependence):
     pairs = dependence[~np.eye(len(k), dtype=bool)]
     if not ((pairs >= 0) & (pairs <= 1)).all():
         raise ValueError(f"dependence must be from 0 to 1; got {pairs[~((pairs >= 0) & (pairs <= 1))][0]}")
-    if isinstance(max_cells, bool) or not isinstance(max_cells, numbers.Integral):
-        raise TypeError(f"max_cells must be an integer; got {max_cells!r}")
-    if max_cells < min(k):
-        raise ValueError(f"max_cells must be at least the smallest domain size, {min(k)}; got {max_cells}")
-    if isinstance(min_dependence, bool) or not isinstance(min_dependence, numbers.Real):
-        raise TypeError(f"min_dependence must be a number from 0 to 1; got {min_dependence!r}")
-    if not 0 <= min_dependence <= 1:
-        raise ValueError(f"min_dependence must be a number from 0 to 1; got {min_dependence!r}")
+    allowed = f"an integer of at least the smallest domain size, {min(k)}"
+    _inputs.require_one("max_cells", max_cells, numbers.Integral, lambda v: v >= min(k), allowed)
+    allowed = "a number from 0 to 1"
+    _inputs.require_one("min_dependence", min_dependence, numbers.Real, lambda v: 0 <= v <= 1, allowed)
     clusters = [(j,) for j in range(len(k))]
     while True:
         candidates = [

@@ -121,8 +121,7 @@ def _block(second, gain, k, sides):
     first = gain * (np.eye(k)[: len(second)] - 1 / k)
     if not any(sides):
         return np.full((len(second), k, k), 1 / k**2)
-    first = first[:, :, None] if sides[0] else first[:, None, :]
-    return np.broadcast_to(first / k, (len(second), k, k))
+    return np.broadcast_to((first[:, :, None] if sides[0] else first[:, None, :]) / k, (len(second), k, k))
 
 
 def _contract(table, blocks):

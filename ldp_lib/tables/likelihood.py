@@ -185,7 +185,6 @@ def _columns(every, y):
     flat = [np.ascontiguousarray(key).view(f"V{key.shape[1]}").ravel() for key in keys]
     values, first = np.unique(flat[0], return_index=True)
     place = np.minimum(np.searchsorted(values, flat[1]), len(values) - 1)
-    other = every.dtype.names is None and (y != every[first[place]]).any()
-    if other or (values[place] != flat[1]).any():
+    if (values[place] != flat[1]).any() or (every.dtype.names is None and (y != every[first[place]]).any()):
         raise ValueError("y must hold reports that some record can give; got another")
     return first[place]

@@ -187,9 +187,13 @@ def test_independent_clusters_multiply_their_tables():
 def test_bad_thresholds_and_matrices_are_refused():
     good = {"dependence": np.eye(2), "k": (3, 4), "max_cells": 12, "min_dependence": 0.5}
     for change, error, message in (
-        ({"max_cells": 2}, ValueError, "max_cells must be at least the smallest domain size, 3; got 2"),
-        ({"max_cells": 12.0}, TypeError, "max_cells must be an integer; got 12.0"),
-        ({"max_cells": True}, TypeError, "max_cells must be an integer; got True"),
+        ({"max_cells": 2}, ValueError, "max_cells must be an integer of at least the smallest domain size, 3; got 2"),
+        (
+            {"max_cells": 12.0},
+            TypeError,
+            "max_cells must be an integer of at least .* 3; got 12.0",
+        ),
+        ({"max_cells": True}, TypeError, "max_cells must be an integer of .*; got True"),
         ({"min_dependence": -0.1}, ValueError, "min_dependence must be a number from 0 to 1; got -0.1"),
         ({"min_dependence": 1.1}, ValueError, "min_dependence must be a number from 0 to 1; got 1.1"),
         ({"min_dependence": float("nan")}, ValueError, "min_dependence must be a number from 0 to 1; got nan"),
@@ -201,7 +205,7 @@ def test_bad_thresholds_and_matrices_are_refused():
         ({"dependence": [[1, np.nan], [np.nan, 1]]}, ValueError, "from 0 to 1; got nan"),
         ({"dependence": [[1, -0.2], [-0.2, 1]]}, ValueError, "from 0 to 1; got -0.2"),
         ({"dependence": [[9, 1, 0], [1, 9, 1.2], [0, 1.2, 9]], "k": (3, 4, 2)}, ValueError, "from 0 to 1; got 1.2"),
-        ({"max_cells": np.bool_(True)}, TypeError, "max_cells must be an integer"),
+        ({"max_cells": np.bool_(True)}, TypeError, "max_cells must be an integer of"),
     ):
         with pytest.raises(error, match=message):
             clustering.cluster_attributes(**{**good, **change})
