@@ -150,23 +150,24 @@ def draw_sampled(records, counts, k, rng):
     """Return how many users sample each attribute and hold each value: d arrays of int, shape (runs, k_j).
 
     Every user samples one of the d attributes at random. `counts` has shape (runs, m), one column a record. Holders of
-    rare records are drawn one by one, those of each common record together.
+    a common record are drawn together; where there are many records, those of rare ones one by one, which is faster.
     """
-    d, edges, rare = len(k), np.cumsum((0, *k)), counts.max(axis=0) <= 16
+    d, edges = len(k), np.cumsum((0, *k))
+    rare = (counts.max(axis=0) <= 16) & (len(records) > 64)
+    table, left = np.zeros((len(counts), edges[-1]), np.int64), counts[:, ~rare]
+    for j in range(d - 1, -1, -1):
+        chosen = rng.binomial(left, 1 / (j + 1)) if j else left
+        (table[:, edges[j] : edges[j + 1]],) = marginal_counts(records[~rare, j : j + 1], chosen, k[j : j + 1])
+        left = left - chosen
     values = (records + edges[:-1]).ravel()
-    table = np.zeros((len(counts), edges[-1]), np.int64)
-    each = counts[:, rare].sum(axis=1).max() + d * np.count_nonzero(~rare)
-    step = max(1, ENTRIES // max(1, each))
+    step = max(1, ENTRIES // max(1, counts[:, rare].sum(axis=1).max()))
     for start in range(0, len(counts), step):
-        few, many = counts[start : start + step, rare], counts[start : start + step, ~rare]
+        few = counts[start : start + step, rare]
         run = np.repeat(np.arange(len(few)), few.sum(axis=1))
         record = np.repeat(np.tile(np.flatnonzero(rare), len(few)), few.ravel())
         attribute = rng.integers(d, size=run.size, dtype=_inputs.small_dtype(d))
         cell = run * edges[-1] + values[record * d + attribute]
-        block = np.bincount(cell, minlength=len(few) * edges[-1]).reshape(len(few), -1)
-        dealt = np.moveaxis(rng.multinomial(many, np.full(d, 1 / d)), -1, 0)
-        held = [marginal_counts(records[~rare, j : j + 1], dealt[j], k[j : j + 1])[0] for j in range(d)]
-        table[start : start + step] = block + np.hstack(held)
+        table[start : start + step] += np.bincount(cell, minlength=len(few) * edges[-1]).reshape(len(few), -1)
     return np.split(table, edges[1:-1], axis=1)
 
 

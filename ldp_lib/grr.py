@@ -113,7 +113,8 @@ class GRR(pure.Oracle):
 
     def draw_support(self, histogram, rng: np.random.Generator) -> np.ndarray:
         """Draw counts of reports, shape (..., k), for numbers of users with each value, shape (..., k)."""
-        truths = rng.binomial(histogram.T, float(self._keep)).T  # value by value: faster where the runs are alike
+        alike = histogram.strides[0] == 0  # then value by value, which is faster
+        truths = rng.binomial(histogram.T, float(self._keep)).T if alike else rng.binomial(histogram, float(self._keep))
         return truths + rng.multinomial((histogram - truths).sum(axis=-1), np.full(self.k, 1 / self.k))
 
 

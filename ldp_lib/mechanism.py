@@ -106,9 +106,8 @@ class Stated:
     @classmethod
     def serves(cls, k) -> bool:
         """Return whether the class can be made for this domain."""
-        make: Any = cls
         try:
-            make(k=k, epsilon=1.0)
+            cls(k=k, epsilon=1.0)  # type: ignore[call-arg]
         except (TypeError, ValueError):
             return False
         return True

@@ -12,7 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import _inputs, _sampling, _two_phases, grr, pure, splitting
+from ldp_lib import _inputs, _sampling, _two_phases, grr, pure
 from ldp_lib._inputs import check_records
 from ldp_lib.corr_rr._formulas import channel, expectation, shrinkage
 from ldp_lib.corr_rr._reuse import check_reuse, reuse_table
@@ -175,19 +175,6 @@ class CorrRR(_Copies, _two_phases.TwoPhase):
     def table(self, first, n2):
         """Return the reuse table that is used: the fixed one, or what is learned from the first phase's estimates."""
         return self.learn(first, n2) if self.reuse is None else np.array(self.reuse)
-
-    def channel(self) -> np.ndarray:
-        """Return Pr[phase and report | record] of one user, for a reuse table and a share of users fixed in advance.
-
-        Columns: the first phase's reports, then the second's. A table that others' reports set is as good as fixed for
-        the user who reports; then, or if n1 is a number of users, a ValueError points to `SecondPhase`.
-        """
-        if self.reuse is None or not isinstance(self.n1, float):
-            raise ValueError("a channel needs a fixed reuse table, and n1 as a share: see SecondPhase(...).channel()")
-        size = math.prod(self.k)
-        _inputs.check_cells(size, 2 * size)
-        root, second = math.exp(self.epsilon / len(self.k)), self._second(self.reuse)
-        return np.hstack([self.n1 * splitting.channel(root, self.k), (1 - self.n1) * second.channel()])
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: the larger of the two phases'."""

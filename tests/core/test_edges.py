@@ -15,14 +15,11 @@ from ldp_lib import (
     KJRR,
     MECHANISMS,
     OUE,
-    SPL,
     SUE,
-    CorrRR,
     JointUnary,
     OneQuestion,
     Plurality,
     Population,
-    SecondPhase,
     check,
     check_mechanism,
     recommend,
@@ -201,13 +198,6 @@ def test_what_is_impossible_is_proved_soon_though_a_value_is_unwanted():
     found = raking.rake(records, [[0.2, 0.8, 0.0], [0.5, 0.5]], max_passes=64)
     assert found.message.startswith("infeasible")
     assert found.passes <= 16
-
-
-def test_corr_rr_s_channel_is_that_of_its_phases():
-    mechanism = CorrRR(k=(2, 2), epsilon=1.0, n1=0.3, reuse=0.7)
-    first, second = np.split(mechanism.channel(), [4], axis=1)
-    assert first == pytest.approx(0.3 * SPL(k=(2, 2), epsilon=1.0).channel())
-    assert second == pytest.approx(0.7 * SecondPhase(k=(2, 2), epsilon=1.0, reuse=0.7).channel())
 
 
 def test_reports_of_plurality_fit_their_type():

@@ -730,10 +730,8 @@ def test_channels_of_corr_rr_that_are_too_large_are_refused_by_their_numbers(k):
     size = math.prod(k)
     with pytest.raises(ValueError, match=f"{size} rows and {size} columns"):
         SecondPhase(k=k, epsilon=1.0).channel()
-    with pytest.raises(ValueError, match=f"{size} rows and {2 * size} columns"):
-        CorrRR(k=k, epsilon=1.0, reuse=0.5).channel()
-    for wrong in (CorrRR(k=(2, 2), epsilon=1.0), CorrRR(k=(2, 2), epsilon=1.0, n1=2, reuse=0.5)):
-        with pytest.raises(ValueError, match="a channel needs a fixed reuse table, and n1 as a share"):
+    for wrong in (CorrRR(k=k, epsilon=1.0), CorrRR(k=k, epsilon=1.0, reuse=0.5), CondRR(k=k, epsilon=1.0)):
+        with pytest.raises(ValueError, match=f"{type(wrong).__name__} has no channel of one user"):
             wrong.channel()
 
 
