@@ -10,6 +10,7 @@ from ldp_lib.mechanism import NoExactMoments, Several
 from ldp_lib.population import Population
 
 ENTRIES = 2**20  # of working memory
+MANY = 4_096  # records, from which on holders of rare ones are drawn one by one
 
 
 class TwoPhase(Several):
@@ -153,7 +154,7 @@ def draw_sampled(records, counts, k, rng):
     a common record are drawn together; where there are many records, those of rare ones one by one, which is faster.
     """
     d, edges = len(k), np.cumsum((0, *k))
-    rare = (counts.max(axis=0) <= 16) & (len(records) > 64)
+    rare = (counts.max(axis=0) <= 16) & (len(records) > MANY)
     table, left = np.zeros((len(counts), edges[-1]), np.int64), counts[:, ~rare]
     for j in range(d - 1, -1, -1):
         chosen = rng.binomial(left, 1 / (j + 1)) if j else left

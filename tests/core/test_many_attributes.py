@@ -127,7 +127,8 @@ def test_simulate_and_perturb_follow_the_enumerated_joint_law():
             assert check.law_z(users, other) > 5
 
 
-def test_common_and_rare_records_are_sampled_by_the_same_law():
+def test_common_and_rare_records_are_sampled_by_the_same_law(monkeypatch):
+    monkeypatch.setattr(two_phase, "MANY", 0)
     # 40 users with one record are drawn at once, 40 users with one record each are drawn one by one.
     k = (40, 2)
     common = Population.from_records(np.tile([3, 1], (40, 1)), k=k)

@@ -302,7 +302,9 @@ def test_counts_of_reports_keep_their_total():
     assert found.tolist() == [[5, 0, 9]] * 4
 
 
-def test_users_who_sample_an_attribute_have_the_exact_moments():
+@pytest.mark.parametrize("many", [0, 100])  # rare records' holders one by one, and all together
+def test_users_who_sample_an_attribute_have_the_exact_moments(many, monkeypatch):
+    monkeypatch.setattr(_two_phases, "MANY", many)
     counts = np.array([[[30, 2, 0, 0], [17, 16, 0, 1], [40, 0, 3, 0]], [[0, 1, 20, 0], [0, 0, 0, 25], [1, 1, 1, 18]]])
     people, d = Population.from_counts(counts), 3  # common records, and rare ones
     held = np.broadcast_to(people.counts, (3_000, len(people.counts)))
@@ -324,6 +326,7 @@ def test_users_who_sample_an_attribute_have_the_exact_moments():
 def test_many_records_are_drawn_a_block_of_runs_at_a_time(entries, users, monkeypatch):
     people, held = Population.from_counts(np.full((4, 5), users)), np.arange(5)[:, None] + np.full(20, users)
     monkeypatch.setattr(_two_phases, "ENTRIES", entries)
+    monkeypatch.setattr(_two_phases, "MANY", 0)
     drawn = np.hstack(_two_phases.draw_sampled(people.records, held, people.k, np.random.default_rng(6)))
     assert drawn.sum(axis=1).tolist() == [20 * (users + run) for run in range(5)]
     assert len(np.unique(drawn, axis=0)) == 5
