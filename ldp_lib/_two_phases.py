@@ -9,9 +9,6 @@ from ldp_lib import _inputs, pure, splitting
 from ldp_lib.mechanism import NoExactMoments, Several
 from ldp_lib.population import Population
 
-ENTRIES = 2**20  # of working memory
-MANY = 4_096  # records, from which on holders of rare ones are drawn one by one
-
 
 class TwoPhase(Several):
     """What mechanisms of two phases share: `n1` users split their budget (`SPL`) and set how the others report."""
@@ -58,7 +55,7 @@ class TwoPhase(Several):
         _inputs.check_population(population, self.k)
         chosen, rest = draw_phases(population, self.n1, rng=rng, runs=runs)
         first, learned = self._draw_first(population.records, chosen, rng)
-        held = draw_sampled(population.records, rest, self.k, rng)
+        held = draw_pivots(population.records, rest, self.k, rng)
         return first, self._draw_second(learned, held, int(rest[0].sum()), rng)
 
     def _draw_first(self, records, chosen, rng):
@@ -69,7 +66,7 @@ class TwoPhase(Several):
         return first, first
 
     def _draw_second(self, learned, held, n2, rng):
-        """Return the second phase's estimates, if its n2 users are in `held` as `draw_sampled` gives them."""
+        """Return the second phase's estimates, if its n2 users are in `held` as `draw_pivots` gives them."""
         raise NotImplementedError
 
     def channel(self) -> np.ndarray:
@@ -147,29 +144,17 @@ def draw_phases(population, n1, *, rng, runs):
     return chosen, population.counts - chosen
 
 
-def draw_sampled(records, counts, k, rng):
-    """Return how many users sample each attribute and hold each value: d arrays of int, shape (runs, k_j).
+def draw_pivots(records, counts, k, rng):
+    """Return how many users picked each attribute and hold each value: d arrays (runs, k_j).
 
-    Every user samples one of the d attributes at random. `counts` has shape (runs, m), one column a record. Holders of
-    a common record are drawn together; where there are many records, those of rare ones one by one, which is faster.
+    Every user picks one of the d attributes at random. `counts` has shape (runs, m), one column a record.
     """
-    d, edges = len(k), np.cumsum((0, *k))
-    rare = (counts.max(axis=0) <= 16) & (len(records) > MANY)
-    table, left = np.zeros((len(counts), edges[-1]), np.int64), counts[:, ~rare]
-    for j in range(d - 1, -1, -1):
-        chosen = rng.binomial(left, 1 / (j + 1)) if j else left
-        (table[:, edges[j] : edges[j + 1]],) = marginal_counts(records[~rare, j : j + 1], chosen, k[j : j + 1])
-        left = left - chosen
-    values = (records + edges[:-1]).ravel()
-    step = max(1, ENTRIES // max(1, counts[:, rare].sum(axis=1).max()))
-    for start in range(0, len(counts), step):
-        few = counts[start : start + step, rare]
-        run = np.repeat(np.arange(len(few)), few.sum(axis=1))
-        record = np.repeat(np.tile(np.flatnonzero(rare), len(few)), few.ravel())
-        attribute = rng.integers(d, size=run.size, dtype=_inputs.small_dtype(d))
-        cell = run * edges[-1] + values[record * d + attribute]
-        table[start : start + step] += np.bincount(cell, minlength=len(few) * edges[-1]).reshape(len(few), -1)
-    return np.split(table, edges[1:-1], axis=1)
+    picked = [None] * len(k)
+    for j in range(len(k) - 1, -1, -1):
+        chosen = rng.binomial(counts, 1 / (j + 1)) if j else counts
+        (picked[j],) = marginal_counts(records[:, [j]], chosen, [k[j]])
+        counts = counts - chosen
+    return picked
 
 
 def marginal_counts(records, counts, k):

@@ -114,7 +114,7 @@ class SecondPhase(_Copies):
         _inputs.require(rng=rng, runs=runs)
         _inputs.check_population(population, self.k)
         counts = np.broadcast_to(population.counts, (runs, len(population.counts)))
-        held = _two_phases.draw_sampled(population.records, counts, self.k, rng)
+        held = _two_phases.draw_pivots(population.records, counts, self.k, rng)
         return _draw_estimates(held, np.array(self.reuse_), population.n, self.epsilon, rng)
 
     def mean(self, population: Population) -> list:

@@ -10,9 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import _inputs, _sampling, _two_phases, grr, pure
+from ldp_lib import _inputs, _sampling, grr, pure
 from ldp_lib import channel as channels
 from ldp_lib._inputs import check_records
+from ldp_lib.fake_data._sampled import draw_sampled
 from ldp_lib.mechanism import Several
 from ldp_lib.population import Population
 
@@ -196,10 +197,9 @@ class _FakeData(Several):
         _inputs.require(rng=rng, runs=runs)
         _inputs.check_population(population, self.k)
         counts, n = [], population.n
-        users = np.broadcast_to(population.counts, (runs, len(population.counts)))
-        for j, held in enumerate(_two_phases.draw_sampled(population.records, users, self.k, rng)):
-            fakes = rng.multinomial(n - held.sum(axis=1), self.priors_[j])
-            counts.append(grr.GRR(k=self.k[j], epsilon=self.epsilon).draw_support(held, rng) + fakes)
+        for j, held in enumerate(draw_sampled(population, rng=rng, runs=runs)):
+            own = grr.GRR(k=self.k[j], epsilon=self.epsilon).draw_support(held, rng)
+            counts.append(own + rng.multinomial(n - held.sum(axis=1), self.priors_[j]))
         return self._debias(counts, n)
 
     def variance(self, population: Population) -> list[np.ndarray]:

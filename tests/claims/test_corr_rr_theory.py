@@ -255,7 +255,7 @@ def test_the_variances_on_mushroom_with_users_fixed_and_drawn():
     check.close(runs, variance=variance, foil=1.1 * variance)
     rng = np.random.default_rng(2)
     counts = rng.multinomial(people.n, people.counts / people.n, size=20_000)
-    held = _two_phases.draw_sampled(people.records, counts, phase.k, rng)
+    held = _two_phases.draw_pivots(people.records, counts, phase.k, rng)
     fresh = np.hstack(_draw_estimates(held, np.array(reuse), people.n, 1.0, rng))
     iid = corr_rr.iid_variance(np.array(marginal_frequencies(people)), reuse, people.n, math.e).ravel()
     check.close(fresh, variance=iid, foil=1.1 * iid)

@@ -10,7 +10,7 @@ import sympy as sp
 
 from ldp_lib import _sampling, channel, check, fake_data, grr, postprocess, pure, splitting
 from ldp_lib import _two_phases as two_phase
-from ldp_lib.fake_data import RSFD, RSRFD
+from ldp_lib.fake_data import RSFD, RSRFD, _sampled
 from ldp_lib.fake_data import mechanism as fakes
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.grr import GRR
@@ -127,15 +127,13 @@ def test_simulate_and_perturb_follow_the_enumerated_joint_law():
             assert check.law_z(users, other) > 5
 
 
-def test_common_and_rare_records_are_sampled_by_the_same_law(monkeypatch):
-    monkeypatch.setattr(two_phase, "MANY", 0)
+def test_common_and_rare_records_are_sampled_by_the_same_law():
     # 40 users with one record are drawn at once, 40 users with one record each are drawn one by one.
     k = (40, 2)
     common = Population.from_records(np.tile([3, 1], (40, 1)), k=k)
     rare = Population.from_records(np.column_stack([np.arange(40), np.ones(40, int)]), k=k)
     for population in (common, rare):
-        held = np.tile(population.counts, (20_000, 1))
-        first, second = two_phase.draw_sampled(population.records, held, k, np.random.default_rng(1))
+        first, second = _sampled.draw_sampled(population, rng=np.random.default_rng(1), runs=20_000)
         assert (first.sum(axis=1) + second.sum(axis=1) == 40).all()
         assert check.mean_z(second[:, 1], 20) < 5
         assert check.variance_z(second[:, 1], 10) < 5 < check.variance_z(second[:, 1], 11)
@@ -495,12 +493,12 @@ def test_users_are_split_and_pivots_drawn_by_their_laws():
     assert (chosen + rest == people.counts).all()
     assert (chosen.sum(axis=1) == 3).all()
     assert check.mean_z(chosen, [2.25, 0.75]) < 5 < check.mean_z(chosen, [2.1, 0.9])
-    held = two_phase.draw_sampled(people.records, np.tile([6, 3], (4_000, 1)), (2, 3), np.random.default_rng(2))
+    held = two_phase.draw_pivots(people.records, np.tile([6, 3], (4_000, 1)), (2, 3), np.random.default_rng(2))
     assert (held[0].sum(axis=1) + held[1].sum(axis=1) == 9).all()
     assert [part.shape for part in held] == [(4_000, 2), (4_000, 3)]
     assert check.mean_z(np.hstack(held), [3, 1.5, 1.5, 0, 3]) < 5
     assert check.variance_z(np.hstack(held)[:, [0, 1]], [1.5, 0.75]) < 5
-    third = two_phase.draw_sampled(np.array([[1, 1, 0]]), np.full((4_000, 1), 9), (2, 2, 2), np.random.default_rng(3))
+    third = two_phase.draw_pivots(np.array([[1, 1, 0]]), np.full((4_000, 1), 9), (2, 2, 2), np.random.default_rng(3))
     assert check.mean_z(np.hstack(third), [0, 3, 0, 3, 3, 0]) < 5
     x = np.arange(20).reshape(10, 2)
     first, second = two_phase.split_users(x, 0.3, np.random.default_rng(4))

@@ -9,7 +9,8 @@ import sympy as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_lib import GRR, OLH, OUE, RR, SUE, Population, UnaryEncoding, _inputs, _sampling, _two_phases, channel, check
+from ldp_lib import GRR, OLH, OUE, RR, SUE, Population, UnaryEncoding, _inputs, _sampling, channel, check
+from ldp_lib.fake_data import _sampled
 
 TOP = 2**64 - 1
 epsilons = st.floats(-20.7, 6.5).map(math.exp)  # from 1e-9 to 665
@@ -302,13 +303,10 @@ def test_counts_of_reports_keep_their_total():
     assert found.tolist() == [[5, 0, 9]] * 4
 
 
-@pytest.mark.parametrize("many", [0, 100])  # rare records' holders one by one, and all together
-def test_users_who_sample_an_attribute_have_the_exact_moments(many, monkeypatch):
-    monkeypatch.setattr(_two_phases, "MANY", many)
+def test_users_who_sample_an_attribute_have_the_exact_moments():
     counts = np.array([[[30, 2, 0, 0], [17, 16, 0, 1], [40, 0, 3, 0]], [[0, 1, 20, 0], [0, 0, 0, 25], [1, 1, 1, 18]]])
     people, d = Population.from_counts(counts), 3  # common records, and rare ones
-    held = np.broadcast_to(people.counts, (3_000, len(people.counts)))
-    drawn = np.hstack(_two_phases.draw_sampled(people.records, held, people.k, np.random.default_rng(5)))
+    drawn = np.hstack(_sampled.draw_sampled(people, rng=np.random.default_rng(5), runs=3_000))
     member = np.hstack([people.records[:, [j]] == np.arange(size) for j, size in enumerate(people.k)]).astype(int)
     both = member.T @ (people.counts[:, None] * member)
     assert (drawn.sum(axis=1) == people.n).all()
@@ -316,17 +314,13 @@ def test_users_who_sample_an_attribute_have_the_exact_moments(many, monkeypatch)
     covariance = np.diag(np.diag(both)) / d - both / d**2
     assert check.variance_z(drawn, covariance) < 5 < check.variance_z(drawn, 1.3 * covariance)
     alone = Population.from_counts([20, 3, 0, 16, 17])
-    held = np.tile(alone.counts, (2, 1))
-    found = _two_phases.draw_sampled(alone.records, held, alone.k, np.random.default_rng(5))[0]
-    assert (found == alone.histogram).all()
+    assert (_sampled.draw_sampled(alone, rng=np.random.default_rng(5), runs=2)[0] == alone.histogram).all()
 
 
-@pytest.mark.parametrize("entries", [2_000, 90, 19])  # all runs at once, two at a time, and fewer than one
-@pytest.mark.parametrize("users", [100, 1])
-def test_many_records_are_drawn_a_block_of_runs_at_a_time(entries, users, monkeypatch):
-    people, held = Population.from_counts(np.full((4, 5), users)), np.arange(5)[:, None] + np.full(20, users)
-    monkeypatch.setattr(_two_phases, "ENTRIES", entries)
-    monkeypatch.setattr(_two_phases, "MANY", 0)
-    drawn = np.hstack(_two_phases.draw_sampled(people.records, held, people.k, np.random.default_rng(6)))
-    assert drawn.sum(axis=1).tolist() == [20 * (users + run) for run in range(5)]
+@pytest.mark.parametrize("entries", [45, 19])  # two runs at a time, and fewer than one
+def test_many_common_records_are_drawn_run_by_run(entries, monkeypatch):
+    people = Population.from_counts(np.full((4, 5), 100))
+    monkeypatch.setattr(_sampled, "ENTRIES", entries)
+    drawn = np.hstack(_sampled.draw_sampled(people, rng=np.random.default_rng(6), runs=5))
+    assert (drawn.sum(axis=1) == 2_000).all()
     assert len(np.unique(drawn, axis=0)) == 5
