@@ -1,11 +1,12 @@
 """Two phases: some users split their budget, and what they show decides how the others report."""
 
+import math
 from functools import cached_property
 from numbers import Integral
 
 import numpy as np
 
-from ldp_lib import _inputs, pure, splitting
+from ldp_lib import _inputs, grr, pure, splitting
 from ldp_lib.mechanism import NoExactMoments, Several
 from ldp_lib.population import Population
 
@@ -60,9 +61,10 @@ class TwoPhase(Several):
 
     def _draw_first(self, records, chosen, rng):
         """Return the first phase's estimates, d arrays (runs, k_j), and what the second phase learns: these."""
+        root, n1 = math.exp(self.epsilon / len(self.k)), chosen[0].sum()
         parts = zip(self._first.oracles, marginal_counts(records, chosen, self.k), strict=True)
-        n1 = chosen[0].sum()
-        first = [pure.estimate(part.draw_support(held, rng), n1, *part.probabilities) for part, held in parts]
+        counts = [part.draw_support(held, rng) for part, held in parts]
+        first = [pure.estimate(count, n1, *grr.probabilities(root, count.shape[1])) for count in counts]
         return first, first
 
     def _draw_second(self, learned, held, n2, rng):
