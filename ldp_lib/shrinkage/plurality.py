@@ -14,7 +14,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import _inputs, _sampling, grr
+from ldp_lib import _inputs, _sampling, _two_phases, grr
 from ldp_lib.mechanism import NoExactMoments, Several
 from ldp_lib.population import Population
 from ldp_lib.shrinkage import _stein
@@ -172,12 +172,21 @@ class Plurality(Several):
         """
         _inputs.require(rng=rng, runs=runs)
         _inputs.check_population(population, self.k)
-        k, d = self._size, len(self.k)
-        laws = zip(population.counts, _answers(population.records, k, self.shares), strict=True)
-        answers = sum(rng.multinomial(users, law, runs) for users, law in laws)
-        parts = np.split(answers, _starts(k, d)[1:], axis=1)
-        oracles = [grr.GRR(k=part.shape[1], epsilon=self.epsilon) for part in parts]
-        return self._estimate(np.hstack([one.draw_support(p, rng) for one, p in zip(oracles, parts, strict=True)]))
+        k, d, (vote, agree, ask) = self._size, len(self.k), self.shares
+        chances, reports = _law(population.records, k), []
+        agrees, rest = _agreement(population.records, chances), np.tile(population.counts, (runs, 1))
+        cells = np.array([vote] + [agree / d] * d + [ask / d] * d)
+        for kind, cell in enumerate(cells):
+            chosen = rng.binomial(rest, cell / max(cells[kind:].sum(), cell)) if cell else 0 * rest
+            rest = rest - chosen
+            if kind == 0:
+                held = _draw(chosen, chances, rng)
+            elif kind <= d:
+                held = _draw(chosen, np.stack([1 - agrees[:, kind - 1], agrees[:, kind - 1]], axis=1), rng)
+            else:
+                (held,) = _two_phases.marginal_counts(population.records[:, [kind - 1 - d]], chosen, [k])
+            reports.append(grr.GRR(k=held.shape[1], epsilon=self.epsilon).draw_support(held, rng))
+        return self._estimate(np.hstack(reports))
 
     def mean(self, population: Population) -> list:
         """Return the exact expectation of the estimate, one array (k,) for each attribute, if nobody is asked."""
@@ -230,6 +239,15 @@ class Plurality(Several):
         answers = (answers - answers.sum(axis=-1, keepdims=True) / k) * d / (n * ask * (p - q))
         noise = [d * (1 - 1 / k) / (n * ask * (p - q) ** 2)] * d
         return _stein.together(list(np.moveaxis(1 / k + answers, 1, 0)), noise, model).estimates
+
+
+def _draw(counts, chances, rng):
+    """Return counts of values (runs, k) if each of counts (runs, m) users draws one by its row of chances (m, k)."""
+    total = 0
+    for row in np.unique(chances, axis=0):
+        users = counts[:, (chances == row).all(axis=1)].sum(axis=1)
+        total = total + (np.outer(users, row.astype(int)) if row.max() == 1 else rng.multinomial(users, row))
+    return total
 
 
 def _check_shares(shares):
