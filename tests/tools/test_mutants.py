@@ -16,9 +16,9 @@ import mutants  # noqa: E402
 
 CHANGES = [  # a sampler, formulas, a validator, an estimator, what decides between right and wrong
     (
-        "jrr/mechanism.py",
-        "1 / (self.k - 1)))",
-        "1 / (self.k - 0)))",
+        "_sampling.py",
+        "1 / (k - 1)))",
+        "1 / (k - 0)))",
         test_edges.test_lies_are_spread_evenly_over_all_other_values,
     ),
     ("limit/_covering.py", "(part == 1)", "(part == 2)", test_edges.test_what_draws_lack_is_made_up_for),
