@@ -77,6 +77,23 @@ def _fakes_error(people, epsilon, make, weights=None):
     return goal(_best_shares(goal, people.k) if weights is None else weights)
 
 
+def constant_sets(f, size):
+    """Return the shares of fakes that always are the set of the `size` most frequent values."""
+    fake = np.zeros(len(f))
+    fake[np.argsort(-f, kind="stable")[:size]] = 1.0
+    return fake
+
+
+def _constant_set_error(f, epsilon, w):
+    """Return n times the total variance of one attribute, asked with probability w, by subset selection at its best
+    size; who is not asked sends the constant set of that size. Unbiased as any pure report is, and size 1 is GRR."""
+    found = []
+    for size in range(1, len(f)):
+        (p, q), fake = subset.probabilities(math.exp(epsilon), len(f), size), constant_sets(f, size)
+        found.append(pure.variance(f, 1, w * p + (1 - w) * fake, w * q + (1 - w) * fake).sum())
+    return min(found)
+
+
 def _for_shares(name, epsilon, *, rng=None):
     """Return one row a mechanism for the shares of each attribute: n times its total variance, the data held fixed."""
     people = uniform_population(UNIFORM[name]) if name in UNIFORM else head_to_head.population(name)
@@ -94,6 +111,11 @@ def _for_shares(name, epsilon, *, rng=None):
     for kind, make in {"constant fakes": constant_fakes, "uniform fakes": lambda f: 1 / len(f) + 0 * f}.items():
         found[kind] = _fakes_error(people, epsilon, make)
         found[f"{kind}, equal weights"] = _fakes_error(people, epsilon, make, equal)
+
+    def by_sets(shares):
+        return sum(map(_constant_set_error, marginal_frequencies(people), itertools.repeat(epsilon), shares))
+
+    found["constant sets"], found["constant sets, equal weights"] = by_sets(_best_shares(by_sets, k)), by_sets(equal)
     return [{"of": "shares", "mechanism": kind, "error": error} for kind, error in found.items()]
 
 

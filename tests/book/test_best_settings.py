@@ -100,6 +100,27 @@ def test_sampled_with_any_weights_a_report_spends_epsilon_and_has_the_stated_var
     assert found == pytest.approx(float(total), rel=1e-12)
 
 
+def test_sets_as_fakes_spend_epsilon_have_the_stated_variance_and_size_one_is_grr():
+    e, k, size, weights = Fraction(3), 4, 2, (Fraction(1, 4), Fraction(3, 4))
+    sets = list(itertools.combinations(range(k), size))
+    part, always = subset.channel(e, k, size), np.array([[Fraction(int(x == (0, 1))) for x in sets]] * k)
+    whole = weights[0] * channel.tensor(part, always) + weights[1] * channel.tensor(always, part)
+    assert channel.privacy_ratio(whole) == e
+    p, q = subset.probabilities(e, k, size)
+    f, w, total = [Fraction(1), 0, 0, 0], weights[0], 0
+    for v in range(k):  # one user, who holds the first value of both
+        shown = sum(pr for pr, y in zip(whole[0], itertools.product(sets, sets), strict=True) if v in y[0])
+        total += shown * (1 - shown) / (w * (p - q)) ** 2
+    fake = best.constant_sets(np.array(f, dtype=float), size)
+    assert list(fake) == [1, 1, 0, 0]
+    p, q, w = float(p), float(q), float(w)
+    one = pure.variance(np.array(f, dtype=float), 1, w * p + (1 - w) * fake, w * q + (1 - w) * fake).sum()
+    assert one == pytest.approx(float(total))
+    assert best._constant_set_error(np.array(f, dtype=float), math.log(3), w) <= one * (1 + 1e-12)
+    assert (SHARES["constant sets"] <= SHARES["constant fakes"] * (1 + 1e-5)).all()
+    assert (SHARES["constant sets"] < 0.8 * SHARES["constant fakes"]).any()
+
+
 def test_a_split_is_a_mechanism_of_the_whole_budget():
     parts = best._best_shares(lambda part: best._split_error((5, 7), 2.0 * part), (5, 7)) * 2.0
     oracles = [SubsetSelection(k=size, epsilon=b) for size, b in zip((5, 7), parts, strict=True)]
@@ -128,5 +149,5 @@ def test_the_best_size_of_a_set_is_never_assumed():
 
 def test_at_their_best_settings_too_all_rivals_have_more_error_than_one_or_some_questions():
     first = SHARES[["one question", "some questions"]].min(axis=1)
-    for kind in ("split", "constant fakes", "uniform fakes"):
+    for kind in ("split", "constant fakes", "constant sets", "uniform fakes"):
         assert (SHARES[kind] > 1.05 * first).all(), kind

@@ -285,7 +285,11 @@ def test_similar_and_different_frequencies():
     along = [corr_rr.reuse_probability(z, pivot, n2=10**6) for z in line]
     falling = bool((np.diff(along) <= 0).all() and along[0] == 1 and along[-1] < 1e-5)
     equal = all(best(y, y) == 1 for y in (0.01, 0.3, 0.49, 0.6, 0.99))
-    opposite = {best(x, y) for y in (0.3, 0.45) for x in (1 - y, 0.8, 1.0)}
+    grid = [(x, y) for x in range(0, 101, 5) for y in range(0, 101, 5) if (x - 50) * (y - 50) < 0]
+    opposite = {best(x / 100, y / 100) for x, y in grid if abs(y - 50) <= abs(x - 50)}
+    nearer = [best(x / 100, y / 100) for x, y in grid if abs(y - 50) > abs(x - 50)]
+    assert min(nearer) > 0  # the condition is sharp
+    assert max(nearer) < 0.5
     close, far = best(0.49, 0.51), best(1.0, 0.6)
     shared = [0.5 + x * y / (x**2 + y**2) for x, y in ((-0.01, 0.01), (0.5, 0.1))]
     assert (round(best(0.6, 1.0), 2), round(shared[1], 2)) == (0.6, 0.69)

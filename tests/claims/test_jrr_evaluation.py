@@ -192,8 +192,13 @@ def test_the_curves_against_the_budget():
 
 def test_the_curves_against_the_number_of_users():
     budgets, sizes = (0.01, 0.1, 1.0), (20, 200, 2_000, 20_000, 200_000, 2_000_000)
-    per_user = {enumerated_mse(n, n1, Fraction(3, 5)) / n for n in (2, 4, 8, 10) for n1 in range(n + 1)}
-    claim("jrr/sec-5.3.2-s1").holds(per_user == {Fraction(6)})  # p q / (p-q)^2 at p = 3/5
+    kept = (Fraction(3, 5), Fraction(3, 4), Fraction(9, 10))
+    per_user = {t: {enumerated_mse(n, n1, t) / n for n in (2, 4, 8, 10) for n1 in range(n + 1)} for t in kept}
+    p, n, n1 = sp.symbols("p n n_1", positive=True)
+    claim("jrr/sec-5.3.2-s1").holds(
+        all(found == {t * (1 - t) / (2 * t - 1) ** 2} for t, found in per_user.items()),
+        sp.cancel(jrr.variance(n1, n, p, 0) - n * p * (1 - p) / (2 * p - 1) ** 2) == 0,
+    )
 
     few = [table_4(b, 20) for b in budgets]
     close = [ratio(pair, b, 20, n1) for pair, b in zip(few, budgets, strict=True) for n1 in (0, 2, 20)]

@@ -185,6 +185,40 @@ def ends(dependence, sizes, max_cells, min_dependence):
     return place < len(listed)
 
 
+def algorithm_1(dependence, sizes, max_cells, min_dependence):
+    """Algorithm 1 step by step, ending where its list ends."""
+    parts = [{j} for j in range(len(sizes))]
+    while True:
+        listed = sorted(
+            ((max(dependence[i, j] for i in a for j in b), a, b) for a, b in itertools.combinations(parts, 2)),
+            key=lambda entry: -entry[0],
+        )
+        for between, a, b in listed:
+            if between < min_dependence:
+                return parts
+            if math.prod(sizes[j] for j in a | b) <= max_cells:
+                parts = [c for c in parts if c not in (a, b)] + [a | b]
+                break
+        else:
+            return parts
+
+
+def the_clusterings_agree(trials):
+    """Whether the library and the steps of Algorithm 1 find the same clusters, and how often none fits at the end."""
+    rng, agree, full = np.random.default_rng(1), True, 0
+    for _ in range(trials):
+        d = int(rng.integers(2, 6))
+        upper = np.triu(rng.random((d, d)), 1)
+        sizes, T_v, T_d = tuple(map(int, rng.integers(2, 6, size=d))), int(rng.integers(5, 130)), rng.random() * 0.6
+        ours = clusters.cluster_attributes(upper + upper.T, sizes, max_cells=T_v, min_dependence=T_d)
+        theirs = algorithm_1(upper + upper.T, sizes, T_v, T_d)
+        agree &= {frozenset(c) for c in ours} == {frozenset(c) for c in theirs}
+        full += len(ours) > 1 and all(
+            max(upper[min(i, j), max(i, j)] for i in a for j in b) >= T_d for a, b in itertools.combinations(ours, 2)
+        )
+    return agree, full
+
+
 def test_the_clustering_keeps_its_limits():
     two, merge = np.array([[1, 0.5], [0.5, 1]]), clusters.cluster_attributes
     alone, together = ((0,), (1,)), ((0, 1),)
@@ -193,8 +227,11 @@ def test_the_clustering_keeps_its_limits():
         merge(two, (3, 4), max_cells=11, min_dependence=0.5) == alone,
         merge(two, (3, 4), max_cells=12, min_dependence=0.6) == alone,
     )
-    claim("rr-multidim/alg-1").conditional(
-        ends(0.5, (3, 4), 12, 0.6) and ends(0.5, (3, 4), 12, 0.5), not ends(0.5, (3, 4), 11, 0.5)
+    agree, full = the_clusterings_agree(300)
+    claim("rr-multidim/alg-1").misprint(
+        ends(0.5, (3, 4), 12, 0.6) and ends(0.5, (3, 4), 12, 0.5),
+        not ends(0.5, (3, 4), 11, 0.5),  # to the letter
+        agree and full > 20,  # with the list's end as the end
     )
     at_one = {s: merge(s * np.ones((2, 2)), (2, 2), max_cells=4, min_dependence=1) for s in (0.99, 1)}
     at_zero = merge(0 * two, (2, 2), max_cells=4, min_dependence=0)

@@ -56,8 +56,8 @@ def saved():
     return {7: "a seventh of the error"}[round(1 / (1 - parts[0] / parts[1]))]
 
 
-def fakes():
-    parts = [SHARES[kind] / SHARES["one question"] for kind in ("constant fakes", "constant fakes, equal weights")]
+def fakes(kind="constant fakes"):
+    parts = [SHARES[kind + weights] / SHARES["one question"] for weights in ("", ", equal weights")]
     return "{:.1f} times; {:.1f} times".format(*parts)
 
 
@@ -154,6 +154,7 @@ def careless():
         named,
         saved,
         fakes,
+        functools.partial(fakes, "constant sets"),
         tables,
         signed,
         one_sign,
