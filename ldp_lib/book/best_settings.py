@@ -14,7 +14,7 @@ from scipy.special import softmax
 from ldp_lib import datasets, grr, pure, subset
 from ldp_lib.book import head_to_head
 from ldp_lib.book.sweeps import sweep
-from ldp_lib.population import Population, marginal_frequencies
+from ldp_lib.population import marginal_frequencies
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.survey import errors, planner
 from ldp_lib.tables.sampled import ask_pairs
@@ -28,13 +28,12 @@ FILE = datasets.DATA / "best_settings.csv"
 
 def uniform_population(k):
     """Return users whose values are uniform in each attribute."""
-    n = 20 * math.lcm(*k)
-    return Population.from_records(np.column_stack([np.arange(n) % size for size in k]), k=k)
+    return planner.plug_in_population([np.full(size, 1 / size) for size in k], 20 * math.lcm(*k))
 
 
 def _subset_error(epsilon, k):
     """Return n times the total variance of subset selection at its best size, the data held fixed."""
-    return float(subset.error(math.exp(epsilon), k, np.arange(1, k)).min()) - (1 - 1 / k)
+    return subset.error(math.exp(epsilon), k, np.arange(1, k)).min() - 1 + 1 / k
 
 
 def _split_error(k, budgets):
@@ -44,19 +43,19 @@ def _split_error(k, budgets):
 
 def _split_tables_error(k, budgets):
     """Return n times the total variance of all tables of two attributes, the data held fixed; else `_split_error`."""
-    lengths = [1 + _subset_error(b, size) for b, size in zip(budgets, k, strict=True)]
+    lengths = [1 + error for error in map(_subset_error, budgets, k)]
     return sum(a * b - 1 for a, b in itertools.combinations(lengths, 2))
 
 
-def constant_fakes(f):
-    """Return the fakes of least variance: always the most frequent value. Proved in the chapter `fake_data`."""
-    return 1.0 * (np.arange(len(f)) == np.argmax(f))
+def constant_fakes(f, size=1):
+    """Return the fakes of least variance: always the set of the most frequent values. Proved in `fake_data` for one."""
+    return 1.0 * (np.argsort(np.argsort(-f, kind="stable")) < size)
 
 
 def _best_shares(goal, k):
     """Return positive shares with sum 1 at which `goal(shares)` is least, by local searches from three starts."""
 
-    starts = [np.log(np.array(k, dtype=float)) * power for power in (0, 1 / 3, 1)]
+    starts = np.outer((0, 1 / 3, 1), np.log(k))
     ends = [minimize(lambda z: math.log(goal(softmax(z))), start, method="BFGS") for start in starts]
     return softmax(min(ends, key=lambda end: round(end.fun, 9)).x)
 
@@ -64,41 +63,26 @@ def _best_shares(goal, k):
 def _fakes_error(people, epsilon, make, weights=None):
     """Return n times the total error of RS+RFD, the attributes sampled with these weights or, if not given, the best.
 
-    The fakes of an attribute with shares f are drawn from `make(f)`; what is sampled is reported by GRR.
+    `make` returns pairs of a size and of fakes for an attribute with shares f; what is sampled is reported by subset
+    selection of that size (GRR is size 1), and the pair with the least error is taken.
     """
-    parts = [(f, *grr.probabilities(math.exp(epsilon), len(f)), make(f)) for f in marginal_frequencies(people)]
+    laws = marginal_frequencies(people)
+    ways = [[(f, *subset.probabilities(math.exp(epsilon), len(f), s), r) for s, r in make(f)] for f in laws]
 
     def goal(shares):
         return sum(
-            pure.variance(f, 1, w * p + (1 - w) * r, w * q + (1 - w) * r).sum()
-            for w, (f, p, q, r) in zip(shares, parts, strict=True)
+            min(pure.variance(f, 1, r + w * (p - r), r + w * (q - r)).sum() for f, p, q, r in way)
+            for w, way in zip(shares, ways, strict=True)
         )
 
     return goal(_best_shares(goal, people.k) if weights is None else weights)
-
-
-def constant_sets(f, size):
-    """Return the shares of fakes that always are the set of the `size` most frequent values."""
-    fake = np.zeros(len(f))
-    fake[np.argsort(-f, kind="stable")[:size]] = 1.0
-    return fake
-
-
-def _constant_set_error(f, epsilon, w):
-    """Return n times the total variance of one attribute, asked with probability w, by subset selection at its best
-    size; who is not asked sends the constant set of that size. Unbiased as any pure report is, and size 1 is GRR."""
-    found = []
-    for size in range(1, len(f)):
-        (p, q), fake = subset.probabilities(math.exp(epsilon), len(f), size), constant_sets(f, size)
-        found.append(pure.variance(f, 1, w * p + (1 - w) * fake, w * q + (1 - w) * fake).sum())
-    return min(found)
 
 
 def _for_shares(name, epsilon, *, rng=None):
     """Return one row a mechanism for the shares of each attribute: n times its total variance, the data held fixed."""
     people = uniform_population(UNIFORM[name]) if name in UNIFORM else head_to_head.population(name)
     k = people.k
-    equal = np.full(people.d, 1 / people.d)
+    equal = np.ones(people.d) / people.d
     asked = {
         "one question": {},
         "one question by GRR": {"oracle": grr.GRR},
@@ -108,14 +92,11 @@ def _for_shares(name, epsilon, *, rng=None):
     made["some questions"] = AskSome(k=k, epsilon=epsilon)
     found = {kind: people.n * errors.total_error(mechanism, people) for kind, mechanism in made.items()}
     found["split"] = _split_error(k, epsilon * _best_shares(lambda part: _split_error(k, epsilon * part), k))
-    for kind, make in {"constant fakes": constant_fakes, "uniform fakes": lambda f: 1 / len(f) + 0 * f}.items():
+    fakes = {"constant fakes": lambda f: [(1, constant_fakes(f))], "uniform fakes": lambda f: [(1, 1 / len(f))]}
+    fakes["constant sets"] = lambda f: [(size, constant_fakes(f, size)) for size in range(1, len(f))]
+    for kind, make in fakes.items():
         found[kind] = _fakes_error(people, epsilon, make)
         found[f"{kind}, equal weights"] = _fakes_error(people, epsilon, make, equal)
-
-    def by_sets(shares):
-        return sum(map(_constant_set_error, marginal_frequencies(people), itertools.repeat(epsilon), shares))
-
-    found["constant sets"], found["constant sets, equal weights"] = by_sets(_best_shares(by_sets, k)), by_sets(equal)
     return [{"of": "shares", "mechanism": kind, "error": error} for kind, error in found.items()]
 
 
@@ -129,20 +110,18 @@ def _for_tables(name, epsilon, *, rng=None):
 
 def load(of="shares"):
     """Return the table for shares or tables: errors times n by (people, epsilon), one column a mechanism."""
-    with FILE.open(encoding="utf-8") as file:
-        table = pd.read_csv(file)
+    table = pd.read_csv(str(FILE))
     return table[table["of"] == of].pivot(index=["name", "epsilon"], columns="mechanism", values="error")
 
 
 def _main():
     """Compute the whole table and write it, in a minute on one core."""
     several = [name for name in head_to_head.populations() if head_to_head.population(name).d > 1]
-    wide = [{"name": name, "epsilon": b} for name in (*UNIFORM, "adult 8") for b in BUDGETS]
-    more = [{"name": name, "epsilon": b} for name in several if name != "adult 8" for b in head_to_head.BUDGETS]
+    budgets = dict.fromkeys(several, head_to_head.BUDGETS) | dict.fromkeys([*UNIFORM, "adult 8"], BUDGETS)
+    shares = [{"name": name, "epsilon": b} for name in budgets for b in budgets[name]]
     tables = [{"name": name, "epsilon": b} for name in TABLES for b in BUDGETS]
-    parts = [
-        sweep(f, rows, rng=np.random.default_rng(1)) for f, rows in ((_for_shares, wide + more), (_for_tables, tables))
-    ]
+    rng = np.random.default_rng(1)  # of no use here: all is exact
+    parts = [sweep(_for_shares, shares, rng=rng), sweep(_for_tables, tables, rng=rng)]
     pd.concat(parts).to_csv(str(FILE), index=False, float_format="%.6g")
 
 
