@@ -22,7 +22,7 @@ from ldp_lib.tables.sampled import ask_pairs
 ADULT = (9, 16, 7, 15, 6, 5, 2, 2)
 BUDGETS = (0.1, 0.25, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0)
 UNIFORM = {"Adult's domain": ADULT, "four of 4": (4,) * 4, "ten of 2": (2,) * 10}
-TABLES = {"8 of 2": (2,) * 8, "four of 4": (4,) * 4, "four of Adult's": (6, 5, 2, 2), "Adult's domain": ADULT}
+TABLES = {"8 of 2": (2,) * 8, "four of 4": (4,) * 4, "four of Adult's": ADULT[4:], "Adult's domain": ADULT}
 FILE = datasets.DATA / "best_settings.csv"
 
 
