@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.stats import beta
 
 from ldp_lib import _inputs, hashing, jrr
@@ -39,9 +41,9 @@ class Audit:
 
 
 def audit(
-    mechanism,
-    x,
-    x2,
+    mechanism: Any,
+    x: ArrayLike,
+    x2: ArrayLike,
     *,
     rng: np.random.Generator,
     runs: int = 100_000,

@@ -1,6 +1,7 @@
 """Reports made by several threads at once, the same whatever their number: for simulations and servers."""
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from ldp_lib import _inputs
 CHUNK = 2**20  # users; each chunk has a generator of its own
 
 
-def perturb_in_chunks(mechanism, x, *, rng: np.random.Generator, threads=1):
+def perturb_in_chunks(mechanism: Any, x: Any, *, rng: np.random.Generator, threads: int = 1) -> np.ndarray:
     """Return one report a user, as ``mechanism.perturb(x, rng=rng)`` does, made by several threads at once.
 
     Parameters

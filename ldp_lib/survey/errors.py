@@ -8,6 +8,8 @@ Tables: ways to collect and, from the same reports, ways to estimate; squared di
 
 import hashlib
 import itertools
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -15,7 +17,7 @@ import pandas as pd
 from ldp_lib import _inputs
 from ldp_lib._strength_errors import strength_errors as strength_errors
 from ldp_lib.mechanism import NoExactMoments
-from ldp_lib.population import marginal_frequencies
+from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.survey._intervals import joined
@@ -26,14 +28,18 @@ from ldp_lib.tables.product import RRIndependent, RRJoint
 from ldp_lib.tables.sampled import ask_pairs
 
 RUNS = 200
+Rng: TypeAlias = np.random.Generator
+Pairs: TypeAlias = Sequence[tuple[int, ...]] | None
 
 
-def total_error(mechanism, population, *, rng=None, runs=RUNS):
+def total_error(mechanism: Any, population: Population, *, rng: Rng | None = None, runs: int = RUNS) -> float:
     """Return the mean squared error summed over all values of all attributes, a float; see `total_errors`."""
     return total_errors(mechanism, population, rng=rng, runs=runs)[0]
 
 
-def total_errors(mechanism, population, *, rng=None, runs=RUNS):
+def total_errors(
+    mechanism: Any, population: Population, *, rng: Rng | None = None, runs: int = RUNS
+) -> tuple[float, float]:
     """Return the mean squared error summed over all values of all attributes, and its standard error; two floats.
 
     Parameters
@@ -71,16 +77,18 @@ def _seeded(mechanism, population):
     return np.random.default_rng(int.from_bytes(seed.digest(), "big"))
 
 
-def collectors(k, epsilon):
+def collectors(k: Sequence[int], epsilon: float) -> list:
     """Return the ways to collect that are compared: a split budget, the whole record, pairs, one question."""
-    some = {"k": k, "epsilon": epsilon}
+    some: Any = {"k": tuple(k), "epsilon": epsilon}
     return [RRIndependent(**some), RRJoint(**some), ask_pairs(k, epsilon), OneQuestion(**some)]
 
 
 ESTIMATORS = ("raw", "projected", "shrunk", "product")
 
 
-def pair_estimates(mechanism, y, pairs=None, estimators=ESTIMATORS):
+def pair_estimates(
+    mechanism: Any, y: np.ndarray, pairs: Pairs = None, estimators: Sequence[str] = ESTIMATORS
+) -> dict[str, dict[tuple[int, ...], np.ndarray]]:
     """Return estimated pair tables from the same reports: a dict from the estimator's name to a dict of tables.
 
     Parameters
@@ -102,7 +110,7 @@ def pair_estimates(mechanism, y, pairs=None, estimators=ESTIMATORS):
     if not set(estimators) <= set(ESTIMATORS):
         raise ValueError(f"estimators must be among {ESTIMATORS}; got {estimators!r}")
     marginals = [project_simplex(part) for part in mechanism.estimate(y)]
-    found = {"product": {(j, i): np.outer(marginals[j], marginals[i]) for j, i in pairs}}
+    found: dict[str, dict] = {"product": {(j, i): np.outer(marginals[j], marginals[i]) for j, i in pairs}}
     if mechanism.joint > 1:
         raw = {pair: raw_table(mechanism, y, *pair) for pair in pairs}
         found |= {"raw": raw, "projected": {p: project_simplex(t.ravel()).reshape(t.shape) for p, t in raw.items()}}
@@ -112,7 +120,16 @@ def pair_estimates(mechanism, y, pairs=None, estimators=ESTIMATORS):
     return {name: found[name] for name in estimators if name in found}
 
 
-def pair_table_errors(population, epsilon, *, rng, runs=4, pairs=None, mechanisms=None, estimators=ESTIMATORS):
+def pair_table_errors(
+    population: Population,
+    epsilon: float,
+    *,
+    rng: Rng,
+    runs: int = 4,
+    pairs: Pairs = None,
+    mechanisms: Sequence | None = None,
+    estimators: Sequence[str] = ESTIMATORS,
+) -> pd.DataFrame:
     """Return a table of the errors of pair tables: one row a way to collect and a way to estimate, the least first.
 
     Parameters
@@ -140,7 +157,7 @@ def pair_table_errors(population, epsilon, *, rng, runs=4, pairs=None, mechanism
     pairs = list(itertools.combinations(range(population.d), 2)) if pairs is None else [tuple(p) for p in pairs]
     truth, users, rows = {pair: population.select(*pair).joint for pair in pairs}, population.users(), []
     for mechanism in collectors(population.k, epsilon) if mechanisms is None else mechanisms:
-        errors = {}
+        errors: dict[str, list] = {}
         for _ in range(runs):
             tables = pair_estimates(mechanism, mechanism.perturb(users, rng=rng), pairs, estimators)
             for name, found in tables.items():

@@ -8,7 +8,7 @@ from ldp_lib.tables._results import Tested
 from ldp_lib.tables.covariance import table_covariance
 
 
-def independence_test(table, covariance):
+def independence_test(table, covariance) -> Tested:
     """Test whether two attributes are independent, from the raw table.
 
     Parameters

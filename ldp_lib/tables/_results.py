@@ -125,7 +125,7 @@ class Measured:
         found = self.value - self.bias
         return found if found > 0 or self.warning else 0.0
 
-    def interval(self, confidence=0.95):
+    def interval(self, confidence=0.95) -> tuple[float, float]:
         """Return the ends of the interval that holds the measure with the given probability.
 
         Notes
@@ -181,7 +181,7 @@ class CramersV:
         """Empty, or which value is too rare."""
         return self.square.warning
 
-    def interval(self, confidence=0.95):
+    def interval(self, confidence=0.95) -> tuple[float, float]:
         """Return the ends of the interval, within 0 and 1: the roots of those of the square."""
         low, high = self.square.interval(confidence)
         return math.sqrt(low), math.sqrt(high)
@@ -204,7 +204,7 @@ class Answer:
     variance: float
     step: float
 
-    def interval(self, confidence=0.95):
+    def interval(self, confidence=0.95) -> tuple[float, float]:
         """Return the ends of the interval that holds the share with the given probability; it may leave [0, 1].
 
         Notes

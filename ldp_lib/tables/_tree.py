@@ -29,7 +29,7 @@ class Tree:
     edges: tuple
     conditionals: tuple
 
-    def sample(self, n, *, rng):
+    def sample(self, n, *, rng) -> np.ndarray:
         """Return n records drawn from the tree, shape (n, d)."""
         _inputs.require(rng=rng)
         if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:

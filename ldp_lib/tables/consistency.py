@@ -13,7 +13,7 @@ from ldp_lib.tables._checks import check_marginal, check_numbers
 from ldp_lib.tables._results import Projected, ShrunkTable
 
 
-def project_marginals(table, marginals, *, tolerance=1e-9, max_passes=10_000):
+def project_marginals(table, marginals, *, tolerance: float = 1e-9, max_passes: int = 10_000) -> Projected:
     """Return the table of probabilities with the given marginals that is nearest in Euclidean distance.
 
     Parameters
@@ -65,7 +65,7 @@ def _interaction(table):
     return table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
 
 
-def shrink_dependence(table, noise):
+def shrink_dependence(table, noise: float) -> ShrunkTable:
     """Return a raw pair table whose dependence is multiplied by a factor that the data choose (Stein's rule).
 
     Parameters

@@ -12,7 +12,7 @@ from ldp_lib.tables._asked import check_together, set_gain, subsets_of
 from ldp_lib.tables._checks import check_table, check_users
 
 
-def table_covariance(mechanism, table, *attributes, n, sampling=True):
+def table_covariance(mechanism, table, *attributes, n, sampling=True) -> np.ndarray:
     """Return the exact covariance of the raw unbiased table, shape (cells, cells), for n users drawn from `table`.
 
     Parameters

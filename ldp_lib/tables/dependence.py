@@ -18,7 +18,7 @@ from ldp_lib.tables.covariance import table_covariance
 RARE_VALUE = 4.0  # standard errors above 0 below which a share is too rare to divide by
 
 
-def cramers_v(table, covariance):
+def cramers_v(table, covariance) -> CramersV:
     """Measure Cramer's V of a raw or repaired table, with its noise taken off.
 
     Parameters
@@ -68,7 +68,7 @@ def cramers_v(table, covariance):
     return CramersV(square=found)
 
 
-def power(mechanism, table, *attributes, n, level=0.05):
+def power(mechanism, table, *attributes, n, level=0.05) -> float:
     """Return the probability that `independence_test` rejects at this level, for n users drawn from `table`."""
     _inputs.require_share("level", level)
     per_user, freedom = _noncentrality(mechanism, table, attributes)
@@ -76,7 +76,7 @@ def power(mechanism, table, *attributes, n, level=0.05):
     return float(ncx2.sf(chi2.isf(level, freedom), freedom, shift)) if shift < 1e5 else 1.0
 
 
-def users_to_see(mechanism, table, *attributes, chance=0.8, level=0.05):
+def users_to_see(mechanism, table, *attributes, chance=0.8, level=0.05) -> int:
     """Return how many users `independence_test` needs to reject independence in `table` with probability `chance`."""
     _inputs.require_share("chance", chance)
     _inputs.require_share("level", level)

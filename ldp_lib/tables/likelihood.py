@@ -18,7 +18,7 @@ from ldp_lib.tables._product_channel import ProductChannel
 from ldp_lib.tables._results import Fitted
 
 
-def fit(counts, channels, *, gap=None, max_steps=10_000):
+def fit(counts, channels, *, gap: float | None = None, max_steps: int = 10_000) -> Fitted:
     """Return the table that makes the reports most likely, by expectation maximization (EM).
 
     Parameters
@@ -58,7 +58,7 @@ def fit(counts, channels, *, gap=None, max_steps=10_000):
     cells = math.prod(product.rows)
     gap = max(cells - 1, 1) / 200 if gap is None else gap
     for name, value in (("gap", gap), ("max_steps", max_steps)):
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < math.inf:
+        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < math.inf:
             raise ValueError(f"{name} must be a number above 0; got {value!r}")
     n = counts.sum()
     share = (counts / n).ravel()
@@ -99,7 +99,7 @@ def fit(counts, channels, *, gap=None, max_steps=10_000):
     )
 
 
-def estimate(mechanism, y, *attributes, gap=None, max_steps=10_000):
+def estimate(mechanism, y, *attributes, gap: float | None = None, max_steps: int = 10_000) -> Fitted:
     """Return the most likely joint table of some attributes (all if none is named) from a mechanism's reports.
 
     Parameters

@@ -18,7 +18,7 @@ from ldp_lib.tables._results import Answer
 BLOCK = 2**14
 
 
-def ask(mechanism, y, where, given=None):
+def ask(mechanism, y, where, given=None) -> Answer:
     """Return the estimated share of users in a box, or in any of several, from reports of whole records.
 
     Parameters
@@ -46,7 +46,7 @@ def ask(mechanism, y, where, given=None):
     (base,) = _check_boxes(mechanism, given) if given is not None else [{}]
     if both := sorted({j for box in boxes for j in box} & set(base)):
         raise ValueError(f"given must name other attributes than where; got {both} in both")
-    total = sums = 0.0
+    total, sums = np.zeros(2), np.zeros((2, 2))
     for start in range(0, len(y), BLOCK):
         rows = y[start : start + BLOCK]
         inside = sum(_score(mechanism, box | base, rows) for box in boxes)
@@ -61,7 +61,7 @@ def ask(mechanism, y, where, given=None):
     return Answer(estimate=float(ratio), variance=float(variance), step=float(step))
 
 
-def ask_cells(mechanism, y, attributes, subset):
+def ask_cells(mechanism, y, attributes, subset) -> Answer:
     """Return the estimated share of users in any set of cells of a few attributes.
 
     Parameters

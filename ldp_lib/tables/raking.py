@@ -10,7 +10,7 @@ from ldp_lib.tables._checks import check_marginal
 from ldp_lib.tables._results import Raked
 
 
-def rake(records, marginals, *, weights=None, tolerance=1e-9, max_passes=1000):
+def rake(records, marginals, *, weights=None, tolerance: float = 1e-9, max_passes: int = 1000) -> Raked:
     """Reweight records until each column's distribution is as given, as far as that is possible.
 
     Parameters

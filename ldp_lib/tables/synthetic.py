@@ -13,7 +13,7 @@ from ldp_lib.tables._checks import check_pairs, check_table
 from ldp_lib.tables._tree import Tree
 
 
-def fit_tree(tables, scores=None):
+def fit_tree(tables, scores=None) -> Tree:
     """Return the tree nearest to tables of all pairs: that of the largest sum of scores along its edges.
 
     Parameters
