@@ -118,7 +118,7 @@ def weighted_shares(
     centre = shares if population is None else np.zeros_like(shares)
     square = z * (1 - 2 * centre) + centre**2  # unbiased for the square of the indicator less the centre
     if not isinstance(sampling, np.ndarray | bool) and sampling not in ("poisson", "with replacement"):
-        raise ValueError(f"sampling must be a bool, 'poisson', 'with replacement' or an array; got {sampling!r}")
+        raise ValueError(f"sampling must be a bool, 'poisson', 'with replacement' or a frame; got {sampling!r}")
     if isinstance(sampling, str) and sampling == "with replacement":
         variance = len(w) * np.var(w[:, None] * (z - centre), axis=0, ddof=int(len(w) > 1))
     else:
@@ -130,9 +130,10 @@ def weighted_shares(
 
 def check_joint_probabilities(joint: pd.DataFrame, reports: pd.DataFrame) -> np.ndarray:
     """Return the probabilities that two people are both asked, in the order of the reports, or raise."""
-    name = joint.index.name
-    if name not in reports or sorted(joint.index) != sorted(reports[name]) or not joint.index.is_unique:
-        raise ValueError(f"sampling must have an index with the name and values of a kept column; got {joint.index}")
+    name = joint.index.name if isinstance(joint, pd.DataFrame) else None
+    people = set() if name not in reports else set(reports[name])
+    if len(people) < len(reports) or not people == set(joint.index) == set(joint.columns):
+        raise ValueError(f"sampling must be a frame, its index with a kept column's name and values; got {joint!r}")
     return joint.loc[reports[name], reports[name]].to_numpy(float)
 
 

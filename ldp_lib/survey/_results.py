@@ -87,7 +87,7 @@ class Results:
             w = labels.check_weights(frame, weights)
             self._counts(frame)
             z = estimates.contributions(self.mechanism, frame)
-            if isinstance(sampling, pd.DataFrame):
+            if not isinstance(sampling, bool | str):
                 sampling = estimates.check_joint_probabilities(sampling, frame)
             flat, variance = estimates.weighted_shares(z, w, population=population, sampling=sampling)
             spread = np.sqrt(np.maximum(variance, 0))
@@ -222,15 +222,15 @@ class Results:
         size = (6, 0.3 * len(result) + 0.6 * len(parts))
         figure, panels = plt.subplots(len(parts), squeeze=False, figsize=size, layout="tight")
         for panel, (name, part) in zip(panels.flat, parts, strict=True):
-            part = part.iloc[::-1]
-            panel.barh(part["value"].astype(str), part["estimate"], alpha=0.6)
-            panel.hlines(part["value"].astype(str), part["low"], part["high"], color="0.5")
-            panel.set(title=str(name), xlabel="estimated share")
+            part = part.iloc[::-1].astype({"value": str})
+            panel.barh("value", "estimate", data=part, alpha=0.6)
+            panel.hlines("value", "low", "high", data=part, color="0.5")
+            panel.set(title=name, xlabel="estimated share")
         return figure
 
     def _labels(self):
         pairs = [(name, label) for name, values in self.domain.items() for label in values]
-        return pd.DataFrame({"attribute": [name for name, _ in pairs], "value": [label for _, label in pairs]})
+        return pd.DataFrame(pairs, columns=["attribute", "value"])
 
     def _numbers(self, *names):
         order = list(self.domain)

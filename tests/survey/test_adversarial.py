@@ -197,7 +197,9 @@ REFUSED = {
     "a column kept twice": collected(weights="w", keep=["w"]),
     "a column kept that is an answer": collected(keep=["smoker"]),
     "a word for shuffle": collected(shuffle="no"),
-    "joint probabilities in an unknown order": weighted(sampling=np.full((4_000, 4_000), 0.25)),
+    "joint probabilities in an unknown order": lambda: SURE.estimate(
+        WEIGHTED[:2], weights="w", sampling=np.array([[0.5, 0.2], [0.2, 0.5]])
+    ),
     "joint probabilities of others": weighted(sampling=pd.DataFrame(np.eye(2), pd.Index(["x", "y"], name="group"))),
     "a mask for labels": lambda: ODD.query({"n": [True, False, True]}, NUMBERS),
     "a slice for labels": lambda: ODD.query({"n": slice(0, 1)}, NUMBERS),

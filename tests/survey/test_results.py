@@ -228,7 +228,7 @@ def test_simultaneous_intervals_are_wider_by_bonferroni():
         ({"sampling": "poisson"}, "weights must be given"),
         ({"population": 10}, "weights must be given"),
         ({"weights": "w", "sampling": "cluster"}, "sampling must be"),
-        ({"weights": "w", "sampling": np.eye(3)}, "sampling must be symmetric probabilities"),
+        ({"weights": "w", "sampling": np.eye(3)}, "sampling must be a frame, its index"),
         ({"weights": "w", "population": 0}, "population must be"),
         ({"weights": "low"}, "weights must be 100 numbers from 1"),
         ({"confidence": 1.0}, "confidence must be"),
