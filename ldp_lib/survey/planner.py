@@ -1,6 +1,6 @@
 """Which mechanism has the least error for a survey, what its error is, and which budget reaches an error."""
 
-import bisect
+import math
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -137,8 +137,11 @@ def required_budget(
 
     if isinstance(points, bool) or not isinstance(points, Real) or not points > 0 or not enough(20.0):
         raise ValueError(f"points must be above 0, and reachable with {n} users at epsilon = 20; got {points!r}")
-    budgets = np.geomspace(1e-3, 20, 9_910).tolist()  # each 1 part in 1,000 above the one before
-    return budgets[bisect.bisect_left(budgets, True, hi=len(budgets) - 1, key=enough)]
+    low, high = 1e-3, 20.0
+    while high > 1.001 * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
 
 
 def _errors(*, k, epsilon, n, wants="frequencies", sampling=False):
