@@ -1,7 +1,7 @@
 """Which mechanism has the least error for a survey, what its error is, and which budget reaches an error."""
 
-import math
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
