@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import subprocess
 import sys
 from pathlib import Path
 
@@ -102,6 +103,17 @@ class Atlas(SphinxDirective):
 def version():
     """Return the book's version."""
     return yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"]
+
+
+def commit(folder=ROOT):
+    """Return the commit that a folder stands at, with a plus if files differ from it; empty where nothing knows it."""
+    git = ["git", "-C", str(folder), "describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+"]
+    if not (folder / ".git").exists():  # a copy of the files, maybe within another repository
+        return ""
+    try:
+        return subprocess.run(git, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return ""
 
 
 def add_footer(app, pagename, templatename, context, doctree):

@@ -68,11 +68,17 @@ def add_box(app, pagename, templatename, context, doctree):
         return
     app.add_js_file("witness.js", loading_method="defer")
     app.add_css_file("witness.css")
-    known = {"Chapter": f"{name_of(app.env, pagename)} ({pagename}.ipynb)", "Version": pages.version()}
+    known = {"Chapter": f"{name_of(app.env, pagename)} ({pagename}.ipynb)", "Version": app.config.witness_version}
     context["body"] += box(known, where.issue_of(app.config.book_repository))
+
+
+def version(commit):
+    """Return the version that a report names, with the commit of the build where that is known."""
+    return f"{pages.version()}, commit {commit}" if commit else pages.version()
 
 
 def setup(app):
     """Connect the step."""
+    app.add_config_value("witness_version", version(pages.commit()), "")
     app.connect("html-page-context", add_box)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

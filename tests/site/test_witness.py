@@ -1,6 +1,7 @@
 """The fold at a chapter's end that writes a report about an error, on a page of its own."""
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -9,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
+import pages  # noqa: E402
 import where  # noqa: E402
 import witness  # noqa: E402
 
@@ -25,6 +27,28 @@ def test_a_report_without_a_script_has_a_blank_for_each_line():
         "I find:",
         "Version: 0.1.0",
     ]
+
+
+def test_a_report_names_the_commit_of_the_build_where_there_is_one(tmp_path):
+    def git(*words):
+        return subprocess.run(
+            ["git", "-C", tmp_path, *words], check=True, capture_output=True, text=True
+        ).stdout.strip()
+
+    assert witness.version(pages.commit(tmp_path)) == pages.version()
+    git("init", "--quiet")
+    (tmp_path / "page.md").write_text("one", encoding="utf-8")
+    git("add", "page.md")
+    git("-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "--message=one")
+    git("tag", "v9")  # a name is not a commit
+    found = pages.commit(tmp_path)
+    assert len(found) == 12
+    (tmp_path / "within").mkdir()
+    assert pages.commit(tmp_path / "within") == ""
+    assert git("rev-parse", "HEAD").startswith(found)
+    assert witness.version(found) == f"{pages.version()}, commit {found}"
+    (tmp_path / "page.md").write_text("two", encoding="utf-8")
+    assert pages.commit(tmp_path) == f"{found}+"
 
 
 @pytest.mark.parametrize("repository", ["", HOME, "https://gitlab.com/Some/book", "https://git.example.org/a/b"])
