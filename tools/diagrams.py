@@ -521,7 +521,7 @@ def prior_ball():
 
 
 @diagram
-def two_coins():
+def correlated_randomization():
     """Draw two people whose randomization is correlated, and their two reports."""
     d = Diagram(
         "Joint randomized response of a pair",
