@@ -10,6 +10,9 @@ LIBRARY := $(shell find ldp_lib tools/execute.py -type f -not -name '*.pyc')
 NOTEBOOKS := $(wildcard notebooks/*.ipynb)
 EXECUTED := $(NOTEBOOKS:%=_build/source/%)
 
+# These need the built site.
+ON_SITE = $(wildcard tests/site/test_*site.py)
+
 # What `make test` runs as on another processor as well; `make portable` runs everything, under each setting apart.
 QUICK = tests/core/test_exact.py tests/core/test_digits.py $(shell grep -l joint_reuse notebooks/*.ipynb)
 
@@ -91,15 +94,15 @@ _build/source/notebooks/%.ipynb: notebooks/%.ipynb $(LIBRARY) requirements.lock
 # nbval executes each notebook once; what ran is what the site is built from, and what `make book` then finds done.
 test: lint types
 	@$(BIN)/python tests/browser.py
-	@$(PYTEST) --nbval -p tools.keep_executed --ignore=tests/site/test_site.py
+	@$(PYTEST) --nbval -p tools.keep_executed $(ON_SITE:%=--ignore=%)
 	@$(MAKE) --no-print-directory -j2 site portable-sample
-	@$(PYTEST) tests/site/test_site.py
+	@$(PYTEST) $(ON_SITE)
 
 portable-sample:
 	@$(BIN)/python tools/portable.py --jobs $(JOBS) --only all-at-once -- --nbval $(QUICK)
 
 check: lint types
-	@$(PYTEST) -m 'not slow and not thorough' --ignore=tests/site/test_site.py tests
+	@$(PYTEST) -m 'not slow and not thorough' $(ON_SITE:%=--ignore=%) tests
 
 portable: .venv/ready
 	@$(BIN)/python tools/portable.py $(ARGS)

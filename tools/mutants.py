@@ -63,6 +63,8 @@ NOT_OF_THE_LIBRARY = {  # these check the site, the notebooks and the project, a
         "intro",
         "lab",
         "learn",
+        "live",
+        "live_site",
         "mechanism_cards",
         "mutants",
         "notebooks",
