@@ -11,6 +11,7 @@ AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 PHONE = {"width": 375, "height": 800}
 WIDER_PHONE = {"width": 390, "height": 844}
 DIAGRAMS = 'figure img[src$=".svg"]:not(.explore)'
+DRAWN = 'figure img:not([src$=".svg"], .explore)'
 DESKTOP = {"width": 1280, "height": 900}
 
 # What a reader would see as text: not code, not formulas, nothing hidden.
@@ -155,6 +156,47 @@ def small_diagrams(page):
 def wide_diagrams(page):
     """Diagrams that are wider than their box on a phone: part of them would be cut off."""
     found = [address for address, _, out in shown_diagrams(page, WIDER_PHONE) if out]
+    page.set_viewport_size(DESKTOP)
+    return found
+
+
+def small_figures(page):
+    """Drawn figures whose letters of ten points, the style's, are less than eight pixels high on a phone."""
+    page.set_viewport_size(WIDER_PHONE)
+    found = page.evaluate(
+        """async kind => {
+            const found = [];
+            for (const e of document.querySelectorAll(kind)) {
+                e.loading = 'eager';
+                try { await e.decode(); } catch (error) { continue; }
+                const high = (10 / 72) * 100 * e.getBoundingClientRect().width / e.naturalWidth;
+                if (high < 8) found.push(`${high.toFixed(1)} px: ${e.alt.slice(0, 60)}`);
+            }
+            return found;
+        }""",
+        DRAWN,
+    )
+    page.set_viewport_size(DESKTOP)
+    return found
+
+
+def without_hint(page):
+    """Code and tables that scroll on a phone and do not say so."""
+    page.set_viewport_size(PHONE)
+    page.wait_for_timeout(300)
+    found = page.evaluate(
+        """() => {
+            const hints = {
+                'pre': e => getComputedStyle(e).backgroundAttachment.includes('local'),
+                ':is(.pst-scrollable-table-container, div.output:has(table))':
+                    e => getComputedStyle(e, '::before').content.includes('Scroll sideways'),
+            };
+            const scrolls = e => e.checkVisibility() && e.scrollWidth > e.clientWidth;
+            const all = kind => [...document.querySelectorAll(kind)];
+            const silent = ([kind, says]) => all(kind).filter(e => scrolls(e) && !says(e));
+            return Object.entries(hints).flatMap(silent).map(e => e.outerHTML.slice(0, 80));
+        }"""
+    )
     page.set_viewport_size(DESKTOP)
     return found
 

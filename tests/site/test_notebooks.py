@@ -99,6 +99,17 @@ def figures_come_from_frames(notebook):
     return [f"no seaborn: {first_line(cell)}" for cell in by_hand]
 
 
+#: A letter's size in points, or by name, where a figure does not leave it to the style.
+LETTERS = re.compile(r"\b(?:fontsize|labelsize)=(?:(\d+(?:\.\d+)?)|\"((?:xx?-)?small)\")")
+LEAST_POINTS = 10
+
+
+def letters_can_be_read_on_a_phone(notebook):
+    """A figure of six inches has half its size there, so no letter is smaller than the style's."""
+    found = [match for cell in code(notebook) for match in LETTERS.finditer(cell.source)]
+    return [match[0] for match in found if match[2] or float(match[1]) < LEAST_POINTS]
+
+
 def cells_are_short(notebook):
     """One idea a cell: code that does not fit belongs in the library, or in two cells. Figures and imports may."""
     limit = {True: 2 * MAX_LINES, False: MAX_LINES}
@@ -158,6 +169,7 @@ RULES = [
     tags_are_allowed,
     figures_are_described,
     figures_come_from_frames,
+    letters_can_be_read_on_a_phone,
     cells_are_short,
     no_tricks,
     no_machine_paths,
@@ -243,6 +255,8 @@ BAD = [
     ),
     (figures_are_described, stored(new_output("display_data", {"image/svg+xml": "<svg/>"}))),
     (figures_come_from_frames, source(3, "ax.plot(x, y)")),
+    (letters_can_be_read_on_a_phone, source(3, "sns.lineplot(frame)\nax.text(1, 1, 'a', fontsize=9.5)")),
+    (letters_can_be_read_on_a_phone, source(3, 'sns.lineplot(frame)\nax.legend(fontsize="x-small")')),
     (cells_are_short, source(1, "x = 1\n" * (MAX_LINES + 1))),
     (no_tricks, source(1, "%matplotlib inline")),
     (no_tricks, source(1, "import sys\nsys.path.insert(0, '..')")),

@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+import io
 import json
 import os
 import re
@@ -15,6 +16,7 @@ import numpy as np
 import page_checks as checks
 import pytest
 import yaml
+from PIL import Image
 
 import ldp_lib
 from ldp_lib.book.claims import ledger
@@ -97,6 +99,14 @@ def test_diagrams_can_be_read_on_a_phone(visitor):
 
 def test_diagrams_are_no_wider_than_their_box_on_a_phone(visitor):
     assert checks.wide_diagrams(visitor.page) == []
+
+
+def test_letters_in_figures_can_be_read_on_a_phone(visitor):
+    assert checks.small_figures(visitor.page) == []
+
+
+def test_code_and_tables_that_scroll_on_a_phone_say_so(visitor):
+    assert checks.without_hint(visitor.page) == []
 
 
 def test_text_is_in_the_fonts_that_the_site_ships(visitor):
@@ -469,6 +479,26 @@ def test_a_box_that_scrolls_has_a_tab_stop_and_a_name_while_it_scrolls(browser, 
     page.close()
 
 
+def in_shadow(box):
+    """Return whether the left and the right edge of a box are darker than its ground beside them."""
+    with Image.open(io.BytesIO(box.screenshot(animations="disabled"))) as image:
+        grey = np.asarray(image.convert("L"), dtype=float)
+    left, ground, right = (np.median(part) for part in (grey[:, 1:3], grey[:8, 60:-60], grey[:, -3:-1]))
+    return bool(left < ground - 15), bool(right < ground - 15)
+
+
+def test_code_is_in_shadow_at_the_edge_beyond_which_there_is_more(browser, base):
+    page = browser.new_page(viewport=checks.PHONE, color_scheme="light")
+    page.goto(f"{base}/notebooks/randomized_response.html", wait_until="load")
+    wide = page.locator(".cell:not(.tag_hide-input) .cell_input pre[tabindex]").first.element_handle()
+    assert in_shadow(wide) == (False, True)
+    wide.evaluate("e => { e.scrollLeft = 1e4 }")
+    assert in_shadow(wide) == (True, False)
+    page.set_viewport_size(checks.DESKTOP)
+    assert in_shadow(wide) == (False, False)
+    page.close()
+
+
 def test_paper_shows_what_is_folded_on_the_screen(tab, base):
     page = tab.load(f"{base}/notebooks/randomized_response.html")
     page.set_viewport_size({"width": 700, "height": 1000})
@@ -674,6 +704,7 @@ DOT = (
     "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' width='20' height='20'%3E"
     "%3Cpath fill='black' d='M4 4h12v12z'/%3E%3C/svg%3E"
 )
+LARGE_DOT = DOT.replace("width='20'", "width='800'")
 MATH = (
     '<math><semantics><mrow><mi mathvariant="normal">x</mi></mrow>'
     '<annotation encoding="application/x-tex">x</annotation></semantics></math>'
@@ -723,6 +754,8 @@ def faults(loaded):
         "numbers": checks.numbers_of_solutions(page),
         "solutions": checks.open_solutions(page),
         "diagrams": checks.wide_diagrams(page),
+        "figures": checks.small_figures(page),
+        "hints": checks.without_hint(page),
         "search": [] if len(checks.searches(page)) == 1 else ["not one search box"],
     }
     return {name for name, found in results.items() if found}
@@ -769,6 +802,9 @@ BAD = [
     ("numbers", "hidden p {display:none}", "hidden p {opacity:1}"),
     ("numbers", "<img", "<section id='exercises'><div class='cell_output'>41</div></section><img"),
     ("diagrams", "<img", "<figure><img style='width:600px' alt='A dot.' src='dot.svg'></figure><img"),
+    ("figures", "<img", f"<figure><img style='width:370px' alt='A dot.' src=\"{LARGE_DOT}\"></figure><img"),
+    ("hints", "<p id", f"<pre style='overflow:auto'>{'x' * 400}</pre><p id"),
+    ("hints", "<p id", f"<div class='output' style='overflow:auto'><table><td>{'x' * 400}</table></div><p id"),
     ("contrast", "color:#eee", "color:#333"),
     ("contrast", "background:#111", "background:#fff"),
     ("contrast", "{color:#06f}", "{color:#4af}"),
