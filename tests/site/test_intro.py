@@ -3,6 +3,7 @@
 import base64
 import doctest
 import re
+import sys
 from pathlib import Path
 
 import nbformat
@@ -12,13 +13,17 @@ from ldp_lib.book.claims import ledger
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = ROOT / "book"
+sys.path.insert(0, str(BOOK / "_ext"))
+import cards  # noqa: E402
+
 PAGES = [BOOK / f"{name}.md" for name in ("about", "api", "survey", "choose", "quality", "security")]
 NUMBER = re.compile(r"\d[\d,./]*\d|\d|\b(?:half|tenth|seventh|one|two|three|nine)\b")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_examples_of_a_page_give_what_they_show(page):
-    sessions = re.findall(r"```python\n(>>> .*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    text = cards.whole(page.read_text(encoding="utf-8"))
+    sessions = re.findall(r"```python\n(>>> .*?)```", text, re.DOTALL)
     example = doctest.DocTestParser().get_doctest("\n".join(sessions), {}, page.stem, str(page), 0)
     outcome = doctest.DocTestRunner(verbose=False).run(example)
     assert outcome.attempted >= 5

@@ -3,6 +3,7 @@
 import importlib
 import math
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,10 @@ from ldp_lib.tables.product import RRJoint
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "book" / "api.md").read_text(encoding="utf-8")
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+import cards  # noqa: E402
+
+PAGE = cards.whole((ROOT / "book" / "api.md").read_text(encoding="utf-8"))
 CARDS = {m[1]: m[0] for m in re.finditer(r"^:::\{card\} (\w+): .*?^:::$", PAGE, re.MULTILINE | re.DOTALL)}
 K, EPS, N = (2, 3, 4), 1.3, 600
 ONE = Population.from_counts([300, 180, 90, 30])
