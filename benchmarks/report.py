@@ -1,13 +1,10 @@
 """The report of the benchmarks, book/benchmarks.txt, and the rows of it that the page on quality shows."""
 
 import re
-import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FULL = ROOT / "book" / "benchmarks.txt"
-sys.path.append(str(ROOT / "tools"))
-import marks  # noqa: E402
 
 
 def chosen(text):
@@ -19,12 +16,3 @@ def chosen(text):
     head = "| what | median | least | greatest | target |\n| --- | ---: | ---: | ---: | ---: |\n"
     below = text.rpartition("Below target: ")[2].partition(".")[0]
     return f"{versions}\n\n{head}" + "".join(f"| {row} |\n" for row in rows) + f"\nBelow target, of all rows: {below}."
-
-
-def show():
-    """Put the chosen rows into the page."""
-    marks.write("benchmarks", chosen(FULL.read_text(encoding="utf-8")))
-
-
-if __name__ == "__main__":
-    show()

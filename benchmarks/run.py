@@ -19,7 +19,7 @@ import scale
 from adult import measures
 from joint_tables import measures as table_measures
 from peer import make_data
-from report import FULL, show
+from report import FULL
 
 from ldp_lib import jrr
 from ldp_lib.book import printed_jrr, printed_values
@@ -363,7 +363,6 @@ def main():
     missed = [line.split(" | ")[0].removeprefix("| ") for line in lines if line.endswith("| missed |")]
     lines += ["", f"Below target: {'; '.join(missed) or 'nothing'}."]
     FULL.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    show()
     print("\n".join(lines))
 
 

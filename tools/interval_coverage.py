@@ -1,6 +1,6 @@
 """How often the library's 95 % intervals hold the truth, by simulation; `make coverage` calls it, in many minutes.
 
-Writes book/coverage.json and the table on the page book/quality.md. With names of settings it computes only these anew:
+Writes book/coverage.json, for the table on the page on quality. With names of settings it computes only these anew:
 
     python tools/interval_coverage.py "V = 0.1, 2 x 2"
 """
@@ -11,7 +11,6 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import marks
 import numpy as np
 import pandas as pd
 
@@ -24,7 +23,7 @@ from ldp_lib.tables.covariance import table_covariance
 from ldp_lib.tables.product import RRIndependent, RRJoint
 
 ROOT = Path(__file__).resolve().parents[1]
-FOUND, PAGE = ROOT / "book" / "coverage.json", marks.QUALITY
+FOUND = ROOT / "book" / "coverage.json"
 RUNS, DRAWS, LEAST = 2_000, 40, 0.93
 
 
@@ -203,13 +202,8 @@ def page(rows):
     return "\n".join(lines)
 
 
-def written(text, rows):
-    """Return the page's text with the table put in."""
-    return marks.put(text, "coverage", page(rows))
-
-
 def main(names):
-    """Compute the settings with these names, or all, and write both files after each."""
+    """Compute the settings with these names, or all, and write the file after each."""
     rows = json.loads(FOUND.read_text(encoding="utf-8")) if FOUND.exists() and names else []
     for name, epsilon, n, compute in settings():
         if not names or name in names:
@@ -217,7 +211,6 @@ def main(names):
             rows += measured(name, epsilon, n, compute)
             print(name, epsilon, n, [(row["interval"], row["covers"], row["warns"]) for row in rows[-3:]], flush=True)
             FOUND.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-            PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), rows), encoding="utf-8")
 
 
 if __name__ == "__main__":

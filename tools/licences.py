@@ -1,14 +1,12 @@
-"""List the licences of all packages of requirements.lock; python tools/licences.py writes them into book/about.md."""
+"""List the licences of all packages of requirements.lock; python tools/licences.py writes book/licences.json."""
 
+import json
 import re
 from importlib import metadata
 from pathlib import Path
 
-import marks
-
 ROOT = Path(__file__).resolve().parents[1]
-PAGE = ROOT / "book" / "about.md"
-HEAD = "| licence | packages |\n| --- | --- |\n"
+FOUND = ROOT / "book" / "licences.json"
 FAMILIES = {
     "Apache 2.0": r"apache",
     "BSD": r"bsd|ncsa",
@@ -41,21 +39,18 @@ def licence(name):
     return ", ".join(family for family, words in FAMILIES.items() if re.search(words, " ".join(texts).lower()))
 
 
-def table():
-    """The table of licences, from what is installed."""
+def families():
+    """The packages of each licence, from what is installed."""
     packages = {}
     for name in sorted(locked()):
         packages.setdefault(licence(name), []).append(name)
-    return HEAD + "".join(f"| {found} | {', '.join(names)} |\n" for found, names in sorted(packages.items()))
+    return dict(sorted(packages.items()))
 
 
-def listed(page):
-    """What a page says: package -> licences."""
-    lines = page.partition(HEAD)[2].partition("\n\n")[0].splitlines()
-    return {
-        name: found for found, names in (line.strip("| ").split(" | ") for line in lines) for name in names.split(", ")
-    }
+def listed(text):
+    """What the file says: package -> licences."""
+    return {name: found for found, names in json.loads(text).items() for name in names}
 
 
 if __name__ == "__main__":
-    marks.write("licences", table(), PAGE)
+    FOUND.write_text(json.dumps(families(), indent=1) + "\n", encoding="utf-8")

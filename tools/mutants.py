@@ -3,7 +3,7 @@
     python tools/mutants.py cover                  note which tests run which lines
     python tools/mutants.py run --sample 500       try mutants, drawn with --seed; without --sample all
     python tools/mutants.py survivors              show those that no test noticed
-    python tools/mutants.py page                   write what was found to book/mutants.json and book/quality.md
+    python tools/mutants.py page                   write what was found to book/mutants.json, for book/quality.md
 
 Operators and source trees are those of Cosmic Ray, which starts Python for every mutant; mutmut, which forks, leaves
 out decorated functions, and here properties are decorated: so what tries the mutants is written here. A mutant is
@@ -33,8 +33,6 @@ import tempfile
 import time
 import types
 from pathlib import Path
-
-import marks
 
 ROOT = Path(__file__).parents[1]
 STORE = ROOT / "_build" / "mutants"
@@ -507,7 +505,7 @@ def survivors(arguments):
 
 
 def page(arguments):
-    """Write the last run's counts and survivors, with what is known of them, and their part of a page."""
+    """Write the last run's counts and survivors, with what is known of them."""
     summary = json.loads((STORE / "summary.json").read_text(encoding="utf-8"))
     results = stored()
     known = json.loads(FOUND.read_text(encoding="utf-8"))["survivors"] if FOUND.exists() else []
@@ -521,7 +519,6 @@ def page(arguments):
         listed.append(dict(zip(names, (*place, *known.get(place, ("gap", ""))), strict=True)))
     listed.sort(key=lambda each: tuple(each.values()))
     FOUND.write_text(json.dumps(summary | {"survivors": listed}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    marks.write("mutants", written(json.loads(FOUND.read_text(encoding="utf-8"))))
     return 0
 
 
@@ -535,8 +532,7 @@ Pearson). A change that makes no difference counts on neither side, as is usual 
 searches counted as gaps, the share would be {least:.1f} %. Left out are formulas as papers print them, data sets, and
 what draws the book.
 
-The gaps, each with what became of it; {{download}}`all {alive} survivors <mutants.json>` with the reason for each:
-
+{{download}}`All {alive} survivors <mutants.json>`, with the reason for each; of the gaps {closed} are closed since.
 """
 KINDS = ("gap", "effort", "same")
 
@@ -552,9 +548,9 @@ def written(found):
     matter = found["killed"] + counts["gap"]
     share, bound = found["killed"] / matter, math.floor(1000 * at_least(found["killed"], matter)) / 10
     least = 100 * found["killed"] / (matter + counts["effort"])
-    parts = [HEAD.format(**found, **counts, alive=len(found["survivors"]), share=100 * share, bound=bound, least=least)]
-    parts += [f"- `{each['file']}`: {each['reason']}\n" for each in found["survivors"] if each["kind"] == "gap"]
-    return "".join(parts)
+    closed = sum("closed since" in each["reason"] for each in found["survivors"])
+    counts |= {"alive": len(found["survivors"]), "closed": closed}
+    return HEAD.format(**found, **counts, share=100 * share, bound=bound, least=least)
 
 
 if __name__ == "__main__":

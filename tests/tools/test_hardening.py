@@ -10,13 +10,15 @@ from scipy.stats import binom
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNTS = json.loads((ROOT / "book" / "hardening.json").read_text(encoding="utf-8"))
-PAGE = (ROOT / "book" / "quality.md").read_text(encoding="utf-8")
 sys.path.insert(0, str(ROOT / "tools"))
 sys.path.insert(0, str(ROOT / "benchmarks"))
-import marks  # noqa: E402
+sys.path.insert(0, str(ROOT / "book" / "_ext"))
+import measured  # noqa: E402
 import mutants  # noqa: E402
 import report  # noqa: E402
 
+TEXT = (ROOT / "book" / "quality.md").read_text(encoding="utf-8")
+PAGE = re.sub(r"```\{measured\} (\w+)\n```", lambda found: measured.markdown(found[1]), TEXT)
 ROWS = {
     "classes of mechanisms whose budget is proved": "classes",
     "parameters drawn for these proofs": "parameters_proved",
@@ -41,6 +43,7 @@ def shown(words):
 
 
 def test_the_page_shows_the_counts():
+    assert re.findall(r"\{measured\} (\w+)", TEXT) == ["counts", "mutants", "coverage", "benchmarks"]
     assert {key: shown(words) for words, key in ROWS.items()} == {key: COUNTS[key] for key in ROWS.values()}
     assert all(name in PAGE for name in COUNTS["peers_over"])
 
@@ -60,7 +63,7 @@ def test_all_faults_are_caught_and_the_goals_are_met():
 
 def test_the_page_of_changes_is_made_from_what_was_found():
     found = json.loads(mutants.FOUND.read_text(encoding="utf-8"))
-    assert marks.put(PAGE, "mutants", mutants.written(found)) == PAGE
+    assert measured.markdown("mutants") == mutants.written(found)
     assert found["tried"] - found["killed"] == len(found["survivors"])
     assert [each for each in found["survivors"] if len(each["reason"]) < 10] == []
     counts = {key: found[key] for key in ("tried", "killed")} | mutants.kinds_of(found)
@@ -75,6 +78,6 @@ def test_the_page_of_changes_is_made_from_what_was_found():
 
 def test_the_rows_on_speed_are_those_of_the_report():
     text = report.FULL.read_text(encoding="utf-8")
-    assert marks.put(PAGE, "benchmarks", report.chosen(text)) == PAGE
+    assert measured.markdown("benchmarks") == report.chosen(text)
     assert "| 111 |" in report.chosen(text)
     assert report.chosen(text.replace("| 111 |", "| 112 |")) != report.chosen(text)

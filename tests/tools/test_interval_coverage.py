@@ -13,6 +13,7 @@ import interval_coverage as coverage  # noqa: E402
 
 from ldp_lib.tables import likelihood  # noqa: E402
 
+PAGE = (ROOT / "book" / "quality.md").read_text(encoding="utf-8")
 ROWS = json.loads(coverage.FOUND.read_text(encoding="utf-8"))
 COMPARED = "the same by quantiles"
 # Normal intervals of few holders at large budgets, and of V after maximum likelihood: their docstrings warn.
@@ -20,8 +21,7 @@ WARNED = {"share, `estimate_interval`", "bootstrap of the most likely table: Cra
 
 
 def test_the_page_shows_what_was_computed():
-    text = coverage.PAGE.read_text(encoding="utf-8")
-    assert coverage.written(text, ROWS) == text
+    assert "```{measured} coverage\n" in PAGE
     assert {(row["setting"], row["epsilon"], row["n"]) for row in ROWS} == {s[:3] for s in coverage.settings()}
     assert {row["runs"] for row in ROWS} == {coverage.RUNS}
 
@@ -31,7 +31,7 @@ def test_every_interval_covers_or_is_one_that_warns():
     short = {row["interval"] for row in ROWS if row["covers"] < coverage.LEAST - 3 * spread}
     assert {name for name in short if not name.startswith(COMPARED)} <= WARNED
     assert "fails where the false supports of a value are few" in coverage.planner.estimate_interval.__doc__
-    assert "is covered less" in coverage.PAGE.read_text(encoding="utf-8")  # the bootstrap
+    assert "is covered less" in PAGE  # the bootstrap
     assert any(name.startswith(COMPARED) for name in short)  # the foil: quantiles of the bootstrap
 
 
