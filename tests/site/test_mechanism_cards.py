@@ -111,6 +111,24 @@ def test_every_mechanism_has_one_card():
     assert len(re.findall(r"\{card\}", PAGE)) == len(CARDS)
 
 
+def test_a_heading_is_what_its_module_says_of_itself():
+    headings = re.findall(r"^### (`[\w.]+`: .+)$", PAGE, re.MULTILINE)
+    assert len(headings) == len(set(headings)) > 50
+    assert max(map(len, headings)) < 110
+    assert (
+        "`jrr.calibration`: parameters for the goal that all reports together are (epsilon, delta)-private" in headings
+    )
+    assert "`tables.dependence`: Cramer's V from a noisy table and its covariance" in headings
+    listed = cards.listed("tables._tree tables._asked(asked_tables,raw_table) jrr.signed+").partition("```{eval-rst}")[
+        2
+    ]
+    assert re.findall(r"(?:automodule::|^   :)(.*)$", listed, re.MULTILINE) == [
+        *(" ldp_lib.tables._tree", "members:"),
+        *(" ldp_lib.tables._asked", "members: asked_tables,raw_table"),
+        *(" ldp_lib.jrr.signed", "members:", "inherited-members:"),
+    ]
+
+
 @pytest.mark.parametrize("name", CARDS)
 def test_a_card_says_what_is_sent_spent_lost_and_where_to_read_on(name):
     for part in ("Sent", "Budget", "Error", "Forged", "Attacker", "Use", "See"):
