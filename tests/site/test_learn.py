@@ -140,6 +140,12 @@ def findings_lead_to_an_open_cell(notebook):
     return wrong
 
 
+def what_is_wrong_is_settled_in_the_open(notebook):
+    """An author need not unfold the cell that decides against a statement of the paper."""
+    against = [c for c in notebook.cells if re.search(r"\.(?:refuted|not_reproduced)\(", c.source)]
+    return [f"folded: {c.source[:60]!r}" for c in against if c.cell_type == "code" and "hide-input" in tags(c)]
+
+
 def has_no_bare_assert(notebook):
     """`check.same`, `equal`, `close`, `passed` and claims show that they passed, or how far off they are."""
     trees = [ast.parse(cell.source) for cell in notebook.cells if cell.cell_type == "code"]
@@ -250,6 +256,7 @@ AUDIT_RULES = [
     says_what_was_read_and_who_was_told,
     half_of_its_code_is_open,
     findings_lead_to_an_open_cell,
+    what_is_wrong_is_settled_in_the_open,
     has_no_bare_assert,
     code_fits_without_scrolling,
 ]
@@ -407,6 +414,7 @@ BAD_AUDITS = [
     (findings_lead_to_an_open_cell, source(0, "<one>", "<two>")),
     (findings_lead_to_an_open_cell, source(0, "| It is.", "It is.")),
     (findings_lead_to_an_open_cell, lambda notebook: notebook.cells[-1].metadata.update(tags=["hide-input"])),
+    (what_is_wrong_is_settled_in_the_open, lambda notebook: notebook.cells[3].update(source='claim("a").refuted(1)')),
     (has_no_bare_assert, source(1, "check.passed(1 < 2)", "assert 1 < 2")),
     (code_fits_without_scrolling, source(1, "1 < 2", "1 < " + "2" * 90)),
 ]
