@@ -83,14 +83,11 @@ def categories(frame: pd.DataFrame, epsilon: float) -> dict[str, tuple]:
         told = f"frame must have categorical columns only; {loose[0]!r} is {frame[loose[0]].dtype}. Not to read labels"
         raise TypeError(f"{told} off the answers, declare them, as in Survey({{{loose[0]!r}: [...]}}, {epsilon=})")
     kinds = {name: frame[name].cat.categories for name in frame.columns}
-    if kinds and all(_look_read_off(frame[name], kind) for name, kind in kinds.items()):
+    sure = [name for name, kind in kinds.items() if frame[name].cat.ordered or not kind.is_monotonic_increasing]
+    if kinds and not sure and all(set(frame[name].dropna()) == set(kind) for name, kind in kinds.items()):
         told = 'if astype("category") read them off the answers, they tell what people said'
         warnings.warn(f"all categories are sorted, and all occur: {told}", stacklevel=3)
     return {name: tuple(kind) for name, kind in kinds.items()}
-
-
-def _look_read_off(column, kind):
-    return not column.cat.ordered and kind.is_monotonic_increasing and set(column.dropna()) == set(kind)
 
 
 def check_people(frame: Any, least: int = 1) -> None:
@@ -120,10 +117,9 @@ def check_weights(frame: pd.DataFrame, name: Any) -> np.ndarray:
     if not isinstance(name, str) or list(frame.columns).count(name) != 1:
         raise ValueError(f"weights must name a column of the reports; got {name!r} of {list(frame.columns)}")
     w = frame[name]
-    if w.dtype.kind not in "iuf" or not w.between(1, 1e15).fillna(False).all():
-        told = f"{w.dtype}, {w.isna().sum()} missing, first {w.iloc[0]!r}" + (
-            f", least {w.min()}" if w.dtype.kind in "iuf" else ""
-        )
+    number = w.dtype.kind in "iuf"
+    if not number or not w.between(1, 1e15).fillna(False).all():
+        told = f"{w.dtype}, {w.isna().sum()} missing, first {w.iloc[0]!r}, least {w.min() if number else 'none'}"
         raise ValueError(f"weights must be {len(w)} numbers from 1 to 10**15, one a person; got {told} in {name!r}")
     return w.to_numpy(float)
 
@@ -143,15 +139,18 @@ def codes(frame: pd.DataFrame, name: str, survey: Any) -> np.ndarray:
     meant = (known < 0) & np.array([printed(value).casefold() in alike for value in values], dtype=bool)
     found, gone = np.append(known, -1)[number], number < 0
     for role, bad in (("missing", gone), ("other", (found < 0) & ~gone)):
-        to = place(getattr(survey, role), labels)
+        label = getattr(survey, role)
+        to = place(label, labels)
         refused = bad if to is None else bad & np.append(meant, False)[number]
         if refused.any():
             row = int(np.flatnonzero(refused)[0])
             what = "a missing value" if role == "missing" else repr(column.iloc[row])
             told = f"frame must hold one of the labels {labels} in column {name!r}; got {what} in row"
+            where = f"{frame.index.tolist()[row]!r}" if frame.index.is_unique else f"{row} (its place, from 0)"
             way = f"Declare a label for such values and name it by {role}="
+            way = way if label is None else f"Declare {role}={label!r} as a label of this column too"
             way = way if to is None else "It prints like a label or a missing value, so it is not put to other="
-            raise ValueError(f"{told} {frame.index.tolist()[row]!r}. {way}")
+            raise ValueError(f"{told} {where}. {way}")
         if to is not None:
             found[bad] = to
     return found

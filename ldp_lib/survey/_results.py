@@ -121,7 +121,8 @@ class Results:
         """
         check_bool(projected=projected)
         flat, covariance = self._raw(self._numbers(a, b), reports, sampling)
-        index = pd.MultiIndex.from_product([self.domain[a], self.domain[b]], names=[a, b])
+        sides = [pd.CategoricalIndex(self.domain[name], self.domain[name], name=name) for name in (a, b)]
+        index = pd.MultiIndex.from_product(sides)  # `unstack` keeps the order of categories, and sorts texts
         spread = np.sqrt(np.maximum(np.diag(covariance), 0))
         found = self._with_intervals(pd.DataFrame(index=index), flat, spread, confidence, simultaneous)
         return found.assign(estimate=project_simplex(flat)) if projected else found

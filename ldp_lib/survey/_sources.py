@@ -95,11 +95,8 @@ def sources(reports, mechanism, survey, act, whole=False):
         if told is not None and (made := json.loads(told)["mechanism"]) != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, which made the reports of {what}; got {mechanism!r}")
         file = isinstance(one, Path)
-        if file:
-            first = next(files.row_groups(one, mechanism, files.from_frame, HEAD), [])
-        else:
-            first = files.from_frame(one[:HEAD], mechanism)
-        begun = _beginnings(first, what)
+        heads = files.row_groups(one, mechanism, files.from_frame, HEAD) if file else None
+        begun = _beginnings(next(heads, []) if heads else files.from_frame(one[:HEAD], mechanism), what)
         check_parts(begun, known)
         if file:
             yield from ((found, told, parts + begun) for found in files.row_groups(one, mechanism, act, files.CHUNK))

@@ -183,6 +183,23 @@ def test_tables_do_not_depend_on_how_reports_lie(tmp_path, monkeypatch):
     assert (wider["high"] > whole["high"]).all()
 
 
+def test_a_table_keeps_the_order_of_the_domain():
+    """Sorted as texts, "12" would stand before "<12", and each row of an array under another's name."""
+    domain = {"educ": ["<12", "12", "13+"], "married": [True, False], "children": [2, 0, 10]}
+    survey = Survey(domain, 9.0, recommend(k=(3, 2, 3), epsilon=9.0, n=300, wants="tables").mechanism)
+    frame = pd.DataFrame({"educ": ["<12"] * 900, "married": [False] * 900, "children": [10] * 900})
+    given = survey.collect(frame, rng=np.random.default_rng(1))
+    table = survey.table("educ", "married", given)
+    square = table["estimate"].unstack()
+    assert [list(square.index), list(square.columns)] == [domain["educ"], domain["married"]]
+    assert np.array_equal(square.to_numpy().ravel(), table["estimate"])
+    assert table["estimate"].idxmax() == ("<12", False)
+    assert table.loc[("<12", False), "estimate"] == square.loc["<12", False] > 0.9
+    assert list(survey.table("children", "educ", given)["estimate"].unstack().index) == [2, 0, 10]
+    square["all"] = square.sum(axis=1)
+    assert list(square.columns) == [True, False, "all"]
+
+
 def test_dependence_is_found_and_p_values_are_adjusted():
     domain = {**DOMAIN, "c": ["u", "v"]}
     rng = np.random.default_rng(8)
