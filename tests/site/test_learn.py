@@ -275,7 +275,7 @@ def test_every_learn_chapter_keeps_every_rule(rule, path):
 
 
 #: These bound all mechanisms at once; what they mean for a survey stands in the two chapters after them.
-WITHOUT_OWN_DATA = {"limit_bound", "limit_attained", "limit_minimax"}
+WITHOUT_OWN_DATA = {"limit_attained", "limit_minimax"}
 
 
 @pytest.mark.parametrize("path", THEORY, ids=lambda path: path.stem)
