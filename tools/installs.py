@@ -2,7 +2,7 @@
 
     python tools/installs.py build FOLDER   the sdist, and the wheel built from it; the same bytes each time
     python tools/installs.py try            in new environments, with the declared dependencies alone: lowest and newest
-                                            versions, each Python that is found; needs uv
+                                            versions, each Python that is found
 
 The time in the archives is SOURCE_DATE_EPOCH's, or that of the last commit.
 """
@@ -12,6 +12,7 @@ import gzip
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,9 +21,22 @@ import tempfile
 import tomllib
 from pathlib import Path
 
+import portable
+
 ROOT = Path(__file__).resolve().parents[1]
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
-FAST = ("postprocess", "check", "raking")
+TESTERS = (
+    "pytest",
+    "iniconfig",
+    "packaging",
+    "pluggy",
+    "pygments",
+    "hypothesis",
+    "sortedcontainers",
+    "sympy",
+    "mpmath",
+)
+FAST = ("postprocess", "population", "raking")  # of what is installed; without the extra `book`
 BACKEND = "import sys; from setuptools import build_meta; build_meta.build_{}(sys.argv[1])"
 CONTRACT = """
 import importlib, pkgutil
@@ -99,13 +113,25 @@ def build(target):
         return sdist, built("wheel", inside, target)
 
 
+def locked(*names):
+    """The lock's lines for these packages, with their checksums."""
+    parts = re.split(r"\n(?=\S)", (ROOT / "requirements.lock").read_text(encoding="utf-8"))
+    found = [part for part in parts if part.startswith(tuple(f"{name}==" for name in names))]
+    if len(found) != len(names):
+        sys.exit(f"requirements.lock has {len(found)} of {names}")
+    return "\n".join(found)
+
+
 def attempt(uv, python, versions, archive, folder):
     """Install an archive into a new environment, and try what came with it."""
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "LDP_LIB_DATA")}
     env |= {"VIRTUAL_ENV": str(folder), "PYTHONWARNINGS": "error"}
     own, how = folder / "bin" / "python", {"cwd": folder.parent, "env": env}
     called(uv, "venv", "--quiet", "--python", python, folder, **how)
-    limits = ["--resolution", "lowest-direct" if versions == "lowest" else "highest"]
+    builds, testers = folder.with_suffix(".builds"), folder.with_suffix(".testers")
+    builds.write_text(locked("setuptools"), encoding="utf-8")
+    testers.write_text(locked(*TESTERS), encoding="utf-8")
+    limits = ["--resolution", "lowest-direct" if versions == "lowest" else "highest", "--build-constraints", builds]
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
     called(uv, "pip", "install", "--quiet", "--only-binary", "numpy,scipy,pandas", *limits, archive, *declared, **how)
     listed = {each["name"]: each["version"] for each in json.loads(called(uv, "pip", "list", "--format=json", **how))}
@@ -113,7 +139,7 @@ def attempt(uv, python, versions, archive, folder):
     place = called(own, "-P", "-c", CONTRACT, **how)
     if not place.startswith(str(folder)):
         sys.exit(f"{place} is not what was installed")
-    called(uv, "pip", "install", "--quiet", "pytest", "hypothesis", "sympy", "numpy==" + listed["numpy"], **how)
+    called(uv, "pip", "install", "--quiet", "--require-hashes", "--no-deps", "-r", testers, **how)
     tests = [next((ROOT / "tests").rglob(f"test_{name}.py")) for name in FAST]
     options = ["-q", "-p", "no:cacheprovider", "--noconftest", "--rootdir", ROOT, "-c", ROOT / "pyproject.toml"]
     last = called(own, "-P", "-m", "pytest", *options, *tests, **how).splitlines()[-1]
@@ -130,10 +156,7 @@ def pythons():
 
 def tried():
     """Try all; return how many environments that were."""
-    uv = shutil.which("uv", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}")
-    if uv is None:
-        sys.exit("There is no uv: pip install uv.")
-    count = 0
+    uv, count = portable.find_uv(), 0
     with tempfile.TemporaryDirectory() as folder:
         sdist, wheel = build(Path(folder) / "dist")
         for version, python in pythons():

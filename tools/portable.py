@@ -90,7 +90,7 @@ def pythons():
     for version in ("3.11", "3.12", "3.13", "3.14"):
         path = shutil.which(f"python{version}")
         if path and version != f"{sys.version_info.major}.{sys.version_info.minor}":
-            found[f"python-{version}"] = (["-r", "requirements.lock"], path, EVERYTHING)
+            found[f"python-{version}"] = (["--require-hashes", "-r", "requirements.lock"], path, EVERYTHING)
     extras = [word for extra in ("book", "test", "scale", "teach", "secure", "data") for word in ("--extra", extra)]
     lowest = ["--resolution", "lowest-direct", "-r", "pyproject.toml", *extras]
     lax = [argument if argument != "--nbval" else "--nbval-lax" for argument in EVERYTHING]
@@ -101,8 +101,8 @@ def find_uv():
     """Return the path of uv, installed beside the environments that it makes where the machine has none."""
     own = LOGS / "uv"
     if not (found := shutil.which("uv", path=f"{own / 'bin'}:{os.environ['PATH']}")):
-        lock = ["--require-hashes", "-r", str(ROOT / "tools" / "portable.lock")]
-        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--target", own, *lock], check=True)
+        hashed = ["pip", "install", "--quiet", "--require-hashes", "-r", ROOT / "tools" / "portable.lock"]
+        subprocess.run([sys.executable, "-m", *hashed, "--target", own], check=True)
         found = own / "bin" / "uv"
     return str(found)
 

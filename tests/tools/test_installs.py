@@ -1,5 +1,6 @@
 """What is installed, and from what: archives that can be built again, packages that fit, licences that are known."""
 
+import re
 import subprocess
 import sys
 import tarfile
@@ -61,3 +62,18 @@ def test_a_wrong_or_missing_licence_is_found(changed, name):
     assert changed in text
     planted = licences.listed(text.replace(changed, name))
     assert planted.get("alabaster") != licences.licence("alabaster")
+
+
+def test_what_is_tried_after_an_install_needs_the_library_and_locked_testers_alone():
+    """`make installs` runs these where the extras are not."""
+    for name in installs.FAST:
+        (path,) = (ROOT / "tests").rglob(f"test_{name}.py")
+        heads = re.findall(r"^(?:from|import) ([\w.]+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        allowed = {"numpy", "scipy", "ldp_lib", *installs.TESTERS, *sys.stdlib_module_names}
+        assert {head.partition(".")[0] for head in heads} <= allowed
+        assert [head for head in heads if head.startswith("ldp_lib.book")] == []
+    text = installs.locked(*installs.TESTERS)
+    assert re.findall(r"^([\w-]+)==", text, re.MULTILINE) == sorted(installs.TESTERS)
+    assert text.count("--hash=sha256:") >= 2 * len(installs.TESTERS)
+    with pytest.raises(SystemExit, match=r"requirements\.lock has 0 of"):
+        installs.locked("nothing")

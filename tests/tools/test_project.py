@@ -101,6 +101,57 @@ def test_the_lock_has_checksums_of_every_file():
     )
 
 
+LOCKS = sorted(path for path in ROOT.glob("*/*.lock") if ".venv" not in path.parts)
+# Versions that no lock names: the ends of the declared ranges, and requirements that `portable` puts together.
+RANGES = {("tools/installs.py", "*declared"), ("tools/portable.py", "*requirements")}
+INSTALL = re.compile(r"""\bpip3?["',\s]+install\b""")
+
+
+def unhashed(name, text):
+    """Return the lines of a file that install packages without checksums."""
+    lines = [line for line in text.splitlines() if INSTALL.search(line) and line.lstrip()[:1] != "#"]
+    own = re.compile(r"--no-deps --no-build-isolation -e \.")
+    known = [word for place, word in RANGES if place == name]
+    safe = [line for line in lines if "--require-hashes" in line or own.search(line) or any(w in line for w in known)]
+    return [line.strip() for line in lines if line not in safe]
+
+
+@pytest.mark.parametrize("path", LOCKS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_other_lock_has_exact_versions_and_checksums(path):
+    packages = re.split(r"\n(?=[^\s#])", "\n" + path.read_text(encoding="utf-8"))[1:]
+    assert len(packages) >= 1
+    for package in packages:
+        assert re.match(r"[\w.-]+==[\w.]+( ;[^\\]*)? \\\n", package), package
+        assert re.fullmatch(r"[^\n]*(\n    --hash=sha256:[0-9a-f]{64}( \\)?)+\s*", package), package
+
+
+def test_whatever_the_tools_install_has_checksums():
+    assert {path.relative_to(ROOT).as_posix() for path in LOCKS} >= {
+        "tools/mutants.lock",
+        "tools/portable.lock",
+        "benchmarks/requirements.lock",
+    }
+    places = ["Makefile", ".ci/run", "binder/*", ".github/workflows/*", "tools/*.py", "benchmarks/*.py", "tests/*.py"]
+    files = {path.relative_to(ROOT).as_posix(): path for place in places for path in ROOT.glob(place)}
+    texts = {name: path.read_text(encoding="utf-8") for name, path in files.items()}
+    assert sum(len(INSTALL.findall(text)) for text in texts.values()) >= 8
+    assert {name: found for name, text in texts.items() if (found := unhashed(name, text))} == {}
+    assert "--require-hashes" in texts["tools/portable.py"].partition('f"python-{version}"')[2].splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        "- run: .venv/bin/pip install uv",
+        'called(uv, "pip", "install", "pytest")',
+        "python -m pip install -r tools/mutants.lock",
+        "python -m pip install --no-deps -e .",
+    ],
+)
+def test_an_install_without_checksums_is_found(planted):
+    assert unhashed("tools/other.py", f"first\n{planted}\n# pip install by hand") == [planted]
+
+
 def test_the_lock_names_no_index_and_no_address():
     lines = (ROOT / "requirements.lock").read_text(encoding="utf-8")
     assert "://" not in lines
