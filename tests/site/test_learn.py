@@ -274,13 +274,9 @@ def test_every_learn_chapter_keeps_every_rule(rule, path):
     assert rule(nbformat.read(path, as_version=4)) == []
 
 
-#: These bound all mechanisms at once; what they mean for a survey stands in the two chapters after them.
-WITHOUT_OWN_DATA = {"limit_attained", "limit_minimax"}
-
-
 @pytest.mark.parametrize("path", THEORY, ids=lambda path: path.stem)
 def test_every_chapter_of_theory_shows_own_data(path):
-    assert shows_own_data(read(path)) == [] or path.stem in WITHOUT_OWN_DATA
+    assert shows_own_data(read(path)) == []
 
 
 def test_a_chapter_without_own_data_is_seen():
