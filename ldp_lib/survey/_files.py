@@ -1,7 +1,8 @@
 """Reports as a flat table of integers, one row a user: data frames and files that say of which survey they are.
 
 A description is a text in JSON: domain, labels in order, mechanism, budget. It travels in the attributes of a data
-frame, in the metadata of a Parquet file, and in the manifest beside a CSV file.
+frame, in the metadata of a Parquet file, and in the manifest beside a CSV file. Each row has its checksum, so that rows
+of two surveys are told apart also where other software put them together, which keeps one of two descriptions.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-KEY = "ldp_lib"
+KEY, NUMBER = "ldp_lib", "report_survey"  # where descriptions are, and the column of their checksums
 SUFFIXES = (".parquet", ".pq", ".csv")
 CHUNK = 2**20  # reports in memory at a time
 
@@ -60,7 +61,7 @@ def from_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
 
 def check_columns(names: Any, wanted: list[str], what: str) -> None:
     """Raise ValueError unless each wanted column is there once, and no other one of reports."""
-    own = [name for name in names if str(name).startswith("report")]
+    own = [name for name in names if str(name).startswith("report") and name != NUMBER]
     if sorted(own) != sorted(wanted):
         strange = sorted(set(wanted) ^ set(own)) or "one is there twice"
         raise ValueError(f"reports must have the columns {wanted}; of {what} lacking or in excess: {strange}")
@@ -77,6 +78,17 @@ def check_description(found: str | None, wanted: str | None, what: str) -> None:
     name = next((name for name in other if one.get(name) != other[name]), "description")
     differs = f"{name} is {other.get(name)}; for those of {what} it is {one.get(name)}"
     raise ValueError(f"reports must be of a survey whose {differs}")
+
+
+def number(description: str) -> np.uint32:
+    """Return the checksum of a survey's description, which each of its reports carries."""
+    return np.uint32(int(hashlib.sha256(description.encode()).hexdigest()[:8], 16))
+
+
+def check_numbers(frame: pd.DataFrame, told: str | None, what: str) -> None:
+    """Raise ValueError unless all rows with a survey's number have that of the survey that they are said to be of."""
+    if told is not None and NUMBER in frame and not frame[NUMBER].isin([number(told)]).to_numpy().all():
+        raise ValueError(f"reports must be of one survey; some rows of {what} are of another one than it says")
 
 
 def _parts(description):
@@ -118,9 +130,8 @@ def write(frame: pd.DataFrame, path: Any) -> None:
             if suffix == ".csv" and not _from_csv(scratch, told).equals(frame):
                 raise ValueError("values come back changed")
         except (TypeError, ValueError, NotImplementedError) as error:
-            raise ValueError(
-                f"frame must have columns that a {suffix} file keeps; got {told['types']}: {error}"
-            ) from error
+            kinds = f"frame must have columns that a {suffix} file keeps; got {told['types']}"
+            raise ValueError(f"{kinds}: {error}") from error
         if suffix == ".csv":
             with atomic(f"{path}.json") as manifest:
                 told["sha256"] = digest(scratch, json.dumps(told))
@@ -191,19 +202,21 @@ def description(reports: pd.DataFrame | Path) -> str | None:
         return json.loads((file.schema_arrow.metadata or {}).get(b"PANDAS_ATTRS", b"{}")).get(KEY)
 
 
-def row_groups(path, mechanism, act, size):
+def row_groups(path, mechanism, act, told, size=None):
     """Yield what `act` gives for each block of a Parquet file, as a data frame; errors name the row group."""
     from pyarrow import ArrowException
 
-    wanted = columns(mechanism)
     with opened(path) as file:
-        check_columns(file.schema_arrow.names, wanted, repr(str(path)))
+        names = file.schema_arrow.names
+        check_columns(names, columns(mechanism), repr(str(path)))
+        wanted = [name for name in names if name.startswith("report")]
         for group in range(file.num_row_groups):
             try:
-                for batch in file.iter_batches(size, row_groups=[group], columns=wanted):
+                for batch in file.iter_batches(size or CHUNK, row_groups=[group], columns=wanted):
                     held = {name: batch[name].to_numpy(zero_copy_only=False) for name in wanted}
+                    check_numbers(frame := pd.DataFrame(held), told, repr(str(path)))
                     if batch.num_rows:
-                        yield act(pd.DataFrame(held), mechanism)
+                        yield act(frame, mechanism)
             except (ArrowException, OSError, TypeError, ValueError) as error:
                 where = f"in row group {group} of {str(path)!r}"
                 kind = TypeError if isinstance(error, TypeError) else ValueError

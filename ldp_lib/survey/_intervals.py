@@ -162,13 +162,9 @@ def required_users(
     def enough(n):
         return bool(z * np.sqrt(_worst_variance(mechanism, n, sampling)) <= margin)
 
-    # Nearly always the variance is proportional to 1/n, and the first two windows hold the answer.
-    least = mechanism.least_users
-    near = int((10**6 + least) * _worst_variance(mechanism, 10**6 + least, sampling) * (z / margin) ** 2)
-    for low, high in ((near - 1, near + 1), (near // 2, 2 * near), (0, MOST_USERS)):
-        low, high = max(low, least - 1), min(max(high, least), MOST_USERS)
-        if low < high and enough(high) and (low < least or not enough(low)):
-            return low + 1 + bisect.bisect_left(range(low + 1, high), True, key=enough)
+    users = range(mechanism.least_users, MOST_USERS + 1)
+    if enough(MOST_USERS):
+        return users[bisect.bisect_left(users, True, key=enough)]
     raise ValueError(f"margin must be reachable with {MOST_USERS} users; got {margin!r} for {mechanism!r}")
 
 

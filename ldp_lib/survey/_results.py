@@ -15,7 +15,7 @@ from ldp_lib.survey import _estimates as estimates
 from ldp_lib.survey import _files as files
 from ldp_lib.survey import _labels as labels
 from ldp_lib.survey import _sources as sources
-from ldp_lib.survey._intervals import half_width, joined, standard_errors
+from ldp_lib.survey._intervals import check_users, half_width, joined, standard_errors
 from ldp_lib.survey.aggregate import Counts, aggregate
 from ldp_lib.tables import _agreement, _independence, synthetic
 
@@ -196,7 +196,7 @@ class Results:
             raise ValueError("domain must have at least two attributes for synthetic people")
         pairs = itertools.combinations(range(len(self.domain)), 2)
         tables = {at: estimates.joint_table(self.mechanism, self._read(sources.blocks, reports), at)[0] for at in pairs}
-        return self.decode(synthetic.fit_tree(_agreement.repair_pairs(tables)).sample(n, rng=rng))
+        return self.decode(synthetic.fit_tree(_agreement.repair_pairs(tables)).sample(check_users(n), rng=rng))
 
     def contributions(self, reports: Reports) -> pd.DataFrame:
         """Return each person's unbiased contribution to each share, in columns ``attribute=value``, and kept columns.
@@ -209,7 +209,7 @@ class Results:
         if len({*names, *frame.columns}) < len(names) + len(frame.columns):
             raise ValueError(f"columns must differ from each other and from those kept; got {names}")
         z = pd.DataFrame(estimates.contributions(self.mechanism, frame), columns=names, index=frame.index)
-        return z.join(frame.drop(columns=files.columns(self.mechanism)))
+        return z.join(frame.drop(columns=[*files.columns(self.mechanism), files.NUMBER], errors="ignore"))
 
     def plot(self, result: pd.DataFrame) -> Any:
         """Draw an estimate's bars with their intervals, one panel an attribute; return the figure."""
@@ -235,7 +235,7 @@ class Results:
 
     def _numbers(self, *names):
         order = list(self.domain)
-        if not set(names) <= set(order) or len(set(names)) < len(names):
+        if len({name for name in names if isinstance(name, str)} & set(order)) < len(names):
             raise ValueError(f"attributes must be different ones of {order}; got {names}")
         return tuple(order.index(name) for name in names)
 

@@ -70,7 +70,7 @@ def _leaves(reports):
         yield from files.listed(reports)
     elif isinstance(reports, pd.DataFrame | np.ndarray):
         yield reports if isinstance(reports, pd.DataFrame) else files.to_frame(reports)
-    elif isinstance(reports, Iterable):
+    elif isinstance(reports, Iterable) and not isinstance(reports, pd.Series):
         if isinstance(reports, list | tuple) and len(set(map(id, reports))) < len(reports):
             raise ValueError("counts must be of different reports; the same frame, array or path is there twice")
         for one in reports:
@@ -95,10 +95,11 @@ def sources(reports, mechanism, survey, act, whole=False):
         if told is not None and (made := json.loads(told)["mechanism"]) != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, which made the reports of {what}; got {mechanism!r}")
         file = isinstance(one, Path)
-        heads = files.row_groups(one, mechanism, files.from_frame, HEAD) if file else None
+        heads = files.row_groups(one, mechanism, files.from_frame, None, HEAD) if file else None
         begun = _beginnings(next(heads, []) if heads else files.from_frame(one[:HEAD], mechanism), what)
         check_parts(begun, known)
         if file:
-            yield from ((found, told, parts + begun) for found in files.row_groups(one, mechanism, act, files.CHUNK))
+            yield from ((found, told, parts + begun) for found in files.row_groups(one, mechanism, act, told))
         elif len(one):
+            files.check_numbers(one, told, what)
             yield act(one, mechanism), told, parts + begun

@@ -172,6 +172,7 @@ class Survey(Results):
         """Return a frame or counts of reports that say they are of this survey; for those that do not, if you know."""
         if isinstance(reports, Counts):
             return replace(reports, survey=self.description)
-        marked = reports.copy(deep=False)
+        files.check_numbers(reports, self.description, "the data frame")
+        marked = reports.assign(**{files.NUMBER: files.number(self.description)})
         marked.attrs = {**reports.attrs, files.KEY: self.description}
         return marked

@@ -27,25 +27,22 @@ MANY, MOST_VALUES = 20_000, 10**7  # values of all attributes: above the first n
 
 @dataclass(frozen=True, kw_only=True)
 class Recommendation:
-    """The best mechanism for a survey, and the second best.
+    """The best mechanism for a survey.
 
     Attributes
     ----------
-    mechanism, runner_up : Mechanism
-        `runner_up` is None if there is no other.
-    error, runner_up_error : float
+    mechanism : Mechanism
+    error : float
         Total mean squared error, summed over all values of all attributes, or over all cells of all tables wanted.
     points : float
         Root mean squared error of one frequency, or of one cell, in percentage points.
     why : str
-        One sentence.
+        One sentence, which compares it with the second best.
     """
 
     mechanism: Any
     error: float
     points: float
-    runner_up: Any
-    runner_up_error: float
     why: str
 
     def margin(self, confidence: float = 0.95) -> float:
@@ -100,17 +97,15 @@ def recommend(
     least = min(error for error, _ in rows) * (1 + 1e-9)
     error, mechanism = next(row for row in rows if row[0] <= least)
     others = [row for row in rows if row[0] > least]
-    more, runner_up = min(others, key=lambda row: row[0], default=(np.inf, None))
     why = f"{type(mechanism).__name__} has the least exact error of {len(rows)} mechanisms at this budget"
     if others:
+        more, runner_up = min(others, key=lambda row: row[0])
         times = f"{more / error:.3g} times its error" if error else f"{more:.3g}, where it has none"
         why += f"; {type(runner_up).__name__}, the next, has {times}"
     sizes = check_domain(k)
     cells = sum(sizes) if wants != "tables" else sum(a * b for a, b in itertools.combinations(sizes, 2))
     points = 100 * float(np.sqrt(error / cells))
-    return Recommendation(
-        mechanism=mechanism, error=error, points=points, runner_up=runner_up, runner_up_error=more, why=why + "."
-    )
+    return Recommendation(mechanism=mechanism, error=error, points=points, why=why + ".")
 
 
 def required_budget(

@@ -280,6 +280,10 @@ REFUSED = {
     "signed records where there are none": lambda: Plurality(k=(3, 3), epsilon=1.0).perturb(
         np.array([[-1, 0]]), rng=np.random.default_rng(1)
     ),
+    "a column of reports": lambda: SURE.estimate(REPORTS["report_asked"]),
+    "a table of reports first": lambda: PAIRS.table(TABLES, "smoker", "region"),
+    "half a made-up person": lambda: PAIRS.synthetic(2.5, TABLES, rng=np.random.default_rng(1)),
+    "made-up people without a generator": lambda: PAIRS.synthetic(10, TABLES, rng=1),
     "a table drawn": lambda: PAIRS.plot(PAIRS.table("smoker", "region", TABLES)),
 }
 
@@ -316,6 +320,7 @@ def test_what_only_looks_odd_is_right():
     assert np.array_equal(SURE.encode(other), SURE.encode(people()))
     zones = Survey({"a": [pd.Timestamp("2020-01-01", tz="UTC"), pd.Timestamp("2020-01-02", tz="UTC")]}, 1.0)
     assert zones.encode(pd.DataFrame({"a": pd.to_datetime(["2020-01-02 01:00+01:00"])})).tolist() == [[1]]
+    assert len(PAIRS.synthetic(1e3, TABLES, rng=np.random.default_rng(1))) == 1_000
     missing = Survey({"a": ["x", "y"]}, 1.0, missing="x")
     assert missing.encode(pd.DataFrame({"a": [None, np.nan, pd.NaT, pd.NA, "y"]})).ravel().tolist() == [0, 0, 0, 0, 1]
 

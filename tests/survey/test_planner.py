@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+import re
 import time
 from statistics import NormalDist
 
@@ -203,8 +204,8 @@ def test_the_recommendation_has_the_least_error_of_all_that_fit(k, epsilon, best
     assert type(found.mechanism).__name__ == best
     assert found.mechanism.k == k
     assert found.mechanism.epsilon == epsilon
-    assert found.error < found.runner_up_error
-    assert type(found.runner_up).__name__ in found.why
+    others = [error for error, _ in planner._errors(k=k, epsilon=epsilon, n=10_000)]
+    assert found.error == min(others) < max(others)
     sizes = k if isinstance(k, tuple) else (k,)
     even = planner.plug_in_population([np.full(size, 1 / size) for size in sizes], 10_000)
     assert found.error == pytest.approx(flat(found.mechanism.variance(even)).sum(), rel=1e-12)
@@ -369,18 +370,18 @@ def test_a_recommendation_is_the_first_of_the_least(wants, cells):
     assert found.error == pytest.approx(least, rel=1e-9)
     assert found.points == pytest.approx(100 * math.sqrt(least / cells), rel=1e-9)
     second = min(error for error in others if error > least * (1 + 1e-9))
-    assert found.runner_up_error == second
-    assert found.runner_up in [mechanism for error, mechanism in rows if error == second]
+    (runner_up, *_) = [mechanism for error, mechanism in rows if error == second]
     assert found.why == (
         f"{type(found.mechanism).__name__} has the least exact error of {len(rows)} mechanisms at this budget; "
-        f"{type(found.runner_up).__name__}, the next, has {second / least:.3g} times its error."
+        f"{type(runner_up).__name__}, the next, has {second / least:.3g} times its error."
     )
 
 
 def test_a_recommendation_without_error_says_so():
     found = planner.recommend(k=(3, 4), epsilon=700.0, n=1_000)
-    assert found.error == 0 < found.runner_up_error < 1e-40
-    assert found.why.endswith(f"SPL, the next, has {found.runner_up_error:.3g}, where it has none.")
+    assert found.error == 0
+    (more,) = re.findall(r"SPL, the next, has (\S+), where it has none\.$", found.why)
+    assert 0 < float(more) < 1e-40
 
 
 @pytest.mark.parametrize("n", [0, 10**15 + 1, True, np.True_, 2.5, 0.0, math.inf, math.nan, "3", None])
@@ -543,7 +544,7 @@ def test_users_for_ten_thousand_values_take_few_variances(monkeypatch):
     monkeypatch.setattr(pure.Oracle, "variance", lambda self, people: calls.append(1) or variance(self, people))
     mechanism = GRR(k=10_000, epsilon=1.0)
     n = planner.required_users(mechanism, 0.01)
-    assert len(calls) < 20
+    assert len(calls) <= 3 * (1 + math.log2(10**15) + 1)  # three a step of the bisection
     f, (p, q) = np.array([0, 1]), mechanism.probabilities
     spread = [1.959963984540054 * np.sqrt(pure.variance(f, users, p, q).max()) for users in (n - 1, n)]
     assert spread[1] <= 0.01 < spread[0]

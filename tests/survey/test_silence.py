@@ -69,6 +69,32 @@ def test_reports_without_a_description_are_refused_until_somebody_vouches():
         assert SURVEY.estimate(same).equals(SURVEY.estimate(given))
 
 
+def test_rows_tell_their_survey_wherever_other_software_copies_them(tmp_path):
+    """pandas and Arrow keep one of two descriptions, and half of the rows would be read as those of another survey."""
+    pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    (tmp_path / "two").mkdir()
+    for i, survey in enumerate((SURVEY, OTHERS["labels of 'smoker'"])):
+        files.write(reports(survey, seed=i), tmp_path / "two" / f"{i}.parquet")
+    tables = [pq.read_table(tmp_path / "two" / f"{i}.parquet") for i in range(2)]
+    pq.write_table(pa.concat_tables(tables), tmp_path / "arrow.parquet")
+    both = pd.read_parquet(tmp_path / "two")
+    assert both.attrs[files.KEY] == SURVEY.description
+    both.to_parquet(tmp_path / "pandas.parquet")
+    files.write(both, tmp_path / "pandas.csv")
+    lost = both.astype({files.NUMBER: "Int64"})
+    lost.loc[400:, files.NUMBER] = pd.NA
+    forms = [both, lost, both.astype("category"), *(tmp_path / name for name in ("arrow.parquet", "pandas.parquet"))]
+    for form in (*forms, tmp_path / "pandas.csv", [both[:400], both[400:]]):
+        for call in (SURVEY.estimate, SURVEY.contributions, lambda found: aggregate(found, SURVEY.mechanism)):
+            with pytest.raises(ValueError, match="are of another one than it says"):
+                call(form)
+    with pytest.raises(ValueError, match="are of another one than it says"):
+        SURVEY.mark(both)
+    assert SURVEY.estimate(both[:400]).equals(SURVEY.estimate(reports(seed=0)))
+    whole = reports().drop(columns=files.NUMBER)  # of a survey that knew no number
+    assert SURVEY.estimate(whole).equals(SURVEY.estimate(reports()))
+
+
 @pytest.mark.parametrize("labels", [{"yes", "no"}, frozenset("ab"), "no", {"a": 1, "b": 2}, iter("ab"), 3])
 def test_domains_without_an_order_are_refused(labels):
     with pytest.raises(TypeError, match="domain must list at least two different labels for 'a', in order; got"):
