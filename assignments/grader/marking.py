@@ -4,12 +4,12 @@ import ast
 import itertools
 import math
 import re
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 
 from grader import compare
-from grader.session import Answers, Session
+from grader.session import Answers, Session, absent
 
 HIDDEN = re.compile(r"\n?### BEGIN HIDDEN TESTS\n(.*?)\n### END HIDDEN TESTS", re.DOTALL)
 # Names that a solution has no need of. A person looks at a submission that has them; they cost no points.
@@ -66,16 +66,28 @@ def mark(cells, name, **how):
     marks = itertools.count()
     order = [(cell.source, next(marks) if cell.hidden else None) for cell in cells]
     marked = Marked(look_at=look_at([cell.source for cell in cells if not cell.hidden]))
-    with ExitStack() as stack:
-        # First the run without the library, so that nothing is left over from the other.
-        alone = any("own." in cell.hidden for cell in cells)
-        without = stack.enter_context(Session(order, library=False, **how)) if alone else None
-        full = stack.enter_context(Session(order, library=True, **how))
+    graded = [
+        (place, cell, number) for place, (cell, (_, number)) in enumerate(zip(cells, order, strict=True)) if cell.hidden
+    ]
+    alone = [one for one in graded if "own." in one[1].hidden]
+    missing = []
+    # First the run without the library, and it ends before the other begins: no program with the library can help it.
+    if alone:
+        with Session(order, library=False, **how) as without:
+            for place, cell, number in alone:
+                answers = Answers(without, number)
+                marked.points[place], marked.said[place] = earn(cell, name, own=answers)
+                missing += [(place, number, one) for one in answers.missing]
+    with Session(order, library=True, **how) as full:
         marked.shown = dict(enumerate(full.shown))
-        for place, (cell, (_, number)) in enumerate(zip(cells, order, strict=True)):
-            if cell.hidden:
-                own, student = Answers(without, number, full), Answers(full, number)
-                marked.points[place], marked.said[place] = earn(cell, name, own, student)
+        for place, cell, number in graded:
+            if place not in marked.points:
+                marked.points[place], marked.said[place] = earn(cell, name, student=Answers(full, number))
+        for place, number, one in missing:
+            with suppress(compare.Wrong):
+                if full.ask(number, one) is not None:
+                    words = f"without the library there is no {one}: this task asks for your own derivation"
+                    marked.said[place] = [words if absent(one) == said else said for said in marked.said[place]]
         with suppress(compare.Wrong, IndexError):
             given = full.ask(0, "my_name")
             if given is not None and (not isinstance(given, str) or given.strip().lower() != name.strip().lower()):
@@ -83,7 +95,7 @@ def mark(cells, name, **how):
     return marked
 
 
-def earn(cell, name, own, student):
+def earn(cell, name, *, own=None, student=None):
     """Return the points and messages of one task's hidden tests."""
     parts = compare.Parts()
     space = {name: getattr(compare, name) for name in ("agree", "flat", "rationals", "same", "words", "Wrong")}

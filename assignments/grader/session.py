@@ -25,6 +25,19 @@ BUILTIN |= {"RuntimeError", "TimeoutError", "TypeError", "ValueError", "ZeroDivi
 ROOTS = ("/usr", "/lib", "/lib64", "/nix/store", "/etc/ld.so.cache", "/etc/localtime", sys.prefix, sys.base_prefix)
 
 
+def library_places(roots):
+    """Return the folders of the library: the one that this Python imports, and copies that other Pythons have."""
+    found = importlib.util.find_spec("ldp_lib")
+    mine = found.submodule_search_locations if found else ()
+    others = [
+        place
+        for root in roots
+        for depth in ("", "*/", "*/*/")
+        for place in Path(root).glob(f"{depth}*-packages/ldp_lib")
+    ]
+    return [str(Path(place).resolve()) for place in (*mine, *others)]
+
+
 class NoFence(RuntimeError):
     """This machine cannot fence in submissions."""
 
@@ -74,8 +87,7 @@ class Session:
             self.process = self.popen.pid
         for one in theirs:
             one.close()
-        found = importlib.util.find_spec("ldp_lib")
-        places = [str(Path(place).resolve()) for place in (found.submodule_search_locations if found else ())]
+        places = library_places((*ROOTS, "/usr/local"))
         order = {
             "cells": cells,
             "folder": self.folder,
@@ -161,7 +173,10 @@ class Session:
             channel.close()
         with suppress(OSError):
             os.killpg(self.process, signal.SIGKILL)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        try:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        except RecursionError:  # folders in folders, by the thousand
+            subprocess.run(["rm", "-rf", self.folder], check=False)
 
     def __enter__(self):
         return self
@@ -225,20 +240,24 @@ class Function:
         return session.ask(mark, name, "call", given, named)
 
 
+def absent(name):
+    """Return what is said of a name that a submission lacks."""
+    return f"there is no {name}, or it is no number"
+
+
 class Answers:
     """What a submission calls by which name, where one task's tests stand."""
 
-    def __init__(self, session, mark, other=None):
-        self._session, self._mark, self._other = session, mark, other
+    def __init__(self, session, mark):
+        self._session, self._mark, self.missing = session, mark, []
 
     def __getattr__(self, name):
         value = self._session.ask(self._mark, name)
         if value is Function:
             return Function(self._session, self._mark, name)
         if value is None:
-            if self._other and self._other.ask(self._mark, name) is not None:
-                raise Wrong(f"without the library there is no {name}: this task asks for your own derivation")
-            raise Wrong(f"there is no {name}, or it is no number")
+            self.missing.append(name)
+            raise Wrong(absent(name))
         return value
 
     def drawn(self, name="draw"):

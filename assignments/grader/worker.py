@@ -21,18 +21,30 @@ from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
-# By processor, with the number that names it: system calls that fail (socket, io_uring, signals to other processes),
-# and such as do nothing (chmod, chown, utime, setxattr and their kin: to copy a file sets its rights, and must work).
+# By processor, with the number that names it: system calls that fail, such as do nothing (chmod, chown, utime, setxattr
+# and their kin: to copy a file sets its rights, and must work), and the one that sets limits, for other processes too.
+# What fails: socket, io_uring and signals; message queues, shared memory, semaphores and keys, by which two programs
+# talk; the priority, processors and memory of other processes; leaving the group that is ended; other namespaces.
 REFUSED = {
     "x86_64": (
         0xC000003E,
-        (41, 62, 129, 200, 234, 297, 424, 425),
+        (
+            *(41, 62, 129, 200, 234, 297, 424, 425),
+            *(*range(29, 32), *range(64, 72), 220, *range(240, 246), 248, 249, 250),
+            *(141, 142, 144, 203, 251, 256, 279, 314, 109, 112, 272, 308),
+        ),
         (90, 91, 92, 93, 94, 132, 188, 189, 190, 197, 198, 199, 235, 260, 261, 268, 280, 452, 463, 466),
+        302,
     ),
     "aarch64": (
         0xC00000B7,
-        (129, 130, 131, 138, 198, 240, 424, 425),
+        (
+            *(129, 130, 131, 138, 198, 240, 424, 425),
+            *(*range(180, 198), 217, 218, 219),
+            *(140, 118, 119, 122, 30, 238, 239, 274, 154, 157, 97, 268),
+        ),
         (5, 6, 7, 14, 15, 16, 52, 53, 54, 55, 88, 452, 463, 466),
+        261,
     ),
 }
 READ_FILE, READ_DIR = 1 << 2, 1 << 3
@@ -88,12 +100,14 @@ def fence(readable, holes, folder):
 
 def refuse(libc):
     """Refuse system calls that Landlock lets pass; return whether the kernel could."""
-    architecture, refused, silent = REFUSED.get(platform.machine(), (0, (), ()))
+    architecture, refused, silent, limits = REFUSED.get(platform.machine(), (0, (), (), 0))
     if not refused:
         return True
     load, equal, above, give, allow = 0x20, 0x15, 0x35, 0x06, 0x7FFF0000
     steps = [(load, 0, 0, 4), (equal, 1, 0, architecture), (give, 0, 0, 0x00050001), (load, 0, 0, 0)]
     steps += [(above, 0, 1, 0x40000000), (give, 0, 0, 0x00050001)]
+    # Limits may be set and read for this process only, which is number 0.
+    steps += [(equal, 0, 4, limits), (load, 0, 0, 16), (equal, 1, 0, 0), (give, 0, 0, 0x00050001), (give, 0, 0, allow)]
     for numbers, answer in ((refused, 0x00050001), (silent, 0x00050000)):
         for number in numbers:
             steps += [(equal, 0, 1, number), (give, 0, 0, answer)]

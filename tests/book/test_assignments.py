@@ -4,6 +4,8 @@ A sample; `make assignments-check` grades every answer of every set through nbgr
 """
 
 import importlib.util
+import os
+import resource
 import sys
 import textwrap
 import warnings
@@ -327,6 +329,52 @@ CHEATS = {
         except OSError:
             pass
         """,
+    "another run answers": """
+        import ctypes
+        import json
+        import os
+        from fractions import Fraction
+        libc = ctypes.CDLL(None)
+        class Message(ctypes.Structure):
+            _fields_ = [("kind", ctypes.c_long), ("text", ctypes.c_char * 400)]
+        queue = libc.msgget(4711, 0o1600)
+        def send(kind, text):
+            libc.msgsnd(queue, ctypes.byref(Message(kind, text.encode())), 400, 0)
+        def receive(kind):
+            message = Message()
+            libc.msgrcv(queue, ctypes.byref(message), 400, kind, 0)
+            return message.text.decode()
+        def estimate(c, n, p, q):
+            send(1, json.dumps([str(v) for v in (c, n, p, q)]))
+            return Fraction(receive(2))
+        from ldp_lib import pure
+        try:
+            there = pure.estimate(1, 2, Fraction(3, 4), Fraction(1, 4)) == 1
+        except RuntimeError:
+            there = False
+        if there and os.fork() == 0:
+            try:
+                os.setsid()
+            except OSError:
+                pass
+            while queue >= 0:
+                send(2, str(pure.estimate(*map(Fraction, json.loads(receive(1))))))
+            os._exit(0)
+        """,
+    "the grader is slowed": """
+        import ctypes
+        import os
+        libc, grader = ctypes.CDLL(None), os.getppid()
+        libc.prlimit(grader, 7, (ctypes.c_uint64 * 2)(5, 5), None)
+        libc.setpriority(0, grader, 19)
+        libc.sched_setaffinity(grader, 8, (ctypes.c_uint64 * 1)(1))
+        """,
+    "a folder without end": """
+        import os
+        for _ in range(1_500):
+            os.mkdir("d")
+            os.chdir("d")
+        """,
     "replies are forged": """
         import os
         for number in range(3, 60):
@@ -360,7 +408,7 @@ CHEATS = {
             raise type("the_test_asked_for_" + str(n), (Exception,), {})
         """,
 }
-LIBRARY = ("nothing stays in the history", "import hooks", "a formula without end")
+LIBRARY = ("nothing stays in the history", "import hooks", "another run answers", "a formula without end")
 HIDDEN = {
     False: "same(student.cube, lambda n: n**3, [{'n': 2}, {'n': 5}], 'look')",
     True: "same(own.estimate, lambda c, n, p, q: (c - n * q) / (n * (p - q)),"
@@ -387,9 +435,40 @@ def marked(source, folder, monkeypatch, *, own):
 
 
 @pytest.mark.skipif(not FENCED, reason="submissions are fenced in on Linux only")
+def test_the_run_without_the_library_is_over_before_the_other_begins(tmp_path, monkeypatch):
+    """Two programs that run at a time find a way to talk, such as locks on a file that both can read."""
+    seen = []
+
+    class Seen(marking.Session):
+        def __init__(self, cells, *, library, **how):
+            seen.append(("begins", library))
+            self.library = library
+            super().__init__(cells, library=library, **how)
+
+        def close(self):
+            super().close()
+            seen.append(("ends", self.library))
+
+    monkeypatch.setattr(marking, "Session", Seen)
+    assert marked(FAIR, tmp_path, monkeypatch, own=True).points == {1: 2}
+    assert seen == [("begins", False), ("ends", False), ("begins", True), ("ends", True)]
+
+
+def machine():
+    """Return what this process may use."""
+    return resource.getrlimit(resource.RLIMIT_NOFILE), os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0)
+
+
+@pytest.mark.skipif(not FENCED, reason="submissions are fenced in on Linux only")
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_a_cheat_gains_nothing(cheat, tmp_path, monkeypatch):
+    before = resource.getrlimit(resource.RLIMIT_NOFILE), os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0)
     found = marked(CHEATS[cheat], tmp_path, monkeypatch, own=cheat in LIBRARY)
+    assert (
+        resource.getrlimit(resource.RLIMIT_NOFILE),
+        os.getpriority(os.PRIO_PROCESS, 0),
+        os.sched_getaffinity(0),
+    ) == before
     assert found.points == {1: 0}
     assert "LEAKED" not in str(found.shown)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gradebook.db", "solution.txt"]
@@ -416,6 +495,14 @@ def test_a_person_is_told_whose_program_to_look_at():
 def test_no_solution_makes_anybody_look(problems):
     sources = [task.cell(task.solution) for task in problems.graded]
     assert marking.look_at([*sources, problems.imports, *(task.visible for task in problems.graded)]) == []
+
+
+def test_copies_of_the_library_in_other_pythons_are_found(tmp_path):
+    copies = [tmp_path / "lib/python3.12/site-packages/ldp_lib", tmp_path / "local/lib/python3/dist-packages/ldp_lib"]
+    for copy in copies:
+        copy.mkdir(parents=True)
+    found = session.library_places([str(tmp_path), str(tmp_path / "local")])
+    assert {str(copy.resolve()) for copy in copies} < set(found)
 
 
 def test_a_link_to_the_library_opens_no_way_around(tmp_path):
