@@ -121,6 +121,27 @@ def test_sets_as_fakes_spend_epsilon_have_the_stated_variance_and_size_one_is_gr
     assert (SHARES["constant sets"] < 0.8 * SHARES["constant fakes"]).any()
 
 
+@pytest.mark.parametrize(("name", "least"), [("four of 4", 2.2), ("ten of 2", 2.9), ("Adult's domain", 2.0)])
+def test_blank_fakes_of_unary_encoding_are_no_better_than_sets(name, least):
+    people = best.uniform_population(best.UNIFORM[name])
+    equal = np.full(people.d, 1 / people.d)
+    for epsilon in (0.25, 1.0, 4.0):
+        e, row = math.exp(epsilon), SHARES.loc[(name, epsilon)]
+
+        def blank(shares, e=e):
+            """Bits of the sampled attribute, 1 with p for its value and q else; all bits of the others are 0."""
+            total = 0
+            for f, w in zip(marginal_frequencies(people), shares, strict=True):
+                ps = np.linspace(0.02, 0.98, 49)
+                qs = ps / (ps + (1 - ps) * e)
+                total += min(pure.variance(f, 1, w * p, w * q).sum() for p, q in zip(ps, qs, strict=True))
+            return total
+
+        found = min(blank(equal), blank(best._best_shares(blank, people.k)))
+        assert found > 1.05 * row["constant sets"]
+        assert found > least * row["one question"]
+
+
 def test_a_split_is_a_mechanism_of_the_whole_budget():
     parts = best._best_shares(lambda part: best._split_error((5, 7), 2.0 * part), (5, 7)) * 2.0
     oracles = [SubsetSelection(k=size, epsilon=b) for size, b in zip((5, 7), parts, strict=True)]
