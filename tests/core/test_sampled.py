@@ -630,3 +630,18 @@ def test_a_product_of_shares_that_is_rounded_to_nothing_is_refused():
     ):
         AskSome(k=k, epsilon=1.0, m=200, sizes=(1,) * 200).weights_  # noqa: B018
     assert len(AskSome(k=k, epsilon=1.0, m=199, sizes=(9,) * 200).weights_) == 200
+
+
+@pytest.mark.parametrize("oracle", [OUE, SubsetSelection])
+def test_padding_of_reports_is_zero_wherever_nothing_is_said(oracle):
+    """Bytes that nobody set would be whatever lay in memory: other answers."""
+    k = (3, 40)
+    mechanism = OneQuestion(k=k, epsilon=1.0, oracle=oracle)
+    np.full(2**20, 255, np.uint8)  # memory that is not zero
+    y = mechanism.perturb(np.zeros((5_000, 2), int), rng=np.random.default_rng(4))
+    for j, part in enumerate(mechanism.oracle_):
+        width = part.perturb(np.zeros(1, int), rng=np.random.default_rng(1)).nbytes
+        assert not y["report"][y["asked"] == j, width:].any()
+    some = AskSome(k=(9, 2), epsilon=2.0, m=1, sizes=(3, 1))
+    told = some.perturb(np.zeros((5_000, 2), int), rng=np.random.default_rng(5))
+    assert not told["sets"][told["asked"] == 1][:, 0, 1:].any()

@@ -324,3 +324,15 @@ def test_many_common_records_are_drawn_run_by_run(entries, monkeypatch):
     drawn = np.hstack(_sampled.draw_sampled(people, rng=np.random.default_rng(6), runs=5))
     assert (drawn.sum(axis=1) == 2_000).all()
     assert len(np.unique(drawn, axis=0)) == 5
+
+
+def test_one_block_s_random_numbers_do_not_come_again_in_the_next():
+    """Were they used twice, users of the second block would report as those of the first do."""
+    grr, n = GRR(k=4, epsilon=1.0), 2 * max(_sampling.WIDE, 2**20)
+    y = grr.perturb(np.zeros(n, np.uint8), rng=np.random.default_rng(1))
+    for step in (_sampling.WIDE, _sampling.BLOCK, 2**20):
+        agree = (y[:-step] == y[step:]).mean()
+        p, q = grr.realised_probabilities
+        wanted = float(p**2 + 3 * q**2)
+        assert abs(agree - wanted) < 5 * np.sqrt(wanted * (1 - wanted) / (n - step)) * 2  # neighbours share a report
+        assert agree < 0.9

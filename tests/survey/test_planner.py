@@ -548,3 +548,17 @@ def test_users_for_ten_thousand_values_take_few_variances(monkeypatch):
     f, (p, q) = np.array([0, 1]), mechanism.probabilities
     spread = [1.959963984540054 * np.sqrt(pure.variance(f, users, p, q).max()) for users in (n - 1, n)]
     assert spread[1] <= 0.01 < spread[0]
+
+
+class Uneven:
+    """A mechanism whose third value has the largest variance, whatever the data."""
+
+    k, epsilon, least_users, unbiased, has_exact_moments = 3, 1.0, 1, True, True
+
+    def variance(self, population):
+        return np.array([1.0, 2.0, 9.0]) / population.n
+
+
+def test_the_worst_standard_error_is_over_all_values():
+    n = planner.required_users(Uneven(), 0.1)
+    assert 1.959963984540054 * 3 / np.sqrt(n) <= 0.1 < 1.959963984540054 * 3 / np.sqrt(n - 1)

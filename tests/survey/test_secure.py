@@ -4,6 +4,7 @@ import builtins
 import struct
 from collections import Counter
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -68,6 +69,19 @@ def test_every_bit_that_the_operating_system_gives_reaches_the_stream(monkeypatc
         streams.add(raw)
     assert len(streams) == 7
     assert set(asked) == {256}
+
+
+def test_what_spawn_derives_has_the_bits_that_page_and_docstring_say():
+    """Children start from the seed sequence, which is fresh in each generator and knows nothing of its key."""
+    made = [secure.generator() for _ in range(64)]
+    entropy = [each.bit_generator.seed_seq.entropy for each in made]
+    assert len(set(entropy)) == 64
+    assert 2**120 < max(entropy) < 2**128
+    keys = {child.bit_generator.state["state"]["keysetup"].tobytes() for each in made[:4] for child in each.spawn(3)}
+    assert len(keys) == 12
+    assert "derives has at most 128 bits" in " ".join(secure.generator.__doc__.split())
+    page = Path(__file__).resolve().parents[2] / "book" / "security.md"
+    assert "from at most 128 random bits, not 256" in " ".join(page.read_text(encoding="utf-8").split())
 
 
 MECHANISMS = [GRR(k=5, epsilon=1.0), OUE(k=4, epsilon=1.0), OLH(k=6, epsilon=1.0), JRR(epsilon=1.0)]

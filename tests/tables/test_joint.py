@@ -381,3 +381,38 @@ def test_the_gap_counts_cells_that_are_nearly_empty():
     assert not first.converged
     assert best.log_likelihood - first.log_likelihood <= first.gap
     assert first.gap > 100
+
+
+@pytest.mark.parametrize("make", [RRIndependent, RRJoint])
+def test_axes_of_a_joint_estimate_are_in_the_order_that_was_asked(make):
+    """Three attributes of one size: a cyclic permutation of the axes would keep the shape and move the mass."""
+    cell, mechanism = (0, 1, 2), make(k=(3, 3, 3), epsilon=12.0)
+    x = np.repeat([cell], 4_000, axis=0)
+    y = mechanism.perturb(x, rng=np.random.default_rng(2))
+    for order in ((0, 1, 2), (1, 2, 0), (2, 0, 1), (1, 0, 2)):
+        raw = mechanism.estimate_table(y, *order)
+        likely = joint.estimate(mechanism, y, *order).table
+        at = tuple(cell[j] for j in order)
+        assert np.unravel_index(raw.argmax(), raw.shape) == np.unravel_index(likely.argmax(), likely.shape) == at
+
+
+def test_small_cells_count_in_the_gap_of_the_likelihood():
+    """The gap bounds how far the likelihood is below its maximum, also where no cell has as much as 1 %."""
+    k, rng = 15, np.random.default_rng(7)
+    channels = [0.6 * np.eye(k) + 0.4 / k] * 2
+    law = rng.dirichlet(np.full(k * k, 2.0)).clip(1e-4, 0.009)
+    kron = np.kron(*channels)
+    counts = rng.multinomial(20_000, law / law.sum() @ kron).reshape(k, k)
+
+    def height(table):
+        seen = counts.ravel() > 0
+        return float((counts.ravel() * np.log(table.ravel() @ kron, where=seen, out=np.zeros(k * k))).sum())
+
+    best = joint.fit(counts, channels, gap=1e-3, max_steps=100_000)
+    for gap in (100.0, 1.0):
+        found = joint.fit(counts, channels, gap=gap, max_steps=100_000)
+        assert found.converged
+        assert height(best.table) - height(found.table) <= gap
+    early = joint.fit(counts, channels, gap=1e-3, max_steps=1)
+    assert not early.converged
+    assert early.gap >= height(best.table) - height(early.table) > 1

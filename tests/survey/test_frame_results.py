@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldp_lib import GRR, OUE, SPL, AskSome, OneQuestion, Population, RRIndependent, Survey, check, recommend
+from ldp_lib import GRR, OUE, SPL, AskSome, OneQuestion, Population, RRIndependent, RRJoint, Survey, check, recommend
 from ldp_lib.survey import _estimates as estimates
 from ldp_lib.survey import _files as files
 from ldp_lib.survey import planner
@@ -257,3 +257,24 @@ def test_unfit_options_are_named(options, told):
     given = survey.collect(frame, rng=np.random.default_rng(1), keep=["w", "low"])
     with pytest.raises(ValueError, match=told):
         survey.estimate(given, **options)
+
+
+def test_raw_intervals_are_raw_where_shares_are_projected():
+    survey = Survey({"a": ["x", "y", "z"]}, 0.3, GRR(k=3, epsilon=0.3))
+    given = survey.collect(pd.DataFrame({"a": ["x"] * 200}), rng=np.random.default_rng(3))
+    raw, shown = survey.estimate(given), survey.estimate(given, projected=True)
+    assert raw["estimate"].min() < -0.01
+    for found in (raw, shown):
+        middle = (found["low"] + found["high"]) / 2
+        assert middle.to_numpy() == pytest.approx(raw["estimate"].to_numpy())
+    assert not np.allclose(shown["estimate"], raw["estimate"])
+
+
+def test_a_table_s_axes_follow_the_names_and_not_the_frame():
+    labels = ["x", "y", "z"]
+    survey = Survey({"a": labels, "b": labels}, 12.0, RRJoint(k=(3, 3), epsilon=12.0))
+    frame = pd.DataFrame({"b": ["z"] * 500, "a": ["y"] * 500})
+    given = survey.collect(frame, rng=np.random.default_rng(6))
+    assert survey.table("a", "b", given)["estimate"].idxmax() == ("y", "z")
+    assert survey.table("b", "a", given)["estimate"].idxmax() == ("z", "y")
+    assert Population.from_records(survey.encode(frame), k=(3, 3)).joint[1, 2] == 1
