@@ -79,7 +79,8 @@ def ratio_now(e, change, rounds):
     Returns
     -------
     number
-        Exact for Fractions: from e on, each round multiplies the `contracted` ratio by e.
+        Exact for Fractions: from e on, each round multiplies the `contracted` ratio by e. The first answer is uniform;
+        otherwise the ratio is at most `ratio_now(sqrt(e), change, rounds)**2`.
     """
     if not 0 <= change <= 1 / 2:
         raise ValueError(f"change must be from 0 to 1/2; got {change!r}")

@@ -12,18 +12,29 @@ from ldp_lib import check, repeated
 E = Fraction(3)
 
 
-def worst_now(e, change, rounds):
-    """Enumerate all answers and all reports; the likelihood ratio is that of the last round's answer."""
+def worst_now(e, change, rounds, first=(1, 1)):
+    """Enumerate all answers and reports: the likelihood ratio of the last round's answer; `first` are prior odds."""
     worst = 0
     for reports in itertools.product((0, 1), repeat=rounds):
-        likelihood = [0, 0]
+        likelihood, prior = [0, 0], [0, 0]
         for answers in itertools.product((0, 1), repeat=rounds):
             moves = sum(a != b for a, b in itertools.pairwise(answers))
             lies = sum(a != b for a, b in zip(answers, reports, strict=True))
-            path = change**moves * (1 - change) ** (rounds - 1 - moves)
+            path = first[answers[0]] * change**moves * (1 - change) ** (rounds - 1 - moves)
+            prior[answers[-1]] += path
             likelihood[answers[-1]] += path * (e / (e + 1)) ** (rounds - lies) * (1 / (e + 1)) ** lies
-        worst = max(worst, likelihood[0] / likelihood[1], likelihood[1] / likelihood[0])
+        no, yes = likelihood[0] / prior[0], likelihood[1] / prior[1]
+        worst = max(worst, no / yes, yes / no)
     return worst
+
+
+@pytest.mark.parametrize("change", [Fraction(1, 100), Fraction(1, 10), Fraction(2, 5)])
+def test_a_first_answer_that_is_not_uniform_can_reveal_more_up_to_a_bound(change):
+    found = {}
+    for rounds, rare in itertools.product((1, 2, 3, 5), (1, 2, 5, 20)):
+        found[rounds, rare] = worst_now(Fraction(4), change, rounds, first=(rare, 1))
+        assert found[rounds, rare] <= repeated.ratio_now(Fraction(2), change, rounds) ** 2
+    assert found[2, 2] == repeated.ratio_now(Fraction(2), change, 2) ** 2 > found[2, 1]
 
 
 @pytest.mark.parametrize("change", [Fraction(0), Fraction(1, 10), Fraction(2, 5), Fraction(1, 2)])
