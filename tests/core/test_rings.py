@@ -127,6 +127,33 @@ def test_the_core_is_read_in_an_afternoon():
     assert sum(len(path.read_text(encoding="utf-8").splitlines()) for path in core) <= 4_000
 
 
+# Tests of what all modules promise, or of what several give together: no module has their name.
+WHOLE = {
+    "core": {
+        "digits",
+        "edges",
+        "ends_of_ranges",
+        "exact",
+        "protocol",
+        "public_names",
+        "realised",
+        "rings",
+        "signatures",
+    },
+    "limit": {"atlas", "fixed_data"},
+    "survey": {"types"},
+}
+
+
+@pytest.mark.parametrize("name", [name for name in INWARD if name != "book"])
+def test_a_test_file_is_named_by_what_it_tests(name):
+    own = {part.lstrip("_") for path in FILES if ring(module_of(path)) == name for part in module_of(path).split(".")}
+    files = [path.stem.removeprefix("test_") for path in (ROOT.parent / "tests" / name).glob("test_*.py")]
+    assert files != []
+    stray = [file for file in files if not any(file == part or file.startswith(f"{part}_") for part in own)]
+    assert set(stray) == WHOLE.get(name, set())
+
+
 BOOK = [path for path in FILES if ring(module_of(path)) == "book"]
 
 
