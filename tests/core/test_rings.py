@@ -133,7 +133,6 @@ WHOLE = {
         "digits",
         "edges",
         "ends_of_ranges",
-        "exact",
         "protocol",
         "public_names",
         "realised",
@@ -141,7 +140,6 @@ WHOLE = {
         "signatures",
     },
     "limit": {"atlas", "fixed_data"},
-    "survey": {"types"},
 }
 
 
