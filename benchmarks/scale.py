@@ -152,7 +152,8 @@ def file_rows(seconds, n=100_000_000, group=1_000_000):
         path, writer = Path(folder) / "reports.parquet", None
         for _ in range(n // group):
             x = adult.records[rng.choice(len(adult.records), group, p=adult.counts / adult.n)]
-            table = pa.Table.from_pandas(files.to_frame(mechanism.perturb(x, rng=rng)), preserve_index=False)
+            frame = survey.mark(files.to_frame(mechanism.perturb(x, rng=rng)))
+            table = pa.Table.from_pandas(frame, preserve_index=False)
             table = table.replace_schema_metadata({"PANDAS_ATTRS": json.dumps({files.KEY: survey.description})})
             writer = writer or pq.ParquetWriter(path, table.schema)
             writer.write_table(table)

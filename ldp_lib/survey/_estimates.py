@@ -95,8 +95,8 @@ def weighted_shares(
     weights : array, shape (people,)
         One over each person's probability of being asked, at least 1.
     population : float, optional
-        Number of people in the population: totals are divided by it (Horvitz and Thompson, 1952). If not given, by the
-        sum of the weights (Hajek, 1971).
+        Number of people in the population, near the sum of the weights: totals are divided by it (Horvitz and Thompson,
+        1952). If not given, by the sum of the weights (Hajek, 1971).
     sampling : bool, "poisson", "with replacement" or array of shape (people, people)
         What is random beside the randomizers. False: nothing; the people asked are fixed. True or "poisson": each
         person was asked independently of the others. An array: the probabilities that two people are both asked, in
@@ -113,6 +113,9 @@ def weighted_shares(
     w = np.asarray(weights, dtype=float)
     if population is not None and not (isinstance(population, Real) and len(w) <= population < np.inf):
         raise ValueError(f"population must be the number of people in it, {len(w)} or more; got {population!r}")
+    far = 6 * np.sqrt((w**2 - w).sum()) + w.max()  # what an independent choice of people nearly never exceeds
+    if abs(w.sum() - (population or w.sum())) > far and not isinstance(sampling, np.ndarray):
+        raise ValueError(f"population must be near the sum of the weights, {w.sum():.6g}; got {population!r}")
     total = w.sum() if population is None else float(population)
     shares = w @ z / total
     centre = shares if population is None else np.zeros_like(shares)

@@ -39,11 +39,11 @@ def check_countable(mechanism: Any) -> None:
         raise ValueError(f"mechanism must have reports whose counts add up; those of {mechanism!r} do not")
 
 
-def to_frame(reports: Any, index: Any = None) -> pd.DataFrame:
+def to_frame(reports: Any) -> pd.DataFrame:
     """Return reports, an array, as a data frame with one row a user and integer columns."""
     reports = np.ascontiguousarray(reports)
     flat = np.dtype(_flat(np.dtype((reports.dtype, reports.shape[1:]))))
-    return pd.DataFrame(reports.view(flat).reshape(len(reports)), index=index)
+    return pd.DataFrame(reports.view(flat).reshape(len(reports)))
 
 
 def from_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
@@ -85,7 +85,7 @@ def number(description: str) -> np.uint32:
     return np.uint32(int(hashlib.sha256(description.encode()).hexdigest()[:8], 16))
 
 
-def check_numbers(frame: pd.DataFrame, told: str | None, what: str) -> None:
+def check_numbers(frame, told, what):
     """Raise ValueError unless all rows with a survey's number have that of the survey that they are said to be of."""
     if told is not None and NUMBER in frame and not frame[NUMBER].isin([number(told)]).to_numpy().all():
         raise ValueError(f"reports must be of one survey; some rows of {what} are of another one than it says")

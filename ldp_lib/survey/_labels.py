@@ -16,7 +16,7 @@ from ldp_lib.survey import _files as files
 from ldp_lib.survey.catalogue import MECHANISMS
 
 FORMAT = "ldp_lib survey 1"
-NOTHING = {"", "nan", "none", "nat", "<na>"}  # how missing values print
+NOTHING = {"", "nan", "none", "nat", "<na>", "null", "na", "n/a", "#n/a"}  # how missing values print
 
 
 class Randomizer(Protocol):
@@ -48,9 +48,10 @@ def check_domain(domain: Any) -> dict[str, tuple]:
 
 
 def printed(label: Any) -> str:
-    """Return how a label prints, in one form of those that Unicode has for it, without spaces at its ends."""
+    """Return how a label prints, in one form of those that Unicode has for it, without what nobody sees."""
     whole = isinstance(label, float) and label.is_integer()
-    return unicodedata.normalize("NFKC", str(int(label) if whole else label)).strip()
+    text = unicodedata.normalize("NFKC", str(int(label) if whole else label))
+    return "".join(one for one in text if unicodedata.category(one) != "Cf").strip()
 
 
 def place(label: Any, labels: Sequence) -> int | None:

@@ -16,11 +16,6 @@ MARK = " sha256:"
 HEAD = 256  # reports by whose like nobody else's begin, if at least an eighth of them differ from the most common one
 
 
-def part_name(path):
-    """Return the name of a file as a part of a count, with its checksum: the same for a copy of it, anywhere."""
-    return f"{Path(path).name}{MARK}{files.digest(path)}"
-
-
 def _beginnings(y, what):
     """Return a name for how reports begin, in a list: the same for a copy, and for a file that starts with a copy."""
     if len(y) < HEAD:
@@ -85,7 +80,7 @@ def sources(reports, mechanism, survey, act, whole=False):
     for one in _leaves(reports):
         parts, what = [], "the data frame"
         if isinstance(one, Path):
-            parts, what = [part_name(one)], repr(str(one))
+            parts, what = [f"{one.name}{MARK}{files.digest(one)}"], repr(str(one))
             check_parts(parts, known)
             if whole or one.suffix == ".csv":
                 one = files.read(one)

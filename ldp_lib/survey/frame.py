@@ -108,12 +108,10 @@ class Survey(Results):
             scratch.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
-    def load(cls, path: str | Path, mechanism: Any = None) -> "Survey":
-        """Return the survey that `save` wrote, the same on every device; give `mechanism` if it is one of your own."""
+    def load(cls, path: str | Path) -> "Survey":
+        """Return the survey that `save` wrote, the same on every device; its mechanism is one of the library."""
         told = labels.load(path)
-        mechanism = labels.rebuild(told["mechanism"]) if mechanism is None else mechanism
-        if repr(mechanism) != told["mechanism"]:
-            raise ValueError(f"mechanism must be {told['mechanism']}, as {str(path)!r} says; got {mechanism!r}")
+        mechanism = labels.rebuild(told["mechanism"])
         return cls(told["domain"], told["epsilon"], mechanism, told["missing"], told["other"])
 
     def encode(self, frame: pd.DataFrame) -> np.ndarray:

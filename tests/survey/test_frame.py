@@ -200,7 +200,7 @@ def test_every_report_survives_a_table(mechanism):
     x = np.zeros((3, len(mechanism.k)) if several else 3, int)
     x[1:] = np.subtract(mechanism.k, 1)
     y = mechanism.perturb(x, rng=np.random.default_rng(1))
-    frame = files.to_frame(y, index=[7, 5, 6])
+    frame = files.to_frame(y).set_axis([7, 5, 6])
     assert frame.index.tolist() == [7, 5, 6]
     assert list(frame.columns) == files.columns(mechanism)
     assert {kind.kind for kind in frame.dtypes} <= set("iu")

@@ -74,8 +74,8 @@ def test_hajek_shares_with_equal_weights_are_means_of_contributions():
     assert survey.contributions(given).drop(columns="w").mean().to_numpy() == pytest.approx(
         plain["estimate"].to_numpy()
     )
-    totals = survey.estimate(given, weights="w", population=600)["estimate"].to_numpy()
-    assert totals == pytest.approx(plain["estimate"].to_numpy() * 300 / 600)
+    totals = survey.estimate(given, weights="w", population=400)["estimate"].to_numpy()
+    assert totals == pytest.approx(plain["estimate"].to_numpy() * 300 / 400)
     for sampling in (True, "poisson", "with replacement"):
         wider = survey.estimate(given, weights="w", sampling=sampling)
         assert (wider["standard_error"] > weighted["standard_error"]).all()
@@ -247,6 +247,8 @@ def test_simultaneous_intervals_are_wider_by_bonferroni():
         ({"weights": "w", "sampling": "cluster"}, "sampling must be"),
         ({"weights": "w", "sampling": np.eye(3)}, "sampling must be a frame, its index"),
         ({"weights": "w", "population": 0}, "population must be"),
+        ({"weights": "w", "population": 100}, "population must be near the sum of the weights, 200; got 100"),
+        ({"weights": "w", "population": 300}, "population must be near the sum of the weights, 200; got 300"),
         ({"weights": "low"}, "weights must be 100 numbers from 1"),
         ({"confidence": 1.0}, "confidence must be"),
     ],
