@@ -31,7 +31,7 @@ else
 $(shell rmdir '$(PROBE)')
 endif
 
-.PHONY: help book pdf site executed test check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean atlas proofs audit fuzz mutants faults installs dist coverage
+.PHONY: help book pdf site executed test check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean atlas proofs audit fuzz mutants faults installs dist coverage graph
 .DELETE_ON_ERROR:
 
 help:
@@ -46,6 +46,7 @@ help:
 	@echo 'make lab-check      what a reader does in JupyterLab, in a browser; the site as built for several hosts'
 	@echo 'make access         axe-core on every built page: barriers for keyboards and screen readers; minutes'
 	@echo 'make bench          measure speed against other libraries'
+	@echo 'make graph          trace what rests on what: results, claims, functions, tests; ten minutes'
 	@echo 'make coverage       count how often intervals hold the truth, for the page of that name; many minutes'
 	@echo 'make proofs         prove budgets at random parameters; audit, fuzz, mutants, faults, installs: other ways to try it;'
 	@echo '                    the page hardening of the book shows their counts'
@@ -143,6 +144,10 @@ bench: .venv/ready
 # How often each interval of the library holds the truth, by simulation; many minutes.
 coverage: .venv/ready
 	@$(BIN)/python tools/interval_coverage.py
+
+# What each chapter and each test calls, for the pictures at the chapters' ends; all, or what ONLY names.
+graph: .venv/ready
+	@JOBS=$(JOBS) $(BIN)/python tools/rests_on.py $(ONLY)
 
 # What the page hardening counts. `make mutants SAMPLE=` tries all mutants, in many hours.
 # Every certificate of the atlas, by the file that imports nothing of the library; `make test` tries a sample.

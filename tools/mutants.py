@@ -66,6 +66,7 @@ NOT_OF_THE_LIBRARY = {  # these check the site, the notebooks and the project, a
         "mechanism_cards",
         "mutants",
         "notebooks",
+        "rests_on",
     ),
     *("pages", "pdf", "project", "results", "site", "supply", "sweeps", "teaching", "wheel", "where", "witness"),
 }

@@ -264,7 +264,8 @@ def searches(page):
 
 def links(page):
     """Addresses of all links on the page, made absolute."""
-    return page.evaluate("() => [...document.querySelectorAll('a[href]')].map(a => a.href)")
+    whole = "a => new URL(a.getAttribute('href'), document.baseURI).href"  # a link in a drawing has no text as its href
+    return page.evaluate(f"() => [...document.querySelectorAll('a[href]')].map({whole})")
 
 
 def broken_links(page, root, base):

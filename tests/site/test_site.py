@@ -592,6 +592,49 @@ def test_a_chapter_ends_with_a_report_that_names_it_and_says_how_to_run_it_where
     assert not page.get_by_label("Numbers", exact=True).is_visible()
 
 
+traced = pytest.mark.skipif(not (ROOT / "book" / "rests_on.json").exists(), reason="no trace: run make graph")
+
+
+@traced
+@pytest.mark.parametrize("visitor", [*CHAPTERS, "book/quality"], indirect=True)
+def test_a_picture_and_lists_say_what_rests_on_what(visitor):
+    page = visitor.page
+    box, picture = page.locator("article details.rests"), page.locator("article details.rests svg")
+    assert not picture.is_visible()
+    box.locator("summary").first.press("Enter")
+    drawn, listed = ({words.strip() for words in place.locator("a").all_text_contents()} for place in (picture, box))
+    assert len(drawn) > 5
+    if "/notebooks/" in page.url:
+        claims = page.locator("article .claim-badge code").all_inner_texts()
+        assert set(claims) <= listed
+        assert sum(picture.locator(f".rests-claims a[href$='#{c}']").count() for c in anchors(claims)) == len(claims)
+        assert page.locator(".rests-results a").count() == page.locator(".proof:is(.theorem, .proposition)").count()
+    # A line of the picture leads to each row but for those on the left, and some row rests on it.
+    assert picture.locator("path").count() > 2
+    assert checks.sideways_scroll(page) == []
+    assert picture.locator("text").first.evaluate("e => e.getBoundingClientRect().height") > 8
+    box.locator("summary").first.press("Enter")
+    assert not picture.is_visible()
+
+
+def anchors(claims):
+    """Return the places of claims."""
+    return [ledger()[claim].anchor for claim in claims]
+
+
+@traced
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_an_open_picture_of_what_rests_on_what_has_no_barrier(theme, tab, base):
+    page = tab.load(f"{base}/notebooks/limit_bound.html")
+    page.evaluate("() => document.querySelectorAll('details.rests, .rests-text').forEach(e => { e.open = true })")
+    page.add_style_tag(content="* { transition: none !important }")
+    assert checks.low_contrast(page) == []
+    page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+    assert checks.barriers(page) == []
+    assert checks.machine_fonts(page) == []
+    assert checks.sideways_scroll(page) == []
+
+
 def test_without_a_script_answers_unfold_as_well_on_a_phone_and_in_the_dark(browser, base):
     page = browser.new_context(java_script_enabled=False, color_scheme="dark").new_page()
     page.set_viewport_size(checks.PHONE)
