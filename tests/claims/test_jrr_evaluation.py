@@ -234,7 +234,7 @@ def test_the_summary():
         1 - ratio(table_4(1.0, *at), 1.0, at[0], ones)
         for at, ones in (((many, 5), many // 2), ((200, 5), 2), ((many, many // 2), many // 100))
     ]
-    claim("jrr/sec-5.4-b2").holds(min(gains) > 0.2, max(other) < 0.1)
+    claim("jrr/sec-5.4-b2").reproduced(min(gains) > 0.2, max(other) < 0.1)
 
     # The relative gain if all users are alike: doubled with n and halved with M while rho is inside its range only, and
     # not ten times as large at a tenth of the budget.
@@ -408,4 +408,4 @@ def test_the_loss_at_one_half_falls_as_the_budget_grows():
         for n in (1_000, 5_000, 10_000, 80_000)
         for choose in (table_4, at_p0)
     ]
-    claim("jrr/sec-5.3.5-s1").holds(bool(np.all(falls)))
+    claim("jrr/sec-5.3.5-s1").reproduced(bool(np.all(falls)))

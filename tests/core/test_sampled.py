@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib import _inputs, channel, check, grr, pure, subset
+from ldp_lib import _inputs, channel, check, grr, limit, pure, subset
 from ldp_lib.datasets import load_adult
 from ldp_lib.grr import GRR
 from ldp_lib.hashing import OLH
@@ -122,6 +122,13 @@ def test_groups_of_rounded_sizes_can_cost_more_than_own_draws_of_the_question():
         assert max(dealt) > drawn[0]
     assert min(totals[True, math.exp(0.5)]) > totals[False, math.exp(0.5)][0]  # whatever the data, at small budgets
     assert (round(drawn[0], 9), round(max(dealt), 9)) == (7, round(101 / 12, 9))
+    small = totals[True, math.exp(0.5)], totals[False, math.exp(0.5)]
+    assert [round(max(one), 1) for one in small] == [36.9, 32.3]
+    # Users drawn from the uniform distribution: the order of three users' records, and sum f (1-f) of two attributes.
+    orders = [len(set(itertools.permutations(map(tuple, x)))) for x in data]
+    assert sum(orders) == 4**3
+    assert np.average(dealt, weights=orders) + 1 > 1.02 * limit.least_error((2, 2), math.log(3)).error
+    assert drawn[0] + 1 == pytest.approx(limit.least_error((2, 2), math.log(3)).error)  # 8
 
 
 ONE_USER = [
