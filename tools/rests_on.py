@@ -392,9 +392,8 @@ def pytest_runtest_protocol(item, nextitem):
 def pytest_sessionfinish(session, exitstatus):
     """Write what the test file rests on."""
     if "RESTS_ON" in os.environ and exitstatus in ENDED:
-        whole, claims = Ran(), {}
+        whole, claims = NOW[0], {}  # all that ran, while the file was read too
         for ran in TESTS.values():
-            whole.add(ran)
             for claim in ran.claims:
                 claims.setdefault(claim, Ran()).add(ran)
         found = {"claims": {id: entry(ran) for id, ran in sorted(claims.items())}, **entry(whole)}
@@ -460,19 +459,26 @@ def main(wanted):
         sys.exit("\n".join(failed))
 
 
+def kin(thing):
+    """Return how the names of the methods of a class and of the public classes made from it begin."""
+    return tuple(f"{name}." for each, name in public().items() if thing in getattr(each, "__mro__", ()))
+
+
 def unused():
     """Print the public functions, classes and methods that no traced chapter or test runs."""
     ran = set()
     for path in (ROOT / "_build" / "rests_on").glob("*.json"):
         ran |= set(json.loads(path.read_text(encoding="utf-8"))["methods"])
     for thing, name in sorted(public().items(), key=lambda item: item[1]):
-        if inspect.isclass(thing):
-            parts = [part for part in vars(thing) if not part.startswith("_")]
-            parts = [p for p in parts if callable(getattr(thing, p)) or isinstance(vars(thing)[p], property)]
-            missing = [f"{name}.{part}" for part in parts if f"{name}.{part}" not in ran]
-            missing = [name] if not any(each == name or each.startswith(f"{name}.") for each in ran) else missing
-        else:
-            missing = [] if name in ran else [name]
+        missing = [] if name in ran else [name]
+        if inspect.isclass(thing):  # what a class is given, or leaves to its kin, is theirs
+            parts = {part: getattr(each, "fget", getattr(each, "func", each)) for part, each in vars(thing).items()}
+            own = f"{thing.__qualname__}."
+            parts = [
+                p for p, each in parts.items() if getattr(each, "__qualname__", "").startswith(own) and p[0] != "_"
+            ]
+            called = {place.rpartition(".")[2] for place in ran if place.startswith(kin(thing))}
+            missing = [f"{name}.{part}" for part in parts if part not in called]
         print("".join(f"{each}\n" for each in missing), end="")
 
 
