@@ -194,7 +194,8 @@ class Page:
     def function(self, name):
         """Return the address of a function's or a module's entry on the page of the library."""
         if "." not in name:
-            return self.to("book/api", f"module-ldp_lib.{name}" if f"ldp_lib.{name}" in self.objects else "modules")
+            inside = [each for each in sorted(self.objects) if f"{each}.".startswith(f"ldp_lib.{name}.")]
+            return self.to("book/api", self.objects[inside[0]].node_id if inside else "")
         where, _, last = name.rpartition(".")
         thing = getattr(importlib.import_module(f"ldp_lib.{where}"), last)
         places = [f"{thing.__module__}.{thing.__qualname__}", f"ldp_lib.{name}"]
