@@ -87,7 +87,7 @@ def number(description: str) -> np.uint32:
 
 def check_numbers(frame, told, what):
     """Raise ValueError unless all rows with a survey's number have that of the survey that they are said to be of."""
-    if told is not None and NUMBER in frame and not frame[NUMBER].isin([number(told)]).to_numpy().all():
+    if told is not None and NUMBER in frame and frame[NUMBER].ne(number(told)).to_numpy(bool, na_value=True).any():
         raise ValueError(f"reports must be of one survey; some rows of {what} are of another one than it says")
 
 
