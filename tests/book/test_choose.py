@@ -102,6 +102,31 @@ def test_the_words_between_the_numbers_hold():
     assert shares["AskSome"] < shares["RRJoint"]  # complete records cost, for the shares alone
 
 
+def test_sets_of_numbered_records_have_less_error_than_the_record_itself():
+    """By symmetry a set's variance of any cells is that of one number times one factor; enumerated for 8 records."""
+    e, text = math.e, " ".join((BOOK / "choose.md").read_text(encoding="utf-8").split())
+    factor = {}
+    for size in (8, 256):
+        best, one = (subset.error(e, size, s) - 1 + 1 / size for s in (subset.optimal_size(e, size), 1))
+        factor[size] = best / one
+    records = list(itertools.product(range(2), repeat=3))
+    cells = [
+        [all(r[j] == v for j, v in zip(pair, values, strict=True)) for r in records]
+        for pair in itertools.combinations(range(3), 2)
+        for values in itertools.product(range(2), repeat=2)
+    ]
+    p, q = subset.probabilities(e, 8, 2)
+    sets = [[x in named for x in range(8)] for named in itertools.combinations(range(8), 2)]
+    told = (np.array(sets) - q) / (p - q) @ np.array(cells).T  # one row a report, one column a cell
+    law = subset.channel(e, 8, 2).astype(float)
+    total = (law @ told**2 - (law @ told) ** 2).sum(axis=1)
+    joint = planner.pairs_error(WHOLE.mechanism, 1)
+    assert total == pytest.approx(np.full(8, factor[8] * joint))
+    assert f"1 a cell's error is {WHOLE.points * math.sqrt(factor[8]):.2f} instead of {WHOLE.points:.2f}, with" in text
+    assert "with 256 a fifth" in text
+    assert round(math.sqrt(factor[256]), 1) == 0.2
+
+
 def test_the_table_under_the_planner_is_computed():
     found = rows("Some surveys, worked out")
     assert len(found) == 9

@@ -734,3 +734,16 @@ def test_simulated_estimates_of_a_few_have_the_exact_moments(mechanism):
     runs, variance = mechanism.simulate(people, rng=np.random.default_rng(5), runs=8_000), mechanism.variance(people)
     assert check.mean_z(runs, [0.2, 0.8, 0]) < 5 < check.mean_z(runs, [0.3, 0.8, 0])
     assert check.variance_z(runs, variance) < 5 < check.variance_z(runs, 1.2 * variance)
+
+
+@pytest.mark.parametrize("n", [4, 5, 7, 10, 20, 51])
+def test_the_bound_for_colluders_of_the_chapter_holds_for_every_number_up_to_half(n):
+    """`own/two-coins-colluders`: P/(1-P) with P = p (1 - w rho), w = m/(n-m); attained at m = 1 and -q/p, n even."""
+    for p, m, part in itertools.product((0.51, 0.6, 0.75, 0.9), range(n // 2 + 1), (0, 0.25, 0.5, 0.75, 1)):
+        rho = -(1 - p) / p * part
+        P = p * (1 - m / (n - m) * rho)
+        if P < 1 - 1e-9:  # at half of the users and -q/p both are infinite
+            found = privacy.colluder_ratio(p, rho, n, m)
+            assert found <= P / (1 - P) * (1 + 1e-9)
+            if n % 2 == 0 and (m == 1 or part == 1):
+                assert found == pytest.approx(P / (1 - P), rel=1e-9)
