@@ -124,6 +124,13 @@ def test_sets_of_numbered_records_have_less_error_than_the_record_itself():
     assert total == pytest.approx(np.full(8, factor[8] * joint))
     assert f"1 a cell's error is {WHOLE.points * math.sqrt(factor[8]):.2f} instead of {WHOLE.points:.2f}, with" in text
     assert "with 256 a fifth" in text
+    over = []  # of pairs, by sets: the record's own error times the factor
+    for k in ((6, 5, 2), (2,) * 8):
+        size = math.prod(k)
+        best, one = (subset.error(e, size, s) - 1 + 1 / size for s in (subset.optimal_size(e, size), 1))
+        alone = planner.pairs_error(RRJoint(k=k, epsilon=1.0), 1)
+        over.append(alone * best / one / planner.pairs_error(ask_pairs(k, 1.0), 1))
+    assert f"{over[0]:.2f} times its variance for questions with 6, 5 and 2 answers, and {over[1]:.1f} times" in text
     assert round(math.sqrt(factor[256]), 1) == 0.2
 
 
