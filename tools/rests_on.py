@@ -223,13 +223,17 @@ def public():
             for name, thing in vars(importlib.import_module(each.name)).items():
                 home = (getattr(thing, "__module__", None) or "").removeprefix("ldp_lib.")
                 own = home == short or (each.ispkg and home.startswith(f"{short}."))
-                if own and not name.startswith("_") and (inspect.isclass(thing) or inspect.isfunction(thing)):
+                if own and not name.startswith("_") and _is_function_or_class(thing):
                     found.setdefault(thing, []).append(f"{short}.{name}")
         for name, home in ldp_lib._HOME.items():
             thing = getattr(ldp_lib, name)
-            if inspect.isclass(thing) or inspect.isfunction(thing):
+            if _is_function_or_class(thing):
                 found.setdefault(thing, []).append(f"{home}.{name}")
     return {thing: min(names, key=lambda name: (name.count("."), name)) for thing, names in found.items()}
+
+
+def _is_function_or_class(thing):
+    return inspect.isclass(thing) or inspect.isfunction(inspect.unwrap(thing))  # also a function with a cache
 
 
 def names(keys, methods=False):

@@ -592,10 +592,6 @@ def test_a_chapter_ends_with_a_report_that_names_it_and_says_how_to_run_it_where
     assert not page.get_by_label("Numbers", exact=True).is_visible()
 
 
-traced = pytest.mark.skipif(not (ROOT / "book" / "rests_on.json").exists(), reason="no trace: run make graph")
-
-
-@traced
 @pytest.mark.parametrize("visitor", [*CHAPTERS, "book/quality"], indirect=True)
 def test_a_picture_and_lists_say_what_rests_on_what(visitor):
     page = visitor.page
@@ -622,7 +618,6 @@ def anchors(claims):
     return [ledger()[claim].anchor for claim in claims]
 
 
-@traced
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_an_open_picture_of_what_rests_on_what_has_no_barrier(theme, tab, base):
     page = tab.load(f"{base}/notebooks/limit_bound.html")

@@ -16,7 +16,6 @@ import rests_on  # noqa: E402
 
 STORED = rests.load()
 AGAIN = "The trace is out of date: run make graph."
-stored = pytest.mark.skipif(not STORED, reason="no trace is stored: run make graph")
 SHORT = ["browser", "tests/claims/test_composition.py"]
 
 LIBRARY = '''
@@ -109,7 +108,6 @@ def test_a_statement_rests_on_those_whose_names_it_uses(source, last):
     assert rests_on.rests(ast.parse(source).body)[0][-1] == last
 
 
-@stored
 def test_the_stored_trace_has_every_chapter_every_test_file_and_every_claim_where_it_is_settled():
     assert list(STORED) == rests_on.places(), AGAIN
     found = {place: set(entry["claims"]) for place, entry in STORED.items()}
@@ -121,7 +119,6 @@ def test_the_stored_trace_has_every_chapter_every_test_file_and_every_claim_wher
     assert found == settled, AGAIN
 
 
-@stored
 def test_every_function_of_the_stored_trace_exists():
     known = set(rests_on.public().values())
     for place, entry in STORED.items():
@@ -131,7 +128,10 @@ def test_every_function_of_the_stored_trace_exists():
             assert not set(part["functions"]) & set(part["through"])
 
 
-@stored
+def test_a_function_with_a_cache_is_public_too():
+    assert {"sampled.design.best_design", "sampled.design.attribute_error"} <= set(rests_on.public().values())
+
+
 @pytest.mark.parametrize("place", SHORT)
 def test_a_new_trace_is_the_stored_one(place, tmp_path):
     assert rests_on.trace(place, tmp_path)[0] == STORED[place], AGAIN
@@ -146,7 +146,6 @@ def test_the_page_of_theorems_names_claims_of_results():
     assert set().union(*named.values()) <= set(ledger())
 
 
-@stored
 def test_every_result_of_a_chapter_rests_on_claims_of_that_chapter():
     named = rests.named_claims((ROOT / "book" / "theorems.md").read_text(encoding="utf-8"))
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
