@@ -24,7 +24,7 @@ INWARD |= {"use": {"papers", "tables", "limit"}, "survey": {"papers", "tables", 
 INWARD |= {"book": {"papers", "tables", "limit", "use", "survey"}}
 # What a ring may grow to, in lines of code, as DESIGN says.
 CEILINGS = {"core": 2_150, "papers": 1_700, "tables": 1_450, "limit": 1_000, "use": 300, "survey": 1_050, "book": 900}
-ABOVE = {"papers": 1_724, "survey": 1_158, "use": 338}  # rings that are still to be cut
+ABOVE = {"survey": 1_158, "use": 338}  # rings that are still to be cut
 LONGER = {}  # files that are still to be cut
 FILES = {path: path.relative_to(ROOT.parent).with_suffix("") for path in sorted(ROOT.rglob("*.py"))}
 
