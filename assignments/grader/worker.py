@@ -49,6 +49,7 @@ REFUSED = {
 }
 READ_FILE, READ_DIR = 1 << 2, 1 << 3
 TEXT = 20_000
+PROCESSES = 4_096  # of one user, who may be the grader; root has no such limit
 
 
 def spread(readable, holes):
@@ -279,6 +280,10 @@ def main(report, channels):
         sys.dont_write_bytecode = True
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 26, 1 << 26))
+        if order["fence"]:
+            _, most = resource.getrlimit(resource.RLIMIT_NPROC)
+            most = PROCESSES if most == resource.RLIM_INFINITY else min(most, PROCESSES)
+            resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
         if sys.platform == "linux" and order["fence"]:
             resource.setrlimit(resource.RLIMIT_AS, (1 << 33, 1 << 33))
         if order["fence"]:

@@ -3,6 +3,7 @@
 A sample; `make assignments-check` grades every answer of every set through nbgrader.
 """
 
+import ast
 import importlib.util
 import os
 import resource
@@ -462,13 +463,9 @@ def machine():
 @pytest.mark.skipif(not FENCED, reason="submissions are fenced in on Linux only")
 @pytest.mark.parametrize("cheat", CHEATS)
 def test_a_cheat_gains_nothing(cheat, tmp_path, monkeypatch):
-    before = resource.getrlimit(resource.RLIMIT_NOFILE), os.getpriority(os.PRIO_PROCESS, 0), os.sched_getaffinity(0)
+    before = machine()
     found = marked(CHEATS[cheat], tmp_path, monkeypatch, own=cheat in LIBRARY)
-    assert (
-        resource.getrlimit(resource.RLIMIT_NOFILE),
-        os.getpriority(os.PRIO_PROCESS, 0),
-        os.sched_getaffinity(0),
-    ) == before
+    assert machine() == before
     assert found.points == {1: 0}
     assert "LEAKED" not in str(found.shown)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["gradebook.db", "solution.txt"]
@@ -483,6 +480,36 @@ def test_a_cheat_gains_nothing(cheat, tmp_path, monkeypatch):
 @pytest.mark.parametrize("own", HIDDEN)
 def test_fair_work_gains_all_where_cheats_gain_nothing(own, tmp_path, monkeypatch):
     assert marked(FAIR, tmp_path, monkeypatch, own=own).points == {1: 2}
+
+
+@pytest.mark.skipif(not FENCED, reason="submissions are fenced in on Linux only")
+def test_what_others_handed_in_cannot_be_read_where_nbgrader_keeps_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(session, "ROOTS", (*session.ROOTS, str(tmp_path)))
+    for name in ("share/nbgrader/exchange/ldp/inbound/ada+ps1", "share/jupyter/ps1"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "ps1.ipynb").write_text("SEEN")
+    cell = f"""
+        from pathlib import Path
+        for name in ("jupyter/ps1", "nbgrader/exchange/ldp/inbound/ada+ps1"):
+            print(name, Path({str(tmp_path)!r}, "share", name, "ps1.ipynb").read_text())
+        """
+    found = marking.mark([marking.Cell(source=textwrap.dedent(cell))], "eve", seconds=20)
+    assert "jupyter/ps1 SEEN" in str(found.shown)
+    assert "inbound/ada+ps1 SEEN" not in str(found.shown)
+    assert "PermissionError" in str(found.shown)
+
+
+@pytest.mark.skipif(not FENCED, reason="submissions are fenced in on Linux only")
+def test_slow_answers_to_many_questions_end_and_processes_are_limited():
+    cells = [("import resource, time\nprint(resource.getrlimit(resource.RLIMIT_NPROC))", None)]
+    cells += [("def slow(n):\n    time.sleep(0.9)\n    return n", 0)]
+    with session.Session(cells, library=True, seconds=1) as one:
+        (limit,) = ast.literal_eval(f"[{one.shown[0][0]['text']}]")
+        assert 0 < limit[0] == limit[1] <= worker.PROCESSES
+        for number in range(3):
+            assert one.ask(0, "slow", "call", [number]) == number
+        with pytest.raises(compare.Wrong, match="too long"):
+            one.ask(0, "slow", "call", [3])
 
 
 def test_a_person_is_told_whose_program_to_look_at():
