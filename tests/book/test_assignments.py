@@ -500,6 +500,24 @@ def test_what_others_handed_in_cannot_be_read_where_nbgrader_keeps_it(tmp_path, 
 
 
 @pytest.mark.skipif(not FENCED, reason="submissions are fenced in on Linux only")
+def test_a_submission_that_root_grades_has_no_rights_of_root():
+    may = """
+        import ctypes
+        import os
+        import stat
+        may = (ctypes.c_uint32 * 6)(*[7] * 6)
+        print(ctypes.CDLL(None).capget((ctypes.c_uint32 * 2)(0x20080522), may), list(may))
+        os.mknod("pipe", stat.S_IFIFO | 0o600)
+        print("a pipe")
+        os.mknod("disk", stat.S_IFBLK | 0o600, os.makedev(8, 0))
+        """
+    with session.Session([(textwrap.dedent(may), None)], library=True, seconds=20) as one:
+        shown = one.shown[0][0]["text"]
+    assert shown.startswith("0 [0, 0, 0, 0, 0, 0]\na pipe\n")
+    assert "PermissionError" in shown
+
+
+@pytest.mark.skipif(not FENCED, reason="submissions are fenced in on Linux only")
 def test_slow_answers_to_many_questions_end_and_processes_are_limited():
     cells = [("import resource, time\nprint(resource.getrlimit(resource.RLIMIT_NPROC))", None)]
     cells += [("def slow(n):\n    time.sleep(0.9)\n    return n", 0)]
