@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "book" / "live"
-PLACE = re.compile(r"^## (Check yourself|Exercises)$", re.MULTILINE)
+PLACE = re.compile(r"^(## (Check yourself|Exercises)$|\*\*Next:\*\*)", re.MULTILINE)
 PART = re.compile(r"^# (formula|right|mistake|printed|numbers|exact)(?:: (.+))?\n", re.MULTILINE)
 SCRIPTS = ("brython.js", "brython_stdlib.js")  # half a second's worth of formulas needs no smaller Python
 IMPORTS = "from fractions import Fraction as F\nfrom itertools import product\n"
@@ -95,16 +95,17 @@ def markdown(box):
     """Return a box as it stands in a chapter."""
     data = {"formulas": {name: code for name, (code, _) in box.formulas.items()}, "exact": box.exact}
     held = escape(json.dumps(data, ensure_ascii=False), quote=True)
-    code = box.formulas[box.first][0].rstrip()
+    code, right = box.formulas[box.first]
+    mend = "" if right else f"\n\n**Not right, on purpose** ({box.first}). Mend it, or choose the right one."
     return f"""
 ::::{{admonition}} {box.title}
 :class: live
 :name: live-{box.name.replace("_", "-")}
 
-{box.question.strip()}
+{box.question.strip()}{mend}
 
 ```python
-{code}
+{code.rstrip()}
 ```
 
 ```{{raw}} html

@@ -1,7 +1,7 @@
 r"""The cubic of the best split
 chapter: budget_splitting
 
-With unary encoding at a budget $b$ and $x = e^{b/2}$, a question with `k` categories has `n` times the error $kx/(x-1)^2$. At the
+With unary encoding at a budget $b$ and $x = e^{b/2}$, the total variance of a question with `k` categories is $kx/\big(n(x-1)^2\big)$. At the
 best split all questions save the same, $\lambda$, by a little more budget. With $r = k/(2\lambda)$, is the best $x$ a root of this
 cubic? The page differentiates exactly, with dual numbers, and puts the result in.
 """

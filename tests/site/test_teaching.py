@@ -270,3 +270,9 @@ def test_the_numbers_in_words_are_right():
     assert "5 each" in told["attribute_sampling"]
     assert (4 / 0.8, 1 / 0.2, 4 / 0.5, 1 / 0.5) == (5, 5, 8, 2)
     assert "the terms are 8 and 2" in told["attribute_sampling"]
+
+
+def test_no_answer_or_question_begins_as_a_list_or_heading_would():
+    """Markdown makes of "1." an empty item of a list."""
+    said = [words for _, q in QUESTIONS for c in q["choices"] for words in (q["ask"], c["say"], c["why"])]
+    assert [words for words in said if re.match(r"(\d+[.)]|[-*+>]|#+)(\s|$)", words)] == []
