@@ -1,6 +1,7 @@
 """The library is rings around a core: arrows point inward, no circle, and each ring keeps to its budget."""
 
 import ast
+import functools
 import graphlib
 import io
 import tokenize
@@ -63,6 +64,7 @@ def test_modules_do_not_import_each_other_in_a_circle():
     tuple(graphlib.TopologicalSorter({module_of(path): names for path, names in inner.items()}).static_order())
 
 
+@functools.cache
 def counted(path):
     """Return a file's lines of code, without docstrings, comments and blanks, and its tokens."""
     text, doc = path.read_text(encoding="utf-8"), set()
@@ -103,6 +105,7 @@ def public_names():
     return found
 
 
+@functools.cache
 def sizes():
     """Return the lines of code, and the public names beside `__all__`, of each ring."""
     found = {name: [0, 0] for name in INWARD}
