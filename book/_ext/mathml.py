@@ -30,6 +30,8 @@ GAPS = re.compile(r"^(\s*\\(\s|q?quad\b))+")
 RELATION = {"=", "<", ">", r"\le", r"\ge", r"\ne", r"\in", r"\approx", r"\propto", r"\to"}
 SUM = {"+", "-"}
 UNSEEN = {"{", "}", "^", "_", r"\,", r"\ ", r"\frac", r"\tfrac", r"\dfrac", r"\big", r"\Big", r"\left", r"\right"}
+# A root stands on the line if what is under it has the height of a capital: the sign hangs from its bar.
+ROOT = re.compile(r"<msqrt>(<m([in])[^>]*>[^<]*</m\2>)</msqrt>")
 LONG = 24  # signs, which fit on a line of a phone
 
 
@@ -73,6 +75,7 @@ def convert(tex, *, block=False, before=""):
     tex = tex.strip()
     plain = tex.removeprefix(r"\displaystyle ") if block else tex
     mathml = CONVERTER.convert_with_local_state(before + brackets(lines(plain)), displaystyle=block)
+    mathml = ROOT.sub(r'<msqrt><mpadded height="0.75em" depth="0.1em">\1</mpadded></msqrt>', mathml)
     start, body, end = re.fullmatch(r"(<math[^>]*>)(.*)(</math>)", mathml, re.DOTALL).groups()
     note = f'<annotation encoding="application/x-tex">{escape(tex, quote=False)}</annotation>'
     return f"{start}<semantics><mrow>{body}</mrow>{note}</semantics>{end}"

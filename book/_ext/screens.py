@@ -8,6 +8,7 @@ belongs to the solution above it, and is hidden with it.
 from docutils import nodes
 
 PLACE = "_static/diagrams/"
+SHORT = 12  # letters of a row's title that does not say what it is, such as a number
 NARROW = '<picture><source media="screen and (max-width: 600px)" srcset="../{}phone/{}">'
 
 
@@ -29,8 +30,11 @@ def name_cells(app, doctree):
             continue
         table["classes"] += ["stacked", "cards"] if len(names) > 6 else ["stacked"]  # too many columns for any screen
         for row in next(table.findall(nodes.tbody)).findall(nodes.row):
-            for name, entry in list(zip(names, row.children, strict=False))[1:]:
-                if entry.astext().strip():
+            for place, (name, entry) in enumerate(zip(names, row.children, strict=False)):
+                said = entry.astext().strip()
+                if place == 0 and (not name or len(said) > SHORT):
+                    continue  # a row's title says itself what it is
+                if said:
                     entry.insert(0, nodes.inline("", f"{name}: ", classes=["cell-label"]))
                 else:
                     entry["classes"].append("cell-empty")

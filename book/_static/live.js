@@ -73,6 +73,7 @@ function liveBox(box) {
     if (answer.error) {
       says.className = "live-says other";
       says.textContent = `Not run: ${answer.error}`;
+      result.replaceChildren();
       return;
     }
     show(answer.rows);

@@ -99,7 +99,10 @@ function plannerPage(place) {
     const fits = k.length >= 1 && k.length <= MOST.attributes && k.every((size) => whole(size, 2, MOST.values));
     const epsilon = Number(fields.epsilon.value), n = Number(fields.users.value), wants = wish.value;
     const confidence = Number(fields.confidence.value), target = Number(fields.target.value);
+    const count = Number(fields.attributes.value), each = Number(fields.values.value);
     const wrong = [
+      [fields.attributes, whole(count, 1, MOST.attributes), `Questions: a whole number from 1 to ${MOST.attributes}.`],
+      [fields.values, whole(each, 2, MOST.values), `Answers each: a whole number from 2 to ${MOST.values}.`],
       [sizes, fits, `Answers: 1 to ${MOST.attributes} whole numbers from 2 to ${MOST.values}, with commas between them.`],
       [wish, wants === "frequencies" || k.length > 1, "What you want: tables and records need two questions or more."],
       [fields.epsilon, epsilon >= 0.1 && epsilon <= 10, "ε: a number from 0.1 to 10."],
@@ -115,7 +118,7 @@ function plannerPage(place) {
     const { k, epsilon, n, wants, sampling, confidence, target, wrong } = read();
     table.hidden = wrong.length > 0;
     if (wrong.length) {
-      answer.textContent = wrong.join(" ");
+      answer.textContent = hint.textContent = wrong.join(" ");
       return;
     }
     hint.textContent = `${k.length} question${k.length > 1 ? "s" : ""}, ${k.reduce((a, b) => a + b, 0)} answers in all`;

@@ -86,3 +86,9 @@ def test_a_formula_of_its_own_breaks_at_wide_gaps_only():
 )
 def test_a_formula_reads_as_text(tex, text):
     assert search.readable(tex) == text
+
+
+def test_a_root_of_one_letter_stands_on_the_line():
+    """The sign hangs from its bar, so what is under it has the height of a capital."""
+    assert "<msqrt><mpadded height=" in mathml.convert(r"1/\sqrt n")
+    assert "<mpadded" not in mathml.convert(r"\sqrt{1+x}")

@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import itertools
 import json
 import os
 import re
@@ -396,6 +397,34 @@ def test_the_planner_plans_samples_and_budgets_as_the_library_does(tab, base):
     page.get_by_label("Confidence of an interval, %", exact=True).fill("90")
     half = planner.recommend(k=(9, 16, 7, 15, 6, 5, 2, 2), epsilon=1.0, n=10_000, sampling=True).margin(0.9)
     assert f"A typical 90 % interval reaches {half:.2f} points each way." in answer.inner_text()
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "words"), [("attributes", "20", "Questions"), ("values", "150", "Answers each")]
+)
+def test_the_planner_says_at_the_field_what_it_cannot_plan(field, typed, words, tab, base):
+    page = tab.load(f"{base}/book/choose.html")
+    page.locator(f"#planner-{field}").fill(typed)
+    assert page.locator("#planner-hint").inner_text().startswith(f"{words}: a whole number")
+    assert not page.locator(".planner-table").is_visible()
+    page.locator(f"#planner-{field}").fill("3")
+    assert page.locator(".planner-table").is_visible()
+
+
+def test_the_whole_title_of_a_solution_opens_it_and_fractions_in_lines_keep_apart(tab, base):
+    page = tab.load(f"{base}/notebooks/real_survey.html")
+    solution = page.locator(".solution").first
+    solution.scroll_into_view_if_needed()
+    place = solution.locator(".admonition-title a").bounding_box()
+    page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    assert "toggle-hidden" not in solution.get_attribute("class")
+    page.set_viewport_size({"width": 390, "height": 844})
+    found = "() => [...document.querySelectorAll('p span.math mfrac')].map(e => e.getBoundingClientRect().toJSON())"
+    boxes = page.evaluate(found)
+    assert len(boxes) > 5
+    for one, other in itertools.combinations(boxes, 2):
+        beside = one["left"] >= other["right"] or other["left"] >= one["right"]
+        assert beside or one["top"] >= other["bottom"] or other["top"] >= one["bottom"]
 
 
 def test_the_planner_answers_while_one_types_and_slides(tab, base):
