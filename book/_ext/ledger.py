@@ -17,6 +17,11 @@ from ldp_lib.book import claims
 
 logger = logging.getLogger(__name__)
 MENDED = ("conditional", "misprint", "refuted", "not-reproduced")  # what does not hold as printed
+ALONE = "alone: "
+WORDS = (
+    "A conditional claim holds under a condition that the paper leaves out; a misprint is set right by its context; "
+    "against a refuted one there is a witness; a number that is not reproduced does not come out."
+)
 
 
 class _Directive(SphinxDirective):
@@ -92,16 +97,24 @@ class Slips(_Directive):
         causes = {}
         for claim in self.claims():
             if claim.paper == paper and claim.verdict in MENDED:
-                causes.setdefault(claim.slip or f"each on its own: {claim.verdict}", []).append(claim)
+                causes.setdefault(claim.slip or f"{ALONE}{claim.verdict}", []).append(claim)
         if not causes:
             raise self.error(f"no claim of {paper!r} that does not hold as printed")
-        rows = []
-        for name, group in sorted(causes.items(), key=lambda item: (item[0].startswith("each on"), -len(item[1]))):
-            rows.append(nodes.paragraph("", f"{name} ({len(group)}): "))
+        rows, alone = [], []
+        for name, group in sorted(causes.items(), key=lambda item: -len(item[1])):
+            row = nodes.paragraph("", f"{name.removeprefix(ALONE)} ({len(group)}): ")
             for claim in group:
-                rows[-1] += [self.settled(claim), nodes.Text(", ")]
-            rows[-1].pop()
-        return [nodes.bullet_list("", *(nodes.list_item("", row) for row in rows), classes=["ledger-slips"])]
+                row += [self.settled(claim), nodes.Text(", ")]
+            row.pop()
+            (alone if name.startswith(ALONE) else rows).append(nodes.list_item("", row))
+        found = [nodes.paragraph("", "", nodes.Text(WORDS))]
+        found += [nodes.bullet_list("", *rows, classes=["ledger-slips"])] if rows else []
+        single = sum(len(group) for name, group in causes.items() if name.startswith(ALONE))
+        if alone:
+            said = f"<details><summary>{single} claims without a common cause, by verdict</summary>"
+            found += [nodes.raw("", said, format="html"), nodes.bullet_list("", *alone, classes=["ledger-slips"])]
+            found += [nodes.raw("", "</details>", format="html")]
+        return found
 
     def settled(self, claim):
         """Return a link to the cell that settles a claim, or to its row in the ledger."""
