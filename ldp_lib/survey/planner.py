@@ -100,7 +100,7 @@ def recommend(
     why = f"{type(mechanism).__name__} has the least exact error of {len(rows)} mechanisms at this budget"
     if others:
         more, runner_up = min(others, key=lambda row: row[0])
-        times = f"{more / error:.3g} times its error" if error else f"{more:.3g}, where it has none"
+        times = f"{more / error:.3g} times its squared error" if error else f"{more:.3g}, where it has none"
         why += f"; {type(runner_up).__name__}, the next, has {times}"
     sizes = check_domain(k)
     cells = sum(sizes) if wants != "tables" else sum(a * b for a, b in itertools.combinations(sizes, 2))

@@ -227,7 +227,7 @@ def test_the_error_of_a_variance_from_few_runs_is_that_of_the_textbook():
 
 def test_a_recommendation_names_the_next_best_and_how_far_behind_it_is():
     why = recommend(k=(2, 3), epsilon=1.0, n=1_000).why
-    name, times = re.search(r"; (\w+), the next, has ([\d.]+) times its error", why).groups()
+    name, times = re.search(r"; (\w+), the next, has ([\d.]+) times its squared error", why).groups()
     assert name in {cls.__name__ for cls in MECHANISMS}
     assert 1 < float(times) < 10
 

@@ -373,7 +373,7 @@ def test_a_recommendation_is_the_first_of_the_least(wants, cells):
     (runner_up, *_) = [mechanism for error, mechanism in rows if error == second]
     assert found.why == (
         f"{type(found.mechanism).__name__} has the least exact error of {len(rows)} mechanisms at this budget; "
-        f"{type(runner_up).__name__}, the next, has {second / least:.3g} times its error."
+        f"{type(runner_up).__name__}, the next, has {second / least:.3g} times its squared error."
     )
 
 
