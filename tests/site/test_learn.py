@@ -24,8 +24,8 @@ def chapters(track):
 
 THEORY, PRACTICE, AUDIT = chapters("Learn") + chapters("Further"), chapters("In use"), chapters("Audit")
 LEARN = THEORY + PRACTICE
-WORDS_A_MINUTE, LINES_A_MINUTE, MOST_MINUTES, MOST_COLUMNS = 200, 20, 15, 84
-MOST_AUDIT_MINUTES, MOST_AUDIT_CELLS = 30, 60
+WORDS_A_MINUTE, LINES_A_MINUTE, FORMULAS_A_MINUTE, MOST_MINUTES, MOST_COLUMNS = 200, 20, 2, 15, 84
+MOST_AUDIT_MINUTES, MOST_AUDIT_CELLS = 32, 60
 
 
 def tags(cell):
@@ -33,22 +33,34 @@ def tags(cell):
     return cell.metadata.get("tags", [])
 
 
-def prose(notebook):
+def prose(notebook, keep=str):
     """Return the text that a reader could read: all Markdown, solutions too, and the captions of figures.
 
-    Left out is what no page shows: names and options of directives.
+    Left out is what no page shows: names and options of directives. `keep` says which part of the Markdown counts.
     """
     drawn = [cell.metadata.get("mystnb", {}).get("figure", {}).get("caption", "") for cell in notebook.cells]
-    text = "\n\n".join([cell.source for cell in notebook.cells if cell.cell_type == "markdown"] + drawn)
+    written = "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    text = "\n\n".join([keep(written), *drawn])
     text = re.sub(r"^(:{3,}|`{3,})\{(figure|image)\}.*$|^:[a-z-]+:.*$", "", text, flags=re.MULTILINE)
     return re.sub(r"^(:{3,}|`{3,})(\{[\w:]+\})?", "", text, flags=re.MULTILINE)
 
 
+def aside(text):
+    """Return the text without what the argument does not need: exercises, solutions and folds "For referees"."""
+    text = re.sub(r"^## Exercises$", "", text, flags=re.MULTILINE)
+    marks = r"^(:{3,})\{(?:exercise\}|solution\}|dropdown\} For referees).*?^\1$"
+    return re.sub(marks, "", text, flags=re.MULTILINE | re.DOTALL)
+
+
 def minutes(notebook):
-    """Return the minutes that all text and the visible code take, counted as a stranger would: split at white space."""
+    """Return the minutes that the argument takes: 200 words, 20 lines of visible code or two displayed formulas each.
+
+    Words are split at white space, as a stranger would count them; captions and other folds are counted too.
+    """
     visible = [c for c in notebook.cells if c.cell_type == "code" and not {"hide-input", "remove-input"} & set(tags(c))]
     lines = sum(bool(line.strip()) for cell in visible for line in cell.source.splitlines())
-    return len(prose(notebook).split()) / WORDS_A_MINUTE + lines / LINES_A_MINUTE
+    words, formulas = re.subn(r"\$\$.*?\$\$", "", prose(notebook, aside), flags=re.DOTALL)
+    return len(words.split()) / WORDS_A_MINUTE + lines / LINES_A_MINUTE + formulas / FORMULAS_A_MINUTE
 
 
 def pictures(notebook):
@@ -77,7 +89,7 @@ def takes_fifteen_minutes(notebook, most=MOST_MINUTES):
     return wrong
 
 
-def takes_thirty_minutes(notebook):
+def takes_half_an_hour(notebook):
     """An audit goes through a whole paper, and still ends."""
     return takes_fifteen_minutes(notebook, most=MOST_AUDIT_MINUTES)
 
@@ -250,7 +262,7 @@ RULES = [
 
 
 AUDIT_RULES = [
-    takes_thirty_minutes,
+    takes_half_an_hour,
     has_at_most_60_cells,
     opens_with_question_answer_and_findings,
     says_what_was_read_and_who_was_told,
@@ -365,6 +377,8 @@ def long_caption():
 
 BAD = [
     (takes_fifteen_minutes, source(0, "Many.", "Many " * 3_200)),
+    (takes_fifteen_minutes, source(0, "Many.", "$$x$$\n\n" * 31)),
+    (takes_fifteen_minutes, source(0, "Many.", ":::{dropdown} By hand\n" + "Many " * 3_200 + "\n:::\n")),
     (takes_fifteen_minutes, source(0, "**Minutes:** 1", "**Minutes:** 9")),
     (takes_fifteen_minutes, source(0, "**Minutes:** 1", "**Minutes:** 0")),
     (takes_fifteen_minutes, lambda notebook: notebook.cells[1].metadata.update(mystnb=long_caption())),
@@ -396,8 +410,8 @@ def test_a_bad_chapter_fails(rule, change):
 
 
 BAD_AUDITS = [
-    (takes_thirty_minutes, source(0, "Much.", "Much " * 6_200)),
-    (takes_thirty_minutes, source(0, "**Minutes:** 1", "**Minutes:** 9")),
+    (takes_half_an_hour, source(0, "Much.", "Much " * 6_200)),
+    (takes_half_an_hour, source(0, "**Minutes:** 1", "**Minutes:** 9")),
     (has_at_most_60_cells, lambda notebook: notebook.cells.extend([new_code_cell("x")] * 60)),
     (opens_with_question_answer_and_findings, source(0, "*What stands?*", "What stands?")),
     (opens_with_question_answer_and_findings, source(0, "Much. Not all.", "Much.")),
