@@ -355,6 +355,13 @@ def test_a_good_chapter_passes(rule):
     assert rule(good()) == []
 
 
+def test_exercises_and_folds_for_referees_are_extra():
+    notebook, said = good(), minutes(good())
+    fold = ":::{dropdown} For referees: a case\n$$x$$ " + "Many " * 200 + "\n:::\n"
+    notebook.cells.append(new_markdown_cell(fold + ":::{solution} ex\n$$y$$ Many.\n:::\n"))
+    assert minutes(notebook) == said
+
+
 @pytest.mark.parametrize("rule", AUDIT_RULES, ids=lambda rule: rule.__name__)
 def test_a_good_audit_passes(rule):
     assert rule(good_audit()) == []
