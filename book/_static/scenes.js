@@ -130,7 +130,7 @@ const scenes = (() => {
         const side = 180 / v.k;
         return text(left + 90, 46, title) + range(v.k * v.k).map((i) => {
           const row = Math.floor(i / v.k), column = i % v.k, value = row === column ? on : off;
-          const grey = Math.round(245 - 110 * Math.min(value / most, 1)), x = left + side * column, y = 58 + side * row;
+          const grey = Math.round(245 - 95 * Math.min(value / most, 1)), x = left + side * column, y = 58 + side * row;
           const shown = v.k < 5 ? String(value.toFixed(2)).replace("-", "\u2212") : value < 0 && "\u2212";
           return box(x, y, side, side, value < 0 ? "#f3c1b5" : `rgb(${grey},${grey},${grey})`, ` stroke="${SOFT}"`) +
             (shown ? text(x + side / 2, y + side / 2 + 4, shown) : "");

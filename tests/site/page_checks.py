@@ -426,6 +426,34 @@ PALE = """async () => {
 }"""
 
 
+def pale_words(page):
+    """Words of a figure with sliders with less contrast than 4.5 to the box under their middle, or to the page."""
+    return page.evaluate(WORDS)
+
+
+WORDS = """() => {
+    const rgba = value => (value.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number).concat(1).slice(0, 4);
+    const linear = x => (x /= 255) <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
+    const light = c => 0.2126 * linear(c[0]) + 0.7152 * linear(c[1]) + 0.0722 * linear(c[2]);
+    const found = [];
+    for (const svg of document.querySelectorAll('.explore-drawing > svg')) {
+        const grounds = [document.body, svg].map(e => rgba(getComputedStyle(e).backgroundColor));
+        const drawn = [...svg.querySelectorAll('rect, text')].map(e => [e, e.getBoundingClientRect()]);
+        drawn.forEach(([e, at], i) => {
+            if (e.tagName === 'rect') return;
+            const x = (at.left + at.right) / 2, y = (at.top + at.bottom) / 2;
+            const under = drawn.slice(0, i).filter(([box, b]) =>
+                box.tagName === 'rect' && b.left < x && x < b.right && b.top < y && y < b.bottom);
+            const all = [...grounds, ...under.map(([box]) => rgba(getComputedStyle(box).fill))];
+            const both = [rgba(getComputedStyle(e).fill), all.filter(c => c[3] > 0).pop()].map(light);
+            const ratio = (Math.max(...both) + 0.05) / (Math.min(...both) + 0.05);
+            if (ratio < 4.5) found.push(`contrast ${ratio.toFixed(2)}: ${e.textContent}`);
+        });
+    }
+    return found;
+}"""
+
+
 # What axe need not see: formulas, which speak for themselves, the colours of code, and rows like those before.
 THIN = """() => {
     document.querySelectorAll('math').forEach(e => e.replaceChildren('x'));

@@ -738,6 +738,18 @@ def test_a_first_visit_to_a_chapter_is_under_a_megabyte_and_a_half(browser, base
 # The figures with sliders: what they compute is checked in test_explore.py.
 
 
+@pytest.mark.parametrize("name", EXPLORED)
+def test_words_of_a_figure_with_sliders_have_contrast_on_both_grounds(name, tab, base):
+    page = tab.load(f"{base}/{name}.html")
+    found = {}
+    for theme in ("light", "dark"):
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+        found[theme] = checks.pale_words(page)
+    assert found == {"light": [], "dark": []}
+    page.add_style_tag(content='.explore-drawing [fill="#1f2933"] { fill: #1f2933 !important }')
+    assert checks.pale_words(page) != []  # ink on the dark page
+
+
 def test_a_slider_says_its_result_in_a_sentence(tab, base):
     page = tab.load(f"{base}/notebooks/randomized_response.html")
     start = "At ε = 1, with 9 answers and 10,000 people, the standard error is 1.9 percentage points."
