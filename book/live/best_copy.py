@@ -1,8 +1,8 @@
 r"""The best probability of a copy
 chapter: audit_corr_rr
 
-Two attributes have frequencies `a` and `b`, and the second is the pivot for half of the `n` users. Which copying probability `p_y`
-makes the first attribute's mean squared error least? The page enumerates this error at three values of `p_y`. Because it is a
+Two attributes have frequencies `a` and `b`, and the second is the pivot for half of the `n` users. Which `p_y`
+makes the first attribute's mean squared error least, before it is moved to the nearer end of 0 to 1? The page enumerates this error at three values of `p_y`. Because it is a
 quadratic in `p_y`, three values determine its minimum.
 """
 

@@ -112,7 +112,7 @@ class AskSome(Several):
         """All choices of m attributes in lexicographic order, shape (Q, m)."""
         return design.questions(len(self.k), self.m_)
 
-    @cached_property
+    @property
     def keep(self) -> np.ndarray:
         """For each question the probability that its sets are drawn to hold the truth, not among all; shape (Q,)."""
         return design.keep_probabilities(math.exp(self.epsilon), self.k, self.sizes_, self.m_)

@@ -19,6 +19,7 @@ import pandas as pd
 KEY, NUMBER = "ldp_lib", "report_survey"  # where descriptions are, and the column of their checksums
 SUFFIXES = (".parquet", ".pq", ".csv")
 CHUNK = 2**20  # reports in memory at a time
+PARQUET: Any = {"index": False, "write_page_checksum": True}  # so that a changed bit is noticed
 
 
 def fields(mechanism: Any) -> list[tuple[str, np.dtype]]:
@@ -126,7 +127,7 @@ def write(frame: pd.DataFrame, path: Any) -> None:
     told = {"survey": frame.attrs.get(KEY), "types": frame.dtypes.astype(str).to_dict()}
     with atomic(path) as scratch:
         try:
-            frame.to_csv(scratch, index=False) if suffix == ".csv" else frame.to_parquet(scratch, index=False)
+            frame.to_csv(scratch, index=False) if suffix == ".csv" else frame.to_parquet(scratch, **PARQUET)
             if suffix == ".csv" and not _from_csv(scratch, told).equals(frame):
                 raise ValueError("values come back changed")
         except (TypeError, ValueError, NotImplementedError) as error:
@@ -147,7 +148,7 @@ def read(path: Any) -> pd.DataFrame:
     """Read a frame that `write` wrote; ValueError if it was cut short or changed, or a CSV file has no manifest."""
     if _suffix(path) != ".csv":
         with opened(path):
-            return pd.read_parquet(path)
+            return pd.read_parquet(path, page_checksum_verification=True)
     try:
         told = json.loads(Path(f"{path}.json").read_text(encoding="utf-8"))
         wanted, _, _ = told.pop("sha256"), told["types"], told["survey"]
@@ -188,7 +189,7 @@ def opened(path):
     from pyarrow.parquet import ParquetFile
 
     try:
-        with ParquetFile(path) as file:
+        with ParquetFile(path, page_checksum_verification=True) as file:
             yield file
     except (ArrowException, OSError) as error:
         raise ValueError(f"reports must be whole Parquet files; {str(path)!r} is not: {error}") from error

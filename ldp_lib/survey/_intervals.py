@@ -175,8 +175,7 @@ def _worst_variance(mechanism, n, sampling):
 
     def moments(records, counts):
         people = Population(records=np.array(records), counts=np.array(counts), k=sizes)
-        joined = np.concatenate(v) if isinstance(v := mechanism.variance(people), list) else v
-        return joined, np.concatenate(marginal_frequencies(people))
+        return joined(mechanism.variance(people)), joined(marginal_frequencies(people))
 
     same = [moments([value], [n]) for value in values]
     worst = max(variance.max() for variance, _ in same)
@@ -215,10 +214,8 @@ def _worst_cell(mechanism, sampling):
 def check_joint(mechanism: Any, attributes: int) -> None:
     """Raise TypeError unless the reports of a mechanism give an unbiased table of so many attributes."""
     if mechanism.joint < attributes:
-        way = "before anybody is asked take recommend(k=..., epsilon=..., n=..., wants='tables').mechanism"
-        raise TypeError(
-            f"mechanism must tell of {attributes} attributes of one person at once; {mechanism!r} does not: {way}"
-        )
+        told = f"mechanism must tell of {attributes} attributes of one person at once; {mechanism!r} does not"
+        raise TypeError(f"{told}: before anybody is asked take recommend(k=, epsilon=, n=, wants='tables').mechanism")
 
 
 def plug_in_population(estimate, n):
@@ -237,6 +234,5 @@ def plug_in_population(estimate, n):
 def _whole(shares, n):
     # Largest remainders; of equal ones, the first.
     counts = np.floor(shares * n).astype(np.int64)
-    missing = n - counts.sum()
-    counts[np.argsort(counts - shares * n, kind="stable")[:missing]] += 1
+    counts[np.argsort(counts - shares * n, kind="stable")[: n - counts.sum()]] += 1
     return counts

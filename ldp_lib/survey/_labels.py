@@ -17,6 +17,7 @@ from ldp_lib.survey.catalogue import MECHANISMS
 
 FORMAT = "ldp_lib survey 1"
 NOTHING = {"", "nan", "none", "nat", "<na>", "null", "na", "n/a", "#n/a"}  # how missing values print
+ALIKE = {"Cf": "", "Pd": "-", "Pi": "'", "Pf": "'", "Ps": "(", "Pe": ")"}  # what few look at, by Unicode's categories
 
 
 class Randomizer(Protocol):
@@ -48,17 +49,21 @@ def check_domain(domain: Any) -> dict[str, tuple]:
 
 
 def printed(label: Any) -> str:
-    """Return how a label prints, in one form of those that Unicode has for it, without what nobody sees."""
-    whole = isinstance(label, float) and label.is_integer()
-    text = unicodedata.normalize("NFKC", str(int(label) if whole else label))
-    return "".join(one for one in text if unicodedata.category(one) != "Cf").strip()
+    """Return how a label prints for who does not look closely at dashes, closed ends, midnight and ways of writing."""
+    text = unicodedata.normalize("NFKC", str(label)).partition(" 00:00:00")[0]
+    text = " ".join("".join(ALIKE.get(unicodedata.category(one), one) for one in text).split())
+    with contextlib.suppress(ValueError):
+        return text if text.lstrip("-").isdigit() else f"{float(text):.12g}"
+    return text
 
 
 def place(label: Any, labels: Sequence) -> int | None:
     """Return the place of a label, or None if it is not among the labels; True is not 1, nor False 0."""
-    kind = bool | np.bool_
-    known = {(isinstance(one, kind), one): i for i, one in enumerate(labels)}
-    return known.get((isinstance(label, kind), label)) if isinstance(label, Hashable) else None
+    return {_key(one): i for i, one in enumerate(labels)}.get(_key(label)) if isinstance(label, Hashable) else None
+
+
+def _key(label):
+    return isinstance(label, bool | np.bool_), label
 
 
 def check_mechanism(mechanism: Any, k: tuple[int, ...], epsilon: float) -> None:
@@ -134,10 +139,10 @@ def codes(frame: pd.DataFrame, name: str, survey: Any) -> np.ndarray:
         number, distinct = pd.factorize(column)  # a missing value has number -1
     except TypeError as error:
         raise TypeError(f"frame must hold labels such as texts or numbers in column {name!r}: {error}") from None
-    values = pd.Index(distinct).astype(object)
-    known = pd.Index(labels, dtype=object).get_indexer(values)
-    alike = {printed(label).casefold() for label in labels} | NOTHING
-    meant = (known < 0) & np.array([printed(value).casefold() in alike for value in values], dtype=bool)
+    values, places = list(distinct), {_key(one): i for i, one in enumerate(labels)}
+    known = np.array([places.get(_key(value), -1) for value in values], dtype=int)
+    alike = {printed(label).casefold() for label in labels} | NOTHING | {*labels}  # 1 is found by True
+    meant = (known < 0) & np.array([bool(alike & {value, printed(value).casefold()}) for value in values], dtype=bool)
     found, gone = np.append(known, -1)[number], number < 0
     for role, bad in (("missing", gone), ("other", (found < 0) & ~gone)):
         label = getattr(survey, role)

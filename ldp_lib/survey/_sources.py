@@ -26,12 +26,11 @@ def _beginnings(y, what):
     return [f"the beginning of {what}{MARK}{hashlib.sha256(head.tobytes()).hexdigest()}"]
 
 
-def check_parts(parts, known=None):
+def check_parts(parts, known):
     """Raise ValueError if two parts are the same: of one name, or of one checksum, whole or of their beginning.
 
     `known` is a set of what was there before, to which the parts are added.
     """
-    known = set() if known is None else known
     for part in parts:
         mark = part.rpartition(MARK)[2]
         if mark in known:

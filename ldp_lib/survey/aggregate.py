@@ -49,7 +49,7 @@ class Counts:
         if not possible or not 1 <= counts[0] == counts.max():
             told = "the number of reports, then of those that support each answer"
             raise ValueError(f"counts must be {length} possible whole numbers, {told}; got {counts!r}")
-        sources.check_parts(self.parts)
+        sources.check_parts(self.parts, set())
         object.__setattr__(self, "counts", counts.astype(np.int64))
         self.counts.flags.writeable = False
         object.__setattr__(self, "parts", tuple(self.parts))

@@ -17,8 +17,6 @@ from ldp_lib.survey import _labels as labels
 from ldp_lib.survey._results import Results
 from ldp_lib.survey.aggregate import Counts
 
-Labels = Sequence[Hashable]
-
 
 @dataclass(frozen=True)
 class Survey(Results):
@@ -50,7 +48,7 @@ class Survey(Results):
     same people spends the budget once more. Page `survey`.
     """
 
-    domain: Mapping[str, Labels]
+    domain: Mapping[str, Sequence[Hashable]]
     epsilon: float
     mechanism: labels.Randomizer | None = None
     missing: Hashable | None = None
@@ -67,6 +65,9 @@ class Survey(Results):
         if self.mechanism is None:
             object.__setattr__(self, "mechanism", OneQuestion(k=self.k, epsilon=self.epsilon))
         labels.check_mechanism(self.mechanism, self.k, self.epsilon)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Survey) and other.description == self.description
 
     @classmethod
     def from_frame(

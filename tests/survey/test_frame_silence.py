@@ -1,11 +1,13 @@
 """Adversarial use: what once gave a wrong number, or told an answer, without a word is refused or right."""
 
+import datetime as dt
 import json
 import re
 
 import numpy as np
 import pandas as pd
 import pytest
+from pyarrow.parquet import ParquetFile
 
 from ldp_lib import GRR, JRR, Plurality, RRIndependent, SecondPhase, Survey, recommend
 from ldp_lib.survey import _files as files
@@ -355,3 +357,49 @@ def test_a_file_is_read_in_blocks_however_large_its_row_groups_are(tmp_path, mon
     monkeypatch.setattr(kind, "count", lambda self, y: lengths.append(len(y)) or count(self, y))
     assert SURVEY.estimate(tmp_path).equals(whole)
     assert lengths[:5] == [90, 90, 90, 90, 40]
+
+
+@pytest.mark.parametrize(
+    ("labels", "answer"),
+    [
+        ([1, 2], "2.0"),
+        ([0.3, 1.0], 0.1 + 0.2),
+        (["30-59", "60-99"], "30–59"),
+        (["don't know", "yes"], "don’t know"),
+        (["very good", "good"], "very\tgood"),
+        (["(20, 30]", "(30, 40]"], "[20, 30)"),
+        ([dt.date(2026, 1, 2), dt.date(2026, 1, 3)], pd.Timestamp("2026-01-02")),
+        (["2026-01-02", "2026-01-03"], pd.Timestamp("2026-01-02", tz="UTC")),
+        ([0, 1], True),
+        ([False, True], 1),
+    ],
+)
+def test_what_only_looks_like_a_label_is_not_put_to_other(labels, answer):
+    survey = Survey({"a": [*labels, "rest"]}, 1.0, other="rest")
+    with pytest.raises(ValueError, match="frame must hold one of the labels"):
+        survey.encode(pd.DataFrame({"a": pd.Series([answer], dtype=object)}))
+    assert survey.encode(pd.DataFrame({"a": ["anything"]})).tolist() == [[2]]
+
+
+def test_surveys_are_equal_if_their_reports_are_of_one_survey():
+    one = Survey({"a": [0, 1], "b": ["x", "y"]}, 1.0)
+    assert one == Survey({"a": [0, 1], "b": ["x", "y"]}, 1.0)
+    assert one != Survey({"b": ["x", "y"], "a": [0, 1]}, 1.0)
+    assert one != Survey({"a": [False, True], "b": ["x", "y"]}, 1.0)
+
+
+def test_a_changed_bit_in_the_pages_of_a_parquet_file_is_refused(tmp_path):
+    survey = Survey({"a": ["x", "y"], "b": ["p", "q", "r"]}, 1.0)
+    people = survey.decode(np.random.default_rng(1).integers(0, 2, (2_000, 2)))
+    files.write(survey.collect(people, rng=np.random.default_rng(2)), path := tmp_path / "a.parquet")
+    whole, wanted, changed = path.read_bytes(), survey.estimate(path), 0
+    with ParquetFile(path) as file:
+        column = file.metadata.row_group(0).column(0)
+    start = min(x for x in (column.dictionary_page_offset, column.data_page_offset) if x)
+    for at in np.linspace(start + 40, start + column.total_compressed_size - 1, 25).astype(int):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+        try:
+            changed += not survey.estimate(path).equals(wanted)
+        except ValueError:
+            continue
+    assert changed == 0
