@@ -652,3 +652,13 @@ def test_padding_of_reports_is_zero_wherever_nothing_is_said(oracle):
     some = AskSome(k=(9, 2), epsilon=2.0, m=1, sizes=(3, 1))
     told = some.perturb(np.zeros((5_000, 2), int), rng=np.random.default_rng(5))
     assert not told["sets"][told["asked"] == 1][:, 0, 1:].any()
+
+
+def test_an_array_that_was_given_away_and_overwritten_changes_no_estimate():
+    m = AskSome(k=(2, 3, 4), epsilon=4.0)
+    y = m.perturb(np.zeros((400, 3), int), rng=np.random.default_rng(1))
+    before = np.concatenate(m.estimate(y))
+    m.keep[...] = 0.5
+    assert np.array_equal(np.concatenate(m.estimate(y)), before)
+    with pytest.raises(ValueError, match="read-only"):
+        m.questions[...] = 0
