@@ -59,7 +59,7 @@ class Results:
 
         Parameters
         ----------
-        reports : DataFrame, path, Counts, or several of them
+        reports : DataFrame, path or several of these; or Counts
             Reports as `collect` gave them, in any order, or their counts.
         confidence : float
             Of each interval on its own; of all together if `simultaneous` (Bonferroni).
