@@ -22,7 +22,8 @@ def signed_ratio(p, rho):
     """
     _check(p, rho)
     q = 1 - p
-    both, lie = p + rho * p, q + rho * p
+    both = p + rho * p
+    lie = q + rho * p
     return both / lie if lie > (8e-16 * q if isinstance(p, float) or isinstance(rho, float) else 0) else math.inf
 
 

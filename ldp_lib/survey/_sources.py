@@ -13,17 +13,17 @@ import pandas as pd
 from ldp_lib.survey import _files as files
 
 MARK = " sha256:"
-HEAD = 256  # reports by whose like nobody else's begin, if at least an eighth of them differ from the most common one
+HEADS = 32, 64, 128, 256  # so many reports tell a part from all others, if they differ enough among themselves
 
 
 def _beginnings(y, what):
     """Return a name for how reports begin, in a list: the same for a copy, and for a file that starts with a copy."""
-    if len(y) < HEAD:
-        return []
-    head = np.ascontiguousarray(y[:HEAD]).view(np.uint8).reshape(HEAD, -1)
-    if np.unique(head, axis=0, return_counts=True)[1].max() > HEAD * 7 // 8:
-        return []
-    return [f"the beginning of {what}{MARK}{hashlib.sha256(head.tobytes()).hexdigest()}"]
+    for size in (size for size in HEADS if size <= len(y)):
+        head = np.ascontiguousarray(y[:size]).view(np.uint8).reshape(size, -1)
+        shares = np.unique(head, axis=0, return_counts=True)[1] / size
+        if (shares**2).sum() ** size < 1e-15:  # the probability that others begin like this by chance
+            return [f"the beginning of {what}{MARK}{hashlib.sha256(head.tobytes()).hexdigest()}"]
+    return []
 
 
 def check_parts(parts, known):
@@ -89,8 +89,8 @@ def sources(reports, mechanism, survey, act, whole=False):
         if told is not None and (made := json.loads(told)["mechanism"]) != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, which made the reports of {what}; got {mechanism!r}")
         file = isinstance(one, Path)
-        heads = files.row_groups(one, mechanism, files.from_frame, None, HEAD) if file else None
-        begun = _beginnings(next(heads, []) if heads else files.from_frame(one[:HEAD], mechanism), what)
+        heads = files.row_groups(one, mechanism, files.from_frame, None, HEADS[-1]) if file else None
+        begun = _beginnings(next(heads, []) if heads else files.from_frame(one[: HEADS[-1]], mechanism), what)
         check_parts(begun, known)
         if file:
             yield from ((found, told, parts + begun) for found in files.row_groups(one, mechanism, act, told))

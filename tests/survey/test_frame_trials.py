@@ -1,7 +1,7 @@
 """Trials of one who had the pages alone and tried to get a wrong number: a right one, or an error that says what.
 
 What was found was mended (`test_frame_silence.py`), or stands on the page of one's own data frame as what nobody can
-notice: copies of fewer than 256 reports, a Parquet file that other software changed and wrote anew, 32-bit numbers
+notice: copies of a few reports, a Parquet file that other software changed and wrote anew, 32-bit numbers
 where 64-bit ones are declared.
 """
 
@@ -1703,3 +1703,35 @@ def test_codes_instead_of_labels():
     """the frame holds 0/1 codes and the labels are numbers 1..3 with other=: prints differ, all zero-based codes shift."""
     s = Survey({"a": [1, 2, 3]}, 1.0)
     refused(lambda: s.encode(pd.DataFrame({"a": [0, 1, 2]})), "a", "0")
+
+
+def test_small_batch_twice_in_two_formats():
+    """As above with 200 reports: 'a file or frame that begins with the reports of another one' is said to be refused."""
+    s = pair()
+    y = s.collect(people(200), rng=R(1))
+    d = folder()
+    files.write(y, d / "one.parquet")
+    files.write(y, d / "two.csv")
+    refused(lambda: (aggregate(d, s.mechanism, survey=s.description).n, "reports counted of 200"))
+
+
+def test_small_frame_twice():
+    s = pair()
+    y = s.collect(people(200), rng=R(1))
+    refused(lambda: (aggregate([y, y.copy()], s.mechanism, survey=s.description).n, "reports counted of 200"))
+
+
+def test_merged_beside_batches_small():
+    """five batches of 200 and the file of all 1,000 merged from them, in one folder."""
+    s = pair()
+    p = people(1000)
+    d = batches(s, p)
+    files.write(pd.concat([files.read(f) for f in sorted(d.glob("*"))], ignore_index=True), d / "all.parquet")
+    refused(lambda: (aggregate(d, s.mechanism, survey=s.description).n, "reports counted of 1000"))
+
+
+def test_counts_of_small_batch_added_twice_from_memory():
+    s = pair()
+    y = s.collect(people(200), rng=R(1))
+    a, b = aggregate(y, s.mechanism), aggregate(y, s.mechanism)
+    refused(lambda: ((a + b).n, "reports counted of 200"))
