@@ -119,7 +119,7 @@ def test_what_one_types_is_the_report_that_a_button_copies(small, secure):
         page.get_by_label(name).fill(value)
     assert page.locator(".witness-report").inner_text().splitlines() == WRITTEN
     page.get_by_role("button", name="Copy the report").press("Enter")
-    assert page.get_by_role("status").inner_text() == "Copied."
+    page.get_by_role("status").get_by_text("Copied.", exact=True).wait_for()  # the clipboard takes its time
     pasted = page.get_by_label("Numbers")
     pasted.fill("")
     assert page.get_by_role("status").inner_text() == ""  # what was copied is not this any more
