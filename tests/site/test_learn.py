@@ -126,7 +126,7 @@ def opens_with_question_answer_and_findings(notebook):
 
 def says_what_was_read_and_who_was_told(notebook):
     """Once, in the first cell: the papers were read as extracted text, and whether their authors know."""
-    said = {words: notebook.cells[0].source.count(words) for words in ("extracted text", "not been told yet")}
+    said = {words: notebook.cells[0].source.count(words) for words in ("extracted text", "not yet written to")}
     return [f"{words!r} {count} times in the first cell" for words, count in said.items() if count != 1]
 
 
@@ -343,7 +343,7 @@ def good_audit():
     first = (
         "# An audit\n\n*What stands?*\n\n**Answer.** Much. Not all.\n\n| | holds | misprint |\n| --- | --- | --- |\n"
         f"| `obrr` | {counts[0]} | {counts[1]} |\n\n| finding | number | cell |\n| --- | --- | --- |\n"
-        "| It is. | 1 | {ref}`one <one>` |\n\nRead as extracted text. The authors have not been told yet.\n\n"
+        "| It is. | 1 | {ref}`one <one>` |\n\nRead as extracted text. We have not yet written to its authors.\n\n"
         "**You need:** nothing. **Minutes:** 1\n"
     )
     cells = [new_markdown_cell(first), new_code_cell("check.passed(1 < 2)"), new_markdown_cell("(one)=\nOne:")]
@@ -425,7 +425,7 @@ BAD_AUDITS = [
     (opens_with_question_answer_and_findings, source(0, "| --- | --- | --- |", "")),
     (opens_with_question_answer_and_findings, source(0, "| `obrr` | ", "| `obrr` | 1")),
     (says_what_was_read_and_who_was_told, source(0, "Read as extracted text.", "")),
-    (says_what_was_read_and_who_was_told, source(0, "not been told yet", "been told")),
+    (says_what_was_read_and_who_was_told, source(0, "not yet written to", "written to")),
     (half_of_its_code_is_open, lambda notebook: [c.metadata.update(tags=["hide-input"]) for c in notebook.cells]),
     (findings_lead_to_an_open_cell, source(0, "{ref}`one <one>`", "one")),
     (findings_lead_to_an_open_cell, source(0, "<one>", "<two>")),
