@@ -126,20 +126,35 @@ def truth_error(share):
     return math.sqrt(jrr.variance(USERS, USERS, t, -share * (1 - t) / t))
 
 
+def where_likely(n, t):
+    """Where a binomial count is, to nine standard errors, and the probabilities there."""
+    off = 9 * math.sqrt(n * t * (1 - t)) + 30
+    values = np.arange(max(0, math.floor(n * t - off)), min(n, math.ceil(n * t + off)) + 1)
+    return stats.binom.pmf(values, n, t)
+
+
 def shuffled_excess(t, ones):
     """The logarithm of the delta of shuffled RR over the goal; `ones` of the others hold 1."""
-    first = stats.binom.pmf(np.arange(ones + 1), ones, t)
-    rest = np.convolve(first, stats.binom.pmf(np.arange(USERS - ones), USERS - 1 - ones, 1 - t))
+    rest = np.convolve(where_likely(ones, t), where_likely(USERS - 1 - ones, 1 - t))
     less, more = np.append(rest, 0), np.append(0, rest)
     laws = t * less + (1 - t) * more, (1 - t) * less + t * more
     return math.log(max(np.maximum(0, a - E * b).sum() for a, b in (laws, laws[::-1])) / DELTA)
+
+
+def test_shuffled_all_others_but_one_alike_are_the_worst_case():
+    top = brentq(shuffled_excess, 0.6, 0.95, args=(1,))
+    excess = [shuffled_excess(top, ones) for ones in range(USERS // 2)]
+    assert np.argmax(excess) == 1
+    assert max(excess) < 1e-9
+    assert shuffled_excess(brentq(shuffled_excess, 0.6, 0.95, args=(0,)), 1) > 1e-4  # all alike are not
+    assert shuffled_excess(top, USERS - 2) == pytest.approx(excess[1], abs=1e-6)
 
 
 def test_what_each_trust_model_reaches_at_one_goal():
     """Standard errors of the count at (0.1, 1e-8) for the transcript of 10,000 users, others' values known."""
     plain = math.sqrt(USERS * calibration.plain_variance(EPSILON, DELTA))
     t, r = jrr.signed_parameters(epsilon=EPSILON, delta=DELTA, n=USERS)
-    top = min(brentq(shuffled_excess, 0.6, 0.95, args=(ones,)) for ones in (0, 5_000))
+    top = brentq(shuffled_excess, 0.6, 0.95, args=(1,))
     assert round(plain) == 1000
     assert min(map(truth_error, (0.01, 0.1))) > plain  # JRR, all alike: no gain
     assert min(map(group_error, (0.01, 0.1))) > plain
