@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import ldp_lib as ldp
 from ldp_lib import _sets, limit
 from ldp_lib._sampling import BLOCK, random_bits
-from ldp_lib.chunks import perturb_in_chunks
 from ldp_lib.datasets import load_adult
 from ldp_lib.limit.pair_tables import least_pair_error
+from ldp_lib.mechanism import perturb_in_chunks
 from ldp_lib.survey import _files as files
 from ldp_lib.survey import planner
 from ldp_lib.survey.aggregate import aggregate

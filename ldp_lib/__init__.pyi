@@ -1,4 +1,4 @@
-"""The public names, for type checkers: the same as the table in `__init__.py`."""
+"""The public names and where each is: `__init__.py` reads them here, and so do type checkers."""
 
 from ldp_lib.auditing import Audit as Audit
 from ldp_lib.auditing import audit as audit
@@ -8,7 +8,6 @@ from ldp_lib.channel import exact_moments as exact_moments
 from ldp_lib.channel import privacy_ratio as privacy_ratio
 from ldp_lib.channel import success_rate as success_rate
 from ldp_lib.check.contract import check_mechanism as check_mechanism
-from ldp_lib.chunks import perturb_in_chunks as perturb_in_chunks
 from ldp_lib.corr_rr import CondRR as CondRR
 from ldp_lib.corr_rr import CorrRR as CorrRR
 from ldp_lib.corr_rr import SecondPhase as SecondPhase
@@ -43,19 +42,11 @@ from ldp_lib.jrr import transcript_delta as transcript_delta
 from ldp_lib.jrr import transcript_ratio as transcript_ratio
 from ldp_lib.limit import Limit as Limit
 from ldp_lib.limit import SetCertificate as SetCertificate
-from ldp_lib.limit import (
-    check_certificate as check_certificate,
-)
-from ldp_lib.limit import (
-    fixed_data_error as fixed_data_error,
-)
-from ldp_lib.limit import (
-    least_error as least_error,
-)
+from ldp_lib.limit import check_certificate as check_certificate
+from ldp_lib.limit import fixed_data_error as fixed_data_error
+from ldp_lib.limit import least_error as least_error
 from ldp_lib.limit import linear_error as linear_error
-from ldp_lib.limit import (
-    minimax_error as minimax_error,
-)
+from ldp_lib.limit import minimax_error as minimax_error
 from ldp_lib.limit.closed_forms import simple_error as simple_error
 from ldp_lib.limit.closed_forms import simple_pair_error as simple_pair_error
 from ldp_lib.limit.pair_tables import least_pair_error as least_pair_error
@@ -63,6 +54,7 @@ from ldp_lib.mechanism import Mechanism as Mechanism
 from ldp_lib.mechanism import NoExactMoments as NoExactMoments
 from ldp_lib.mechanism import Several as Several
 from ldp_lib.mechanism import Stated as Stated
+from ldp_lib.mechanism import perturb_in_chunks as perturb_in_chunks
 from ldp_lib.population import Population as Population
 from ldp_lib.postprocess import clip_normalize as clip_normalize
 from ldp_lib.postprocess import project_simplex as project_simplex

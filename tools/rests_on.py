@@ -37,7 +37,7 @@ STORE = ROOT / "book" / "rests_on.json"
 # Those of the tests that try the library itself; tests/site and tests/tools try the book and how it is made.
 FOLDERS = ("book", "claims", "core", "limit", "papers", "survey", "tables", "use")
 # What every claim calls, and what draws: no result rests on it.
-SILENT = ("book.claims", "book.figures", "_chapter")
+SILENT = ("book.claims", "book.figures", "book._chapter")
 
 
 class Ran:
@@ -218,12 +218,12 @@ def public():
     with recording(keep=False):
         for each in pkgutil.walk_packages(ldp_lib.__path__, "ldp_lib."):
             short = each.name.removeprefix("ldp_lib.")
-            if short.startswith(SILENT) or any(part.startswith("_") for part in short.split(".")):
+            if any(part.startswith("_") for part in short.split(".")):
                 continue
             for name, thing in vars(importlib.import_module(each.name)).items():
                 home = (getattr(thing, "__module__", None) or "").removeprefix("ldp_lib.")
                 own = home == short or (each.ispkg and home.startswith(f"{short}."))
-                if own and not name.startswith("_") and _is_function_or_class(thing):
+                if own and not home.startswith(SILENT) and not name.startswith("_") and _is_function_or_class(thing):
                     found.setdefault(thing, []).append(f"{short}.{name}")
         for name, home in ldp_lib._HOME.items():
             thing = getattr(ldp_lib, name)

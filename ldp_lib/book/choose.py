@@ -22,7 +22,7 @@ PEOPLE = 10_000
 FOUR = (4, 4, 4, 4)
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class _Leaf:
     """Where the questions lead.
 
@@ -91,61 +91,21 @@ def leaves():
     """
     p, rho = signed_parameters(epsilon=1.0, delta=1e-8, n=PEOPLE)
     adult = load_adult().k
-    signed = SignedRR(p=p, rho=rho)
+    joint, four = RRJoint(k=(2, 2, 2), epsilon=1.0), "4 questions, 4 answers each"
     return {
         "one question": [
-            _Leaf(when="2 answers", mechanism=RR(k=2, epsilon=1.0), example="2 answers", chapter="randomized_response"),
-            _Leaf(when="2, and a dealer helps", mechanism=signed, example="2 answers", chapter="helpers"),
-            _Leaf(
-                when="3 to 5 answers",
-                mechanism=GRR(k=5, epsilon=1.0),
-                example="5 answers",
-                chapter="randomized_response",
-            ),
-            _Leaf(
-                when="more answers",
-                mechanism=SubsetSelection(k=16, epsilon=1.0),
-                example="16 answers",
-                chapter="subset_selection",
-            ),
+            _Leaf("2 answers", RR(k=2, epsilon=1.0), "2 answers", "randomized_response"),
+            _Leaf("2, and a dealer helps", SignedRR(p=p, rho=rho), "2 answers", "helpers"),
+            _Leaf("3 to 5 answers", GRR(k=5, epsilon=1.0), "5 answers", "randomized_response"),
+            _Leaf("more answers", SubsetSelection(k=16, epsilon=1.0), "16 answers", "subset_selection"),
         ],
         "shares of each question": [
-            _Leaf(
-                when="ε up to 2 or 3",
-                mechanism=OneQuestion(k=FOUR, epsilon=1.0),
-                example="4 questions, 4 answers each",
-                chapter="attribute_sampling",
-            ),
-            _Leaf(
-                when="larger ε",
-                mechanism=AskSome(k=FOUR, epsilon=4.0),
-                example="4 questions, 4 answers each",
-                chapter="attribute_sampling",
-            ),
+            _Leaf("ε up to 2 or 3", OneQuestion(k=FOUR, epsilon=1.0), four, "attribute_sampling"),
+            _Leaf("larger ε", AskSome(k=FOUR, epsilon=4.0), four, "attribute_sampling"),
         ],
-        "association of two questions": [
-            _Leaf(
-                when="all pairs",
-                mechanism=ask_pairs(FOUR, 1.0),
-                example="4 questions, 4 answers each",
-                chapter="pair_tables",
-                of="pair",
-            ),
-        ],
+        "association of two questions": [_Leaf("all pairs", ask_pairs(FOUR, 1.0), four, "pair_tables", "pair")],
         "complete records": [
-            _Leaf(
-                when="few possible records",
-                mechanism=RRJoint(k=(2, 2, 2), epsilon=1.0),
-                example="3 questions, 2 answers each",
-                chapter="audit_multidim",
-                of="table",
-            ),
-            _Leaf(
-                when="many",
-                mechanism=RRIndependent(k=adult, epsilon=4.0),
-                example="Adult's 8 questions",
-                chapter="audit_multidim",
-                of="pair",
-            ),
+            _Leaf("few possible records", joint, "3 questions, 2 answers each", "audit_multidim", "table"),
+            _Leaf("many", RRIndependent(k=adult, epsilon=4.0), "Adult's 8 questions", "audit_multidim", "pair"),
         ],
     }

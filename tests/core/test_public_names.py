@@ -88,7 +88,7 @@ NAMES = [
     "survey.aggregate.aggregate",
     "survey.planner.Recommendation",
     "survey.planner.required_budget",
-    "chunks.perturb_in_chunks",
+    "mechanism.perturb_in_chunks",
     "tables.sampled.ask_pairs",
     "tables.sampled.pair_tables",
     "tables.dependence.users_to_see",

@@ -79,7 +79,6 @@ def unannotated(path):
 TYPED = [
     *sorted((ROOT / "ldp_lib" / "survey").glob("[a-z]*.py")),
     ROOT / "ldp_lib/auditing.py",
-    ROOT / "ldp_lib/chunks.py",
 ]
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from test_protocol import MECHANISMS
 
-from ldp_lib import chunks
+from ldp_lib import mechanism as protocol
 from ldp_lib.book.sweeps import sweep
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.grr import GRR
@@ -190,33 +190,33 @@ def test_two_worker_processes_of_which_one_is_killed_give_the_same_counts_and_th
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_chunks_have_their_own_coins_whatever_the_number_of_threads(mechanism, monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK", 25)
+    monkeypatch.setattr(protocol, "CHUNK", 25)
     x, made = users(mechanism.k), []
     together = type(mechanism).__module__.startswith("ldp_lib.jrr") or hasattr(mechanism, "n1")
     if together or getattr(mechanism, "groups", False):
         with pytest.raises(ValueError, match="mechanism must ask each user alone"):
-            chunks.perturb_in_chunks(mechanism, x, rng=np.random.default_rng(1))
+            protocol.perturb_in_chunks(mechanism, x, rng=np.random.default_rng(1))
         return
     for threads in (1, 3):
-        made.append(chunks.perturb_in_chunks(mechanism, x, rng=np.random.default_rng(1), threads=threads))
+        made.append(protocol.perturb_in_chunks(mechanism, x, rng=np.random.default_rng(1), threads=threads))
     streams = np.random.default_rng(1).spawn(3)
     parts = [mechanism.perturb(x[25 * i : 25 * i + 25], rng=stream) for i, stream in enumerate(streams)]
     assert made[0].dtype == parts[0].dtype
     assert made[0].tobytes() == made[1].tobytes() == np.concatenate(parts).tobytes()
-    again = chunks.perturb_in_chunks(mechanism, x, rng=streams[0])
+    again = protocol.perturb_in_chunks(mechanism, x, rng=streams[0])
     assert again.tobytes() != made[0].tobytes()  # another generator, other coins
 
 
 def test_chunks_name_what_is_wrong_and_where(monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK", 25)
+    monkeypatch.setattr(protocol, "CHUNK", 25)
     grr, rng = GRR(k=3, epsilon=1.0), np.random.default_rng(1)
     with pytest.raises(ValueError, match="got 3 at position 5, counted from user 50"):
-        chunks.perturb_in_chunks(grr, np.where(np.arange(60) == 55, 3, 0), rng=rng, threads=2)
+        protocol.perturb_in_chunks(grr, np.where(np.arange(60) == 55, 3, 0), rng=rng, threads=2)
     with pytest.raises(ValueError, match=r"at least one integer from 0 to 2; got shape \(0,\)"):
-        chunks.perturb_in_chunks(grr, np.zeros(0, int), rng=rng)
+        protocol.perturb_in_chunks(grr, np.zeros(0, int), rng=rng)
     for wrong in (0, 1.5, True, "2"):
         with pytest.raises((TypeError, ValueError), match="threads must be an integer from 1 to 1024; got"):
-            chunks.perturb_in_chunks(grr, np.zeros(3, int), rng=rng, threads=wrong)
+            protocol.perturb_in_chunks(grr, np.zeros(3, int), rng=rng, threads=wrong)
 
 
 def test_counts_start_with_a_positive_number_and_may_be_one():
@@ -296,7 +296,7 @@ class Echo:
 def test_a_chunk_is_two_to_the_20_users():
     x = np.zeros(2**20 + 2, np.int64)
     x[-1] = 1
-    y = chunks.perturb_in_chunks(Echo(), x, rng=np.random.default_rng(1), threads=2)
+    y = protocol.perturb_in_chunks(Echo(), x, rng=np.random.default_rng(1), threads=2)
     streams = np.random.default_rng(1).spawn(2)
     assert y[[0, 2**20 - 1], 1].tolist() == streams[0].integers(2**62, size=2**20)[[0, -1]].tolist()
     assert y[2**20 :].tolist() == np.column_stack([[0, 1], streams[1].integers(2**62, size=2)]).tolist()
@@ -304,7 +304,7 @@ def test_a_chunk_is_two_to_the_20_users():
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_errors_of_every_chunk_say_where_it_starts(threads, monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK", 2)
+    monkeypatch.setattr(protocol, "CHUNK", 2)
     with pytest.raises(TypeError, match="no sixes, counted from user 4"):
-        chunks.perturb_in_chunks(Echo(), [0, 1, 2, 3, 4, 6, 5], rng=np.random.default_rng(1), threads=threads)
-    assert chunks.perturb_in_chunks(Echo(), [5], rng=np.random.default_rng(1)).shape == (1, 2)
+        protocol.perturb_in_chunks(Echo(), [0, 1, 2, 3, 4, 6, 5], rng=np.random.default_rng(1), threads=threads)
+    assert protocol.perturb_in_chunks(Echo(), [5], rng=np.random.default_rng(1)).shape == (1, 2)
