@@ -3,7 +3,6 @@
 Variances hold the people who were asked fixed, unless `sampling` adds the error of drawing them at random.
 """
 
-from collections.abc import Iterable
 from numbers import Real
 from typing import Any
 
@@ -20,7 +19,7 @@ from ldp_lib.tables._product_channel import ProductChannel
 from ldp_lib.tables.covariance import table_covariance
 
 
-def joint_table(mechanism: Any, blocks: Iterable, attributes: tuple[int, ...]) -> tuple[np.ndarray, int]:
+def joint_table(mechanism, blocks, attributes):
     """Return the raw table of some attributes and the number of reports, from blocks of reports.
 
     The mean of the blocks' tables, weighted by their sizes: each is unbiased, and its covariance goes by 1/size.
@@ -36,7 +35,7 @@ def joint_table(mechanism: Any, blocks: Iterable, attributes: tuple[int, ...]) -
     return total / counts[0], int(counts[0])
 
 
-def check_asked(mechanism: Any, counts: np.ndarray) -> None:
+def check_asked(mechanism, counts):
     """Raise ValueError if an attribute was asked of nobody, or a question far more or less often than was planned."""
     if not isinstance(mechanism, OneQuestion | AskSome):
         return
@@ -52,13 +51,13 @@ def check_asked(mechanism: Any, counts: np.ndarray) -> None:
         raise ValueError(f"reports must be all that were collected, not chosen by what was asked; {told}")
 
 
-def joint_covariance(mechanism: Any, table: np.ndarray, attributes: tuple[int, ...], n: int, sampling: bool) -> Any:
+def joint_covariance(mechanism, table, attributes, n, sampling):
     """Return the covariance of a raw table's cells, from the nearest table of probabilities."""
     near = project_simplex(table.ravel()).reshape(table.shape)
     return table_covariance(mechanism, near, *attributes, n=n, sampling=sampling)
 
 
-def value_covariance(mechanism: Any, estimate: Any, j: int, n: int, sampling: bool) -> np.ndarray:
+def value_covariance(mechanism, estimate, j, n, sampling):
     """Return the covariance of the estimated shares of one attribute's values; NaN beside the diagonal if unknown."""
     if isinstance(mechanism, OneQuestion) and all(isinstance(one, SubsetSelection) for one in mechanism.oracle_):
         some = {name: getattr(mechanism, name) for name in ("k", "epsilon", "groups")}
@@ -71,12 +70,12 @@ def value_covariance(mechanism: Any, estimate: Any, j: int, n: int, sampling: bo
     return np.where(np.eye(len(variance)), variance, np.nan)
 
 
-def contributions(mechanism: Any, frame: pd.DataFrame) -> np.ndarray:
+def contributions(mechanism, frame):
     """Return each person's own unbiased estimate of the indicators of all values, shape (people, values).
 
     It is what the mechanism would estimate from this report alone; equal reports are computed once.
     """
-    flat = frame[files.columns(mechanism)]
+    flat = frame[list(files.columns(mechanism))]
     distinct = files.from_frame(flat[~flat.duplicated()], mechanism)
     group = flat.groupby(list(flat.columns), sort=False).ngroup().to_numpy()  # by first appearance, as above
     rows = [joined(mechanism.estimate(distinct[i : i + 1])) for i in range(len(distinct))]
@@ -131,7 +130,7 @@ def weighted_shares(
     return shares, variance / total**2
 
 
-def check_joint_probabilities(joint: pd.DataFrame, reports: pd.DataFrame) -> np.ndarray:
+def check_joint_probabilities(joint, reports):
     """Return the probabilities that two people are both asked, in the order of the reports, or raise."""
     name = joint.index.name if isinstance(joint, pd.DataFrame) else None
     people = set() if name not in reports else set(reports[name])

@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import json
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,19 +21,14 @@ CHUNK = 2**20  # reports in memory at a time
 PARQUET: Any = {"index": False, "write_page_checksum": True}  # so that a changed bit is noticed
 
 
-def fields(mechanism: Any) -> list[tuple[str, np.dtype]]:
-    """Return names and types of the columns of the mechanism's reports; ValueError if there is not one row a user."""
+def columns(mechanism):
+    """Return the columns of the mechanism's reports, name -> type; ValueError if there is not one row a user."""
     if mechanism.dtype is None:
         raise ValueError(f"mechanism must report one row a user; {mechanism!r} does not")
-    return _flat(np.dtype(mechanism.dtype))
+    return dict(_flat(np.dtype(mechanism.dtype)))
 
 
-def columns(mechanism: Any) -> list[str]:
-    """Return the names of the columns of the mechanism's reports as a table; ValueError as of `fields`."""
-    return [name for name, _ in fields(mechanism)]
-
-
-def check_countable(mechanism: Any) -> None:
+def check_countable(mechanism):
     """Raise ValueError unless the mechanism's estimate needs nothing but sums over the reports."""
     if not (hasattr(mechanism, "count") and hasattr(mechanism, "estimate_counts")):
         raise ValueError(f"mechanism must have reports whose counts add up; those of {mechanism!r} do not")
@@ -52,23 +46,23 @@ def from_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
 
     Columns whose names do not begin with "report" are left aside.
     """
-    kinds, like = dict(fields(mechanism)), np.zeros(1, mechanism.dtype)
-    check_columns(frame.columns, list(kinds), "the data frame")
+    kinds, like = columns(mechanism), np.zeros(1, mechanism.dtype)
+    check_columns(frame.columns, kinds, "the data frame")
     flat = np.empty(len(frame), list(kinds.items()))
     for name, kind in kinds.items():
         flat[name] = _typed(frame[name].to_numpy(), kind, name)
     return flat.view(like.dtype).reshape(len(flat), *like.shape[1:])
 
 
-def check_columns(names: Any, wanted: list[str], what: str) -> None:
+def check_columns(names, wanted, what):
     """Raise ValueError unless each wanted column is there once, and no other one of reports."""
     own = [name for name in names if str(name).startswith("report") and name != NUMBER]
     if sorted(own) != sorted(wanted):
         strange = sorted(set(wanted) ^ set(own)) or "one is there twice"
-        raise ValueError(f"reports must have the columns {wanted}; of {what} lacking or in excess: {strange}")
+        raise ValueError(f"reports must have the columns {[*wanted]}; of {what} lacking or in excess: {strange}")
 
 
-def check_description(found: str | None, wanted: str | None, what: str) -> None:
+def check_description(found, wanted, what):
     """Raise ValueError unless a description is the wanted one; the error says what differs."""
     if found == wanted:
         return
@@ -81,7 +75,7 @@ def check_description(found: str | None, wanted: str | None, what: str) -> None:
     raise ValueError(f"reports must be of a survey whose {differs}")
 
 
-def number(description: str) -> np.uint32:
+def number(description):
     """Return the checksum of a survey's description, which each of its reports carries."""
     return np.uint32(int(hashlib.sha256(description.encode()).hexdigest()[:8], 16))
 
@@ -99,7 +93,7 @@ def _parts(description):
 
 
 @contextlib.contextmanager
-def atomic(path: Any) -> Iterator[Path]:
+def atomic(path):
     """Give a path to write to; the file takes the place of `path` when all of it has been written, and not before."""
     path = Path(path)
     scratch = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
@@ -110,7 +104,20 @@ def atomic(path: Any) -> Iterator[Path]:
         scratch.unlink(missing_ok=True)
 
 
-def digest(path: Any, told: str = "") -> str:
+def save_json(told, path, **how):
+    """Write a dict to a JSON file; `how` as of `json.dumps`."""
+    with atomic(path) as scratch:
+        scratch.write_text(json.dumps(told, **how) + "\n", encoding="utf-8")
+
+
+def load_json(path, keys):
+    """Return the dict that a JSON file holds, or None unless it is one with these keys."""
+    with contextlib.suppress(ValueError, TypeError):
+        told = json.loads(Path(path).read_text(encoding="utf-8"))
+        return told if isinstance(told, dict) and set(keys) <= set(told) else None
+
+
+def digest(path, told=""):
     """Return the SHA-256 checksum of a file, and of what is told of it."""
     with Path(path).open("rb") as file:
         whole = hashlib.file_digest(file, "sha256")
@@ -134,9 +141,7 @@ def write(frame: pd.DataFrame, path: Any) -> None:
             kinds = f"frame must have columns that a {suffix} file keeps; got {told['types']}"
             raise ValueError(f"{kinds}: {error}") from error
         if suffix == ".csv":
-            with atomic(f"{path}.json") as manifest:
-                told["sha256"] = digest(scratch, json.dumps(told))
-                manifest.write_text(json.dumps(told), encoding="utf-8")
+            save_json(told | {"sha256": digest(scratch, json.dumps(told))}, f"{path}.json")
 
 
 def _from_csv(path, told):
@@ -149,20 +154,19 @@ def read(path: Any) -> pd.DataFrame:
     if _suffix(path) != ".csv":
         with opened(path):
             return pd.read_parquet(path, page_checksum_verification=True)
-    try:
-        told = json.loads(Path(f"{path}.json").read_text(encoding="utf-8"))
-        wanted, _, _ = told.pop("sha256"), told["types"], told["survey"]
-    except (FileNotFoundError, KeyError, TypeError, AttributeError, json.JSONDecodeError):
+    manifest = Path(f"{path}.json")
+    told = load_json(manifest, {"sha256", "types", "survey"}) if manifest.is_file() else None
+    if told is None:
         known = "if you know that the rows are whole: survey.mark(pandas.read_csv(path))"
-        raise ValueError(f"path must have the manifest of `write` beside it; {str(path)!r} has none; {known}") from None
-    if digest(path, json.dumps(told)) != wanted:
+        raise ValueError(f"path must have the manifest of `write` beside it; {str(path)!r} has none; {known}")
+    if told.pop("sha256") != digest(path, json.dumps(told)):
         raise ValueError(f"path must be a whole CSV file; {str(path)!r} was cut short or changed after it was written")
     frame = _from_csv(path, told)
     frame.attrs |= {} if told["survey"] is None else {KEY: told["survey"]}
     return frame
 
 
-def listed(path: Any) -> list[Path]:
+def listed(path):
     """Return the report files in a folder and its folders, or the one file; what Dask and Spark add is left aside."""
     path = Path(path)
     found = []
@@ -195,7 +199,7 @@ def opened(path):
         raise ValueError(f"reports must be whole Parquet files; {str(path)!r} is not: {error}") from error
 
 
-def description(reports: pd.DataFrame | Path) -> str | None:
+def description(reports):
     """Return the description of the survey that a data frame or a Parquet file carries, or None."""
     if isinstance(reports, pd.DataFrame):
         return reports.attrs.get(KEY)

@@ -20,7 +20,7 @@ MOST_USERS = 10**15
 MOST_CELLS = 512  # of a table of two attributes for which users are planned
 
 
-def check_users(n: Any) -> int:
+def check_users(n):
     """Return a number of users as an int; also 1e4, but not 2.5."""
     whole = isinstance(n, Integral) or (isinstance(n, (float, np.floating)) and float(n).is_integer())
     if isinstance(n, (bool, np.bool_)) or not whole or not 1 <= n <= MOST_USERS:
@@ -28,18 +28,18 @@ def check_users(n: Any) -> int:
     return int(n)
 
 
-def check_unbiased(mechanism: Any) -> None:
+def check_unbiased(mechanism):
     """Raise unless it is an unbiased mechanism: intervals of others do not cover as they say."""
     if isinstance(mechanism, type) or not getattr(mechanism, "unbiased", False):
         raise TypeError(f"mechanism must be unbiased, with its parameters, as GRR(k=3, epsilon=1.0); got {mechanism!r}")
 
 
-def joined(parts: Any) -> np.ndarray:
+def joined(parts):
     """Return an estimate, an array or a list of one for each attribute, as one array."""
     return np.concatenate(parts if isinstance(parts, list) else [parts])
 
 
-def half_width(confidence: float, intervals: int = 1) -> float:
+def half_width(confidence, intervals=1):
     """Return how many standard errors a normal interval extends each way, if so many are to hold together."""
     require_share("confidence", confidence)
     return float(-ndtri((1 - confidence) / (2 * intervals)))
@@ -211,7 +211,7 @@ def _worst_cell(mechanism, sampling):
     return worst
 
 
-def check_joint(mechanism: Any, attributes: int) -> None:
+def check_joint(mechanism, attributes):
     """Raise TypeError unless the reports of a mechanism give an unbiased table of so many attributes."""
     if mechanism.joint < attributes:
         told = f"mechanism must tell of {attributes} attributes of one person at once; {mechanism!r} does not"

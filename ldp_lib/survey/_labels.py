@@ -2,11 +2,9 @@
 
 import ast
 import contextlib
-import json
 import unicodedata
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,7 +13,6 @@ import pandas as pd
 from ldp_lib.survey import _files as files
 from ldp_lib.survey.catalogue import MECHANISMS
 
-FORMAT = "ldp_lib survey 1"
 NOTHING = {"", "nan", "none", "nat", "<na>", "null", "na", "n/a", "#n/a"}  # how missing values print
 ALIKE = {"Cf": "", "Pd": "-", "Pi": "'", "Pf": "'", "Ps": "(", "Pe": ")"}  # what few look at, by Unicode's categories
 
@@ -28,7 +25,7 @@ class Randomizer(Protocol):
     def perturb(self, x: Any, *, rng: np.random.Generator) -> Any: ...
 
 
-def check_domain(domain: Any) -> dict[str, tuple]:
+def check_domain(domain):
     """Return a domain as a dict from names to tuples of labels, Python's own types for NumPy's, or raise."""
     if not isinstance(domain, Mapping) or not domain:
         raise TypeError(f"domain must map at least one attribute to its labels; got {domain!r}")
@@ -48,7 +45,7 @@ def check_domain(domain: Any) -> dict[str, tuple]:
     return found
 
 
-def printed(label: Any) -> str:
+def printed(label):
     """Return how a label prints for who does not look closely at dashes, closed ends, midnight and ways of writing."""
     text = unicodedata.normalize("NFKC", str(label)).partition(" 00:00:00")[0]
     text = " ".join("".join(ALIKE.get(unicodedata.category(one), one) for one in text).split())
@@ -57,7 +54,7 @@ def printed(label: Any) -> str:
     return text
 
 
-def place(label: Any, labels: Sequence) -> int | None:
+def place(label, labels):
     """Return the place of a label, or None if it is not among the labels; True is not 1, nor False 0."""
     return {_key(one): i for i, one in enumerate(labels)}.get(_key(label)) if isinstance(label, Hashable) else None
 
@@ -66,7 +63,7 @@ def _key(label):
     return isinstance(label, bool | np.bool_), label
 
 
-def check_mechanism(mechanism: Any, k: tuple[int, ...], epsilon: float) -> None:
+def check_mechanism(mechanism, k, epsilon):
     """Raise unless a survey can collect with the mechanism, and estimate what it collected."""
     if isinstance(mechanism, (str, type)) or not all(hasattr(mechanism, name) for name in ("k", "epsilon", "perturb")):
         raise TypeError(f"mechanism must be one with its parameters, as GRR(k=3, epsilon=1.0); got {mechanism!r}")
@@ -81,7 +78,7 @@ def check_mechanism(mechanism: Any, k: tuple[int, ...], epsilon: float) -> None:
         raise ValueError(f"mechanism must be unbiased, with exact moments, and without a dealer; got {mechanism!r}")
 
 
-def categories(frame: pd.DataFrame, epsilon: float) -> dict[str, tuple]:
+def categories(frame, epsilon):
     """Return the categories of a frame's columns, or raise if a column has none; warn if they look read off."""
     check_people(frame, least=0)
     loose = [name for name in frame.columns if not isinstance(frame[name].dtype, pd.CategoricalDtype)]
@@ -96,7 +93,7 @@ def categories(frame: pd.DataFrame, epsilon: float) -> dict[str, tuple]:
     return {name: tuple(kind) for name, kind in kinds.items()}
 
 
-def check_people(frame: Any, least: int = 1) -> None:
+def check_people(frame, least=1):
     """Raise unless a frame is one of pandas, with at least one row and no column twice."""
     if not isinstance(frame, pd.DataFrame):
         told = "one partition after the other" if hasattr(frame, "to_delayed") else "one person is DataFrame([answers])"
@@ -105,7 +102,7 @@ def check_people(frame: Any, least: int = 1) -> None:
         raise ValueError("frame must have at least one row, a person; got none")
 
 
-def check_kept(frame: pd.DataFrame, weights: Any, keep: Any, domain: Mapping) -> list[str]:
+def check_kept(frame, weights, keep, domain):
     """Return the columns that are to travel with the reports; raise unless they are there, and are no answers."""
     names = [*([] if weights is None else [weights]), *keep]
     for name in names:
@@ -118,7 +115,7 @@ def check_kept(frame: pd.DataFrame, weights: Any, keep: Any, domain: Mapping) ->
     return names
 
 
-def check_weights(frame: pd.DataFrame, name: Any) -> np.ndarray:
+def check_weights(frame, name):
     """Return a column of design weights as floats, or raise unless it holds numbers of at least 1."""
     if not isinstance(name, str) or list(frame.columns).count(name) != 1:
         raise ValueError(f"weights must name a column of the reports; got {name!r} of {list(frame.columns)}")
@@ -130,7 +127,7 @@ def check_weights(frame: pd.DataFrame, name: Any) -> np.ndarray:
     return w.to_numpy(float)
 
 
-def codes(frame: pd.DataFrame, name: str, survey: Any) -> np.ndarray:
+def codes(frame, name, survey):
     """Return one column's answers as numbers, or raise an error that names the column, the row and the value."""
     if list(frame.columns).count(name) != 1:
         raise ValueError(f"frame must have one column {name!r}; got {list(frame.columns)}")
@@ -162,16 +159,7 @@ def codes(frame: pd.DataFrame, name: str, survey: Any) -> np.ndarray:
     return found
 
 
-def load(path: str | Path) -> dict:
-    """Return what a survey's file tells, or raise ValueError if it is none."""
-    with contextlib.suppress(ValueError, KeyError, TypeError):
-        told = json.loads(Path(path).read_text(encoding="utf-8"))
-        if told["format"] == FORMAT and {"domain", "epsilon", "mechanism", "missing", "other"} <= set(told):
-            return told
-    raise ValueError(f"path must be a file that Survey.save wrote, of {FORMAT!r}; {str(path)!r} is none, or is damaged")
-
-
-def rebuild(text: str) -> Any:
+def rebuild(text):
     """Return the library's mechanism whose repr is a text; nothing else in it is run."""
     families = {family.__name__: family for family in MECHANISMS}
 

@@ -3,9 +3,8 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,7 +37,7 @@ def check_parts(parts, known):
         known.add(mark)
 
 
-def rows(reports: Any, mechanism: Any, survey: str) -> pd.DataFrame:
+def rows(reports, mechanism, survey):
     """Return reports from memory and files as one data frame, with the columns that travelled with them."""
     frames = [frame for frame, _, _ in sources(reports, mechanism, survey, lambda frame, _: frame, whole=True)]
     if not frames:
@@ -46,9 +45,9 @@ def rows(reports: Any, mechanism: Any, survey: str) -> pd.DataFrame:
     return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
 
 
-def blocks(reports: Any, mechanism: Any, survey: str) -> Iterator:
+def blocks(reports, mechanism, survey):
     """Yield arrays of about a million reports (all, if there are fewer), for estimates that need more than counts."""
-    waiting: list = []
+    waiting = []
     for y, _, _ in sources(reports, mechanism, survey, files.from_frame):
         waiting.append(y)
         if sum(map(len, waiting)) >= files.CHUNK:

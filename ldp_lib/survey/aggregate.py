@@ -7,7 +7,6 @@ frames, files or a Dask collection, on one machine or on many.
 import hashlib
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,10 +73,9 @@ class Counts:
 
     def save(self, path: Any) -> None:
         """Write the counts to a JSON file: mechanism, survey, number of reports, parts, version, and a checksum."""
-        manifest = {"mechanism": repr(self.mechanism), "survey": self.survey, "reports": self.n, "parts": self.parts}
-        whole = manifest | {"ldp_lib": ldp_lib.__version__, "counts": self.counts.tolist()}
-        with files.atomic(path) as scratch:
-            scratch.write_text(json.dumps(whole | {"sha256": _checksum(whole)}), encoding="utf-8")
+        whole = {"mechanism": repr(self.mechanism), "survey": self.survey, "reports": self.n, "parts": self.parts}
+        whole |= {"ldp_lib": ldp_lib.__version__, "counts": self.counts.tolist()}
+        files.save_json(whole | {"sha256": _checksum(whole)}, path)
 
     @classmethod
     def load(cls, path: Any, mechanism: Any) -> "Counts":
@@ -88,17 +86,14 @@ class Counts:
         ValueError
             If the file is damaged, holds counts that cannot be, or is about another mechanism, budget or domain.
         """
-        try:
-            whole = json.loads(Path(path).read_text(encoding="utf-8"))
-            wanted = whole.pop("sha256")
-            made, count, parts, counts = (whole[key] for key in ("mechanism", "reports", "parts", "counts"))
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise ValueError(f"path must be a file of counts; {str(path)!r} is none, or is damaged") from None
-        if made != repr(mechanism):
+        whole = files.load_json(path, {"mechanism", "reports", "parts", "counts", "survey", "sha256"})
+        if whole is None:
+            raise ValueError(f"path must be a file of counts; {str(path)!r} is none, or is damaged")
+        if (made := whole["mechanism"]) != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, as {str(path)!r} says; got {mechanism!r}")
-        if wanted != _checksum(whole) or counts[0] != count:
+        if whole.pop("sha256") != _checksum(whole) or whole["counts"][0] != whole["reports"]:
             raise ValueError(f"path must be a file of counts as written; {str(path)!r} is damaged or was changed")
-        return cls(mechanism, np.array(counts), tuple(parts), whole["survey"])
+        return cls(mechanism, np.array(whole["counts"]), tuple(whole["parts"]), whole["survey"])
 
 
 def _checksum(whole):

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,8 @@ from ldp_lib.survey import _files as files
 from ldp_lib.survey import _labels as labels
 from ldp_lib.survey._results import Results
 from ldp_lib.survey.aggregate import Counts
+
+FORMAT = "ldp_lib survey 1"
 
 
 @dataclass(frozen=True)
@@ -96,24 +98,24 @@ class Survey(Results):
         return json.dumps(self._as_dict(), default=str)
 
     def _as_dict(self):
-        names = {"domain": self.domain, "epsilon": self.epsilon, "mechanism": repr(self.mechanism)}
-        return names | {"missing": self.missing, "other": self.other}
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"mechanism": repr(self.mechanism)}
 
     def save(self, path: str | Path) -> None:
         """Write the survey to a JSON file that people can read; labels must be texts, numbers or booleans."""
         strange = [one for values in self.domain.values() for one in values if not isinstance(one, str | int | float)]
         if strange:
             raise TypeError(f"domain must hold texts, numbers or booleans to be saved; got {strange[0]!r}")
-        told = {"format": labels.FORMAT, "ldp_lib": ldp_lib.__version__} | self._as_dict()
-        with files.atomic(path) as scratch:
-            scratch.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+        files.save_json({"format": FORMAT, "ldp_lib": ldp_lib.__version__} | self._as_dict(), path, indent=1)
 
     @classmethod
     def load(cls, path: str | Path) -> "Survey":
         """Return the survey that `save` wrote, the same on every device; its mechanism is one of the library."""
-        told = labels.load(path)
-        mechanism = labels.rebuild(told["mechanism"])
-        return cls(told["domain"], told["epsilon"], mechanism, told["missing"], told["other"])
+        names = [each.name for each in fields(cls)]
+        told = files.load_json(path, ["format", *names])
+        if told is None or told["format"] != FORMAT:
+            needed = f"path must be a file that Survey.save wrote, of {FORMAT!r}"
+            raise ValueError(f"{needed}; {str(path)!r} is none, or is damaged")
+        return cls(**{name: told[name] for name in names} | {"mechanism": labels.rebuild(told["mechanism"])})
 
     def encode(self, frame: pd.DataFrame) -> np.ndarray:
         """Return the answers as numbers, an array of ints of shape (people, d), in the frame's row order.
