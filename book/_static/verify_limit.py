@@ -19,7 +19,8 @@ def need(condition, why):
 
 
 def numbers(value):
-    return [numbers(x) for x in value] if isinstance(value, list) else value if value is None else Fraction(value)
+    need(type(value) in (list, int, type(None)) or set(value) <= set("-/0123456789"), f"no fraction, {value}")
+    return [numbers(x) for x in value] if type(value) is list else value if value is None else Fraction(value)
 
 
 def uniform_population(k, target, roots, top, t):  # a direction: the row's part on each space, times root / N
@@ -59,8 +60,7 @@ def all_sets(constant, linear, square):
     for i in (*range(1, 2 ** len(n)), 0):  # the last step leads nowhere
         need(value >= 0, "a set of records informs more than is allowed")
         x = (i & -i).bit_length() - 1
-        value += sign[x] * slope[x]
-        slope = [v + sign[x] * q for v, q in zip(slope, twice[x], strict=True)]
+        value, slope = value + sign[x] * slope[x], [v + sign[x] * q for v, q in zip(slope, twice[x], strict=True)]
         sign[x] = -sign[x]
 
 
@@ -99,13 +99,14 @@ def drawn_records(k, weights, rows, t, top):
 
 
 def monotone_sets(k, weights, keep, t, top):
-    need(type(keep) is int and 0 < keep <= len(k), "attributes that are kept")
     order = sorted(range(len(k)), key=lambda j: (k[j], j))
+    need(type(keep) is int and 0 < keep <= len(k) and prod(sorted(k)[:keep]) <= 256, "attributes that are kept")
     k, rest = [k[j] for j in order[:keep]], max((weights[j] for j in order[keep:]), default=Fraction(0))
     sets, n, weights = [frozenset()], prod(k), [weights[j] for j in order[:keep]]
     for x in sorted(product(*map(range, k)), key=sum, reverse=True):
         above = {(*x[:j], x[j] + 1, *x[j + 1 :]) for j in range(keep) if x[j] + 1 < k[j]}
         sets += [s | {x} for s in sets if above <= s]
+        need(len(sets) <= (200 if rest else 50_000), "sets to try")
     for inner, outer in ((a, b) for a in sets for b in (sets if rest else [a]) if a <= b):
         p, q, w = len(inner), len(outer - inner), sum(weights)
         c = [-w * p * p, rest * q * q - 2 * w * p * q, -(w + rest) * q * q]
@@ -113,8 +114,7 @@ def monotone_sets(k, weights, keep, t, top):
             for v in range(size):
                 a, b = (sum(x[j] == v for x in part) for part in (inner, outer - inner))
                 c = [c[0] + w * size * a * a, c[1] + 2 * w * size * a * b, c[2] + w * size * b * b]
-        square = (n + t * p) ** 2, 2 * (n + t * p) * t * q, (t * q) ** 2
-        need(below(c, square, t, top, 0, 1), "a set informs more than the ceiling")
+        need(below(c, ((n + t * p) ** 2, 2 * (n + t * p) * t * q, (t * q) ** 2), t, top, 0, 1), "above the ceiling")
 
 
 def verify(text):
@@ -122,7 +122,8 @@ def verify(text):
     c = json.loads(text, parse_float=lambda x: need(False, f"a decimal number, {x}"))
     k, target, kind, (low, e), error = c["k"], c["target"], c["kind"], numbers(c["e"]), numbers(c["error"])
     need(k and all(type(size) is int and size > 1 for size in k) and 1 <= low <= e > 1 and error > 0, "k, e or error")
-    t, theorem, population = e - 1, "none", c.get("frequencies", "any" if kind == "LawCertificate" else "uniform")
+    where = {"SetCertificate": "uniform", "LawCertificate": "any", "TableCertificate": c.get("frequencies")}[kind]
+    t, theorem = e - 1, "none" if prod(k) <= 16 else "drawn records" if c.get("rows") else "monotone sets"
     if kind == "TableCertificate":
         need(prod(k) <= 16, "at most 16 records")
         bound = given_population(k, target, *(numbers(c[name]) for name in ("frequencies", "dual", "directions")), t)
@@ -130,7 +131,6 @@ def verify(text):
         bound = uniform_population(k, target, numbers(c["roots"]), numbers(c["ceiling"]), t)
     else:
         roots, top = numbers(c["roots"]), numbers(c["ceiling"])
-        theorem = "drawn records" if c.get("rows") else "monotone sets"
         need(target == "shares" and len(roots) == len(k) and min(roots) > 0 and top > 0, "positive roots for shares")
         weights = [root * root / size for root, size in zip(roots, k, strict=True)]
         bound = sum(root * (size - 1) / size for root, size in zip(roots, k, strict=True)) ** 2 / top
@@ -143,7 +143,7 @@ def verify(text):
         else:
             drawn_records(k, weights, numbers(c["rows"]), t, top)
     need(error <= bound, "the error stated is more than what follows")
-    return f"{target} of {k}, population {population}, e^epsilon <= {e}: n variance >= {error}; theorem: {theorem}"
+    return f"{target} of {k}, population {where}, e^epsilon <= {e}: n variance >= {error}; theorem: {theorem}"
 
 
 if __name__ == "__main__":

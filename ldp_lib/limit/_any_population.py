@@ -42,7 +42,7 @@ class LawCertificate:
         if not well_formed(self.k, self.e, *numbers) or len(self.roots) != len(self.k) or min(self.roots) <= 0:
             return False
         t, s, top = self.e[1] - 1, self.tilt, self.ceiling
-        scale = max(root * root / size for root, size in zip(self.roots, self.k, strict=True))
+        scale = max(Fraction(root * root) / size for root, size in zip(self.roots, self.k, strict=True))
         fits = s >= 0 and all(  # above 1 the second is negative at its beginning
             never_negative(top * a, top * b - t * t, t * t)
             for a, b in ((1, t + s), ((1 + t) * (1 - s), (1 + t) * (t + s)))

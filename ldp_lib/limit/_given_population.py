@@ -99,7 +99,7 @@ def check_frequencies(counts, k):
         raise ValueError(f"population must have the domain k = {k}; got shape {counts.shape}")
     if counts.size > RECORDS:
         raise ValueError(f"population must have at most {RECORDS} possible records; got {counts.size}")
-    if counts.dtype.kind not in "iuf" or not np.isfinite(counts).all() or counts.min() < 0 or not counts.any():
+    if counts.dtype.kind not in "iuf" or not 0 <= counts.min() <= counts.max() < math.inf or not counts.any():
         raise ValueError(f"population must hold numbers of at least 0, not all 0; got {counts.tolist()}")
     exact = [Fraction(x) for x in counts.ravel().tolist()]
     return tuple(x / sum(exact) for x in exact)
@@ -186,10 +186,9 @@ def solve(k, e, frequencies):
 
 def mixture_error(k, t, f, sets, weights, rows):
     """Return the error of reporting these sets so often; infinite if that is no mechanism or tells too little."""
-    strides = np.array([math.prod(k[j + 1 :]) for j in range(len(k))])
     told = np.zeros((len(sets), math.prod(k)))
     for line, chosen in zip(told, sets, strict=True):
-        line[np.array(chosen) @ strides] = t
+        line[np.ravel_multi_index(np.transpose(chosen), k)] = t
     mean = 1 + told @ f
     q = np.array(weights) / mean
     if not abs(q @ (1 + told) - 1).max() < 1e-6:

@@ -2,7 +2,6 @@
 
 import math
 from fractions import Fraction
-from numbers import Rational
 
 import numpy as np
 
@@ -21,13 +20,16 @@ def rounded(x):
 
 def gained(roots, k):
     """Return the square root of the bound times the largest information: sum of roots_j (k_j - 1) / k_j."""
-    return sum(root * (size - 1) / size for root, size in zip(roots, k, strict=True))
+    return sum(Fraction(root) * (size - 1) / size for root, size in zip(roots, k, strict=True))
 
 
 def well_formed(k, e, *numbers):
-    """Return whether `k` holds integers above 1, `e` is an interval above 1, and all numbers are ints or Fractions."""
+    """Return whether `k` holds integers above 1, `e` is an interval above 1, and all numbers are ints or Fractions.
+
+    NumPy's integers are neither: they overflow.
+    """
     whole = isinstance(k, tuple) and k and all(type(size) is int and size > 1 for size in k)
-    exact = isinstance(e, tuple) and all(isinstance(x, Rational) and type(x) is not bool for x in (*e, *numbers))
+    exact = isinstance(e, tuple) and all(type(x) in (int, Fraction) for x in (*e, *numbers))
     return bool(whole and exact and len(e) == 2 and 1 <= e[0] <= e[1] > 1)
 
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldp_lib._inputs import check_domain, check_population
+from ldp_lib._inputs import check_domain, check_population, unmasked
 from ldp_lib.limit import _any_population, _covering, _given_population
 from ldp_lib.limit._given_population import RECORDS
 from ldp_lib.limit._rational import ABOVE, below, check_budget, gained, rounded
@@ -23,7 +23,7 @@ def least_error(k, epsilon, population=None):
     Parameters
     ----------
     k : int or sequence of d ints
-        Domain sizes, each at least 2.
+        Domain sizes, each from 2 to 2**32.
     epsilon : float
         Privacy budget of one user's whole report, from 1e-6 to 20.
     population : Population or array of shape k, optional
@@ -50,13 +50,15 @@ def least_error(k, epsilon, population=None):
     theorem (`thm-binary`). Chapters `limit_bound`, `limit_attained` and `optimal_sets`.
     """
     k = check_domain(k)
+    if max(k) > 2**32:
+        raise ValueError(f"k must be at most 2**32 for a limit; got {max(k)}")
     e = check_budget(epsilon)
     if population is None:
         certificate, attained, sets, weights = _at_uniform(k, e)
     elif isinstance(population, Population) and math.prod(check_population(population, k) or k) > RECORDS:
         certificate, attained, sets, weights = _any_population.solve(k, e, population)
     else:
-        counts = population.histogram if isinstance(population, Population) else np.asarray(population)
+        counts = population.histogram if isinstance(population, Population) else unmasked(population, "population")
         population = _given_population.check_frequencies(counts, k)
         certificate, attained, sets, weights = _given_population.solve(k, e, population)
     error = below(certificate.error)

@@ -8,7 +8,7 @@ import numpy as np
 from ldp_lib.limit import _any_population, _given_population, pair_tables
 from ldp_lib.limit._any_population import LawCertificate
 from ldp_lib.limit._given_population import TableCertificate
-from ldp_lib.limit._rational import enclose
+from ldp_lib.limit._rational import check_budget
 from ldp_lib.limit.certificates import Limit, SetCertificate
 from ldp_lib.population import Population
 
@@ -25,17 +25,18 @@ def check_certificate(found):
     try:
         if not isinstance(found, Limit):
             return bool(found.check())
-        inner, (least, most) = found.certificate, enclose(found.epsilon)
+        inner, (least, most) = found.certificate, check_budget(found.epsilon)
         return (
             inner.k == found.k
             and inner.e[0] <= least
             and most <= inner.e[1]
             and _same_question(found)
-            and 0 < Fraction(found.error) <= min(inner.error, Fraction(found.attained))
+            and found.error > 0
+            and Fraction(found.error) <= min(inner.error, Fraction(found.attained))
             and bool(inner.check())
             and abs(_attained(found) / found.attained - 1) < NEAR
         )
-    except (ArithmeticError, AttributeError, IndexError, TypeError, ValueError):
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
         return False
 
 
@@ -54,7 +55,8 @@ def _attained(found):
     if weights.shape != (len(sets),) or not weights.min() > 0 or not abs(weights.sum() - 1) < NEAR:
         return math.inf
     if found.population is None and found.target == "pairs":
-        return pair_tables._mixture_error(found.k, t, sets, weights)
+        listed = all(kind == "records" and 0 < mask < 2 ** math.prod(found.k) for kind, mask in sets)
+        return pair_tables._mixture_error(found.k, t, sets, weights) if listed else math.inf
     if found.population is None:
         return _uniform_error(found.k, t, sets, weights)
     if isinstance(found.population, Population):
@@ -67,7 +69,8 @@ def _uniform_error(k, t, sets, weights):
     sizes, informs = np.array(k), np.zeros(len(k))
     for chosen, weight in zip(sets, weights, strict=True):
         values = np.array(chosen)
-        if values.dtype.kind != "i" or (values < (values.ndim < 2)).any() or (values > sizes - (values.ndim > 1)).any():
+        whole = values.dtype.kind == "i" and values.shape[-1:] == sizes.shape
+        if not whole or (values < (values.ndim < 2)).any() or (values > sizes - (values.ndim > 1)).any():
             return math.inf
         if values.ndim == 1:  # so many values of each attribute
             mu = (values / sizes).prod()
@@ -86,9 +89,9 @@ def _uniform_error(k, t, sets, weights):
 def _asked_error(found, weights):
     """Return the error if each set is one attribute's, and each attribute has one."""
     total, ratio = 0.0, math.exp(found.epsilon)
-    for j, (chosen, weight) in enumerate(zip(found.sets, weights, strict=True)):
+    for j, (chosen, weight, values) in enumerate(zip(found.sets, weights, found.k, strict=True)):
         size = chosen[j]
-        if chosen != (*found.k[:j], size, *found.k[j + 1 :]) or not 1 <= size < found.k[j]:
+        if chosen != (*found.k[:j], size, *found.k[j + 1 :]) or not 1 <= size < values:
             return math.inf
         total += _any_population.one_error(ratio, found.k, j, size, found.population) / weight
-    return total if len(found.sets) == len(found.k) else math.inf
+    return total

@@ -14,6 +14,7 @@ def linear_error(target, epsilon):
     ----------
     target : array_like, shape (m, N)
         One row a target, one column a record: the targets are `target @ F`, F the users' distribution on N records.
+        Numbers up to 1e100.
     epsilon : float
         Privacy budget of one user's whole report.
 
@@ -35,8 +36,8 @@ def linear_error(target, epsilon):
     the root of that of the targets' rows. Chapter `limit_bound`.
     """
     rows = np.asarray(target, dtype=float)
-    if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] < 2 or not np.isfinite(rows).all():
-        raise ValueError(f"target must be finite numbers, one row a target, at least two columns; got {rows.shape}")
+    if rows.ndim != 2 or rows.size <= len(rows) or not abs(rows).max() <= 1e100:  # whose square is no infinity
+        raise ValueError(f"target must be finite numbers up to 1e100, in rows of at least two; got shape {rows.shape}")
     require(epsilon=epsilon)
     values = np.linalg.svd(rows - rows.mean(axis=1, keepdims=True), compute_uv=False)
     return float(values.sum() ** 2 / rows.shape[1] / math.sinh(epsilon / 2) ** 2)

@@ -5,7 +5,7 @@ from numbers import Integral
 
 import numpy as np
 
-from ldp_lib._inputs import check_bool, check_domain
+from ldp_lib._inputs import check_bool, require_one
 from ldp_lib.limit.bound import least_error
 
 
@@ -19,7 +19,7 @@ def minimax_error(k, epsilon, n, *, interactive=True):
     epsilon : float
         Privacy budget of one user's whole report, or of all that a user sends; from 1e-6 to 20.
     n : int
-        Number of users, at least 1.
+        Number of users, from 1 to 2**53.
     interactive : bool
         True: the bound holds for every protocol, also if users are asked in turn or many times (fully interactive).
         False: a larger bound, for protocols in which no user's mechanism depends on other users' reports.
@@ -40,13 +40,10 @@ def minimax_error(k, epsilon, n, *, interactive=True):
     -----
     The larger of van Trees' bound and of what is known without privacy. Chapter `limit_minimax`.
     """
-    k = check_domain(k)
-    if isinstance(n, (bool, np.bool_)) or not isinstance(n, Integral):
-        raise TypeError(f"n must be an integer of at least 1; got {n!r}")
-    if n < 1:
-        raise ValueError(f"n must be an integer of at least 1; got {n!r}")
+    require_one("n", n, Integral, lambda v: 1 <= v <= 2**53, "an integer from 1 to 2**53")
     check_bool(interactive=interactive)
     found = least_error(k, epsilon)
+    k = found.k
     widest = _radius(k, found.certificate.roots, found.certificate.ceiling) * (1 - 1e-9)
     s = np.geomspace(1e-6, 1, 200)[:, None] * widest
     a = 1 + np.geomspace(0.05, 1e6, 200)

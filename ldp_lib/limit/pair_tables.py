@@ -144,8 +144,8 @@ def _set_parts(k, name):
         return u * v, {(j,): u * (1 - u) * v**2, (i,): v * (1 - v) * u**2, (j, i): u * (1 - u) * v * (1 - v)}
     if kind == "balanced":
         row, column, size = of
-        share = size / k[column]
-        main = float(((_balanced(k[row], k[column], size).mean(axis=0) - share) ** 2).mean())
+        share, more = size / k[column], k[row] * size % k[column] / k[column]  # the part of the columns with one more
+        main = more * (1 - more) / k[row] ** 2
         return share, {(column,): main, (min(of[:2]), max(of[:2])): share * (1 - share) - main}
     n = math.prod(k)
     if kind == "records":
@@ -183,13 +183,6 @@ def _candidates(k, t):
     for m in range(3, len(k) + 1 if len(k) <= 10 else 3):
         names += [("record", *chosen) for chosen in itertools.combinations(range(len(k)), m)]
     return names, _informed(k, t, names)
-
-
-def _balanced(rows, columns, size):
-    """Return a set of cells with `size` in each row and as equally many as can be in each column, as booleans."""
-    member, cells = np.zeros((rows, columns), bool), np.arange(rows * size)
-    member[cells // size, cells % columns] = True
-    return member
 
 
 def _spread(informs, rho, rounds=3_000):

@@ -1073,6 +1073,16 @@ def test_binary_attributes_have_the_least_error_of_one_question_exactly_up_to_th
         assert found.error < alone * (1 + 1e-9)
 
 
+def test_what_is_no_domain_or_population_is_named():
+    for k in (2**32 + 1, (2, 10**30)):
+        with pytest.raises(ValueError, match=r"k must be at most 2\*\*32 for a limit; got "):
+            limit.least_error(k, 1.0)
+    with pytest.raises(ValueError, match="population must not have masked entries"):
+        limit.least_error((2, 2), 1.0, np.ma.array(np.ones((2, 2)), mask=[[1, 0], [0, 0]]))
+    with pytest.raises(ValueError, match="population must hold numbers"):
+        limit.least_error(2, 1.0, [math.inf, 1.0])
+
+
 def test_pair_tables_that_take_too_long_are_refused_at_once():
     found = least_pair_error((2,) * 20, 1.0)
     assert found.gap < 1.14  # the closed form alone

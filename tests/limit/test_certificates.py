@@ -15,6 +15,7 @@ import pytest
 
 from ldp_lib import limit
 from ldp_lib.datasets import load_adult
+from ldp_lib.limit import pair_tables
 from ldp_lib.limit._rational import enclose, rounded
 from ldp_lib.limit.pair_tables import least_pair_error
 from ldp_lib.population import Population
@@ -159,7 +160,33 @@ def forgeries():
         yield f"tilt {tilt}", change(found, tilt=tilt, ceiling=c.ceiling / 2, error=up * 2)
 
 
-FORGED = dict(forgeries())
+def machine_numbers():
+    """Yield forgeries of numbers that are no fractions: a machine's integers overflow, and integers became floats."""
+    wide = np.int64(2**32)  # its square is 0, so a set would tell nothing
+    for name in ("all sets", "monotone", "drawn", "mixed", "any", "table", "pairs"):
+        c, up = GENUINE[name].certificate, GENUINE[name].certificate.error
+        if hasattr(c, "roots"):
+            small, roots = c.ceiling / 10**6, (wide,) * len(c.roots)
+            yield f"{name}: roots that overflow", change(GENUINE[name], roots=roots, ceiling=small, error=up * 10**3)
+        else:
+            yield (
+                f"{name}: machine's directions",
+                change(
+                    GENUINE[name],
+                    directions=tuple(tuple(map(np.int64, map(round, h))) for h in times(c.directions, 10**6)),
+                ),
+            )
+        yield f"{name}: a machine's bound", change(GENUINE[name], error=np.int64(max(1, up // 2)))
+    for k in ((5,), (10,)):  # (k - 1) / k is rounded up
+        (found, c), t = (limit.least_error(k, 1.0), limit.least_error(k, 1.0).certificate), Fraction(1)
+        tops = [Fraction(s * (k[0] - s), k[0]) / (k[0] + t * s) ** 2 for s in range(1, k[0])]
+        floated = {"roots": (1,) * len(k), "e": (t + 1, t + 1), "ceiling": max(tops) * t * t}
+        gain = Fraction(sum([(k[0] - 1) / k[0]] * len(k)))
+        assert gain > Fraction(len(k) * (k[0] - 1), k[0])
+        yield f"{k}: floats in place of fractions", change(found, **floated, error=gain**2 / floated["ceiling"])
+
+
+FORGED = dict(forgeries()) | dict(machine_numbers())
 
 
 def test_genuine_limits_are_accepted_by_both():
@@ -232,6 +259,62 @@ def test_a_limit_is_tied_to_what_it_says(name, forged):
     if value == "first":
         value = (found.sets[0],) * len(found.sets) if len(found.sets) > 1 else ((1, 1),)
     assert not limit.check_certificate(dataclasses.replace(found, **{field: value}))
+
+
+@pytest.mark.parametrize("name", GENUINE)
+def test_what_cannot_be_read_is_refused_and_nothing_is_raised(name):
+    found = GENUINE[name]
+    for epsilon in (1e4, 0.0, -1.0, math.inf, math.nan, True, None):  # the first was a computation of hours
+        assert not limit.check_certificate(dataclasses.replace(found, epsilon=epsilon)), epsilon
+    for sets in (3, ("values",), (("boxes", 1, 0, 1, 1),), (("values", 0, 0.7),), ((-1,) * len(found.k),), ((),)):
+        assert not limit.check_certificate(dataclasses.replace(found, sets=sets, weights=(1.0,))), sets
+    assert not limit.check_certificate(dataclasses.replace(found, error=str(found.error)))
+
+
+def test_a_set_has_a_record_of_every_attribute():
+    found = limit.least_error((4, 4, 4), 6.0)
+    assert found.sets == ((1, 1, 1),)
+    for sets in (((1,),), (1,), ((1, 1),), ((1, 1, 1, 1),)):
+        assert not limit.check_certificate(dataclasses.replace(found, sets=sets)), sets
+
+
+def test_records_are_those_of_the_domain():
+    found = GENUINE["table"]
+    other = tuple(tuple((0, 3 * a + b) for a, b in chosen) for chosen in found.sets)  # the same places in the list
+    assert not limit.check_certificate(dataclasses.replace(found, sets=other))
+
+
+def test_tables_of_pairs_are_told_of_by_sets_that_exist():
+    """A share 1/(1 + e) of the values would be best; no set of two or three values has it."""
+    found, best = GENUINE["pairs"], 1 / (1 + math.e)
+    sets = (("values", 0, 2 * best), ("values", 1, 3 * best), ("boxes", 0, 1, 2 * best**0.5, 3 * best**0.5))
+    weights = (0.3, 0.3, 0.4)
+    least = pair_tables._mixture_error(found.k, math.e - 1, sets, weights)
+    forged = dataclasses.replace(found, sets=sets, weights=weights, attained=least, error=min(found.error, least))
+    assert not limit.check_certificate(forged)
+
+
+@pytest.mark.parametrize("name", GENUINE)
+def test_the_file_reads_fractions_only_and_names_the_population_itself(name):
+    written = json.loads(GENUINE[name].to_json())
+    for word in ("1e0", "0.5", " 1", "1_0", "inf", "nan", True, [], None, {}):
+        with pytest.raises((TypeError, ValueError)):
+            verifier.verify(json.dumps(written | {"error": word}))
+    for kind in ("", "Certificate", None, ["SetCertificate"]):
+        with pytest.raises((KeyError, TypeError)):
+            verifier.verify(json.dumps(written | {"kind": kind}))
+    if written["kind"] != "TableCertificate":
+        said = verifier.verify(json.dumps(written | {"frequencies": ["9/10", "1/10"]}))
+        assert said == verifier.verify(json.dumps(written))
+        assert "9/10" not in said
+
+
+def test_the_file_refuses_more_sets_than_it_can_try():
+    written = json.loads(GENUINE["monotone"].to_json())
+    for k, keep in (((2,) * 64, 64), ((2,) * 8, 8), ((2,) * 9, 7), ((300, 2), 2)):
+        forged = written | {"k": k, "keep": keep, "roots": ["1"] * len(k), "error": "1/100"}
+        with pytest.raises(ValueError, match=r"refused: (attributes that are kept|sets to try)"):
+            verifier.verify(json.dumps(forged))
 
 
 def test_the_file_shares_nothing_with_the_library_and_is_short():

@@ -83,7 +83,7 @@ def test_it_is_proved_for_every_set_in_fractions():
 
 
 def test_bad_input():
-    for target in (np.ones(3), np.ones((2, 1)), [[1.0, math.nan]]):
+    for target in (np.ones(3), np.ones((2, 1)), np.ones((0, 3)), [[1.0, math.nan]], [[1e200, 0.0]]):
         with pytest.raises(ValueError, match="target must be finite numbers"):
             limit.linear_error(target, 1.0)
     with pytest.raises(ValueError, match="epsilon must be"):

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from ldp_lib.limit.pair_tables import (
-    _balanced,
     _candidates,
     _every_set,
     _relaxed,
@@ -129,6 +128,13 @@ def test_parts_of_a_set_add_up():
     sign = np.array([(-1) ** sum(cell) for cell in np.ndindex(2, 2, 2)])
     bits = (masks[:, None] >> np.arange(8)) & 1
     assert (parts.sum(axis=0) + (bits @ sign) ** 2 == 8 * size - size**2).all()
+
+
+def _balanced(rows, columns, size):
+    """Return a set of cells with `size` in each row and as equally many as can be in each column, as booleans."""
+    member, cells = np.zeros((rows, columns), bool), np.arange(rows * size)
+    member[cells // size, cells % columns] = True
+    return member
 
 
 def test_sets_by_name_inform_as_their_records_do():
