@@ -6,6 +6,7 @@ from numbers import Integral
 
 import numpy as np
 
+MOST_USERS = 10**15
 _RULES = {
     "k": (numbers.Integral, lambda v: 2 <= v <= 2**32, "an integer from 2 to 2**32"),
     "g": (numbers.Integral, lambda v: 2 <= v <= 2**20, "an integer from 2 to 2**20"),
@@ -148,6 +149,14 @@ def check_population(population, k):
     if population.k != k:
         wanted = f"domain sizes k = {k}" if len(k) > 1 else f"one attribute with k = {k[0]}"
         raise ValueError(f"population must have {wanted}; got k = {population.k}")
+
+
+def check_users(n):
+    """Return a number of users as an int; also 1e4, but not 2.5."""
+    whole = isinstance(n, Integral) or (isinstance(n, (float, np.floating)) and float(n).is_integer())
+    if isinstance(n, (bool, np.bool_)) or not whole or not 1 <= n <= MOST_USERS:
+        raise ValueError(f"n must be an integer from 1 to 10**15; got {n!r}")
+    return int(n)
 
 
 def require_share(name, value):

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import beta
 
-from ldp_lib import _inputs, hashing, jrr
+from ldp_lib import _inputs, hashing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,6 @@ def audit(
     """
     _inputs.require(rng=rng, runs=runs)
     _inputs.require_share("confidence", confidence)
-    confidence = float(confidence)
     if runs < 2:
         raise ValueError(f"runs must be at least 2, one to choose the event and one to test it; got {runs}")
     one, other = np.asarray(x), np.asarray(x2)
@@ -98,16 +97,13 @@ def audit(
     if survey and (one != other).reshape(len(one), -1).any(axis=1).sum() > 1:
         raise ValueError("x2 must differ from x in one user's data only")
     if view is None:
-        view = _bucket_view(mechanism, one, other) if isinstance(mechanism, (hashing.OLH, jrr.JointHashing)) else _all
+        view = _bucket_view(mechanism, one, other) if isinstance(mechanism, hashing.OLH) else lambda y: y
     draw = _survey_rows if survey else _report_rows
     rows = [draw(mechanism, side, runs, rng, view) for side in (one, other)]
     _, codes = np.unique(np.concatenate(rows), return_inverse=True)
     reports = codes.max() + 1
-    half = runs // 2
-    chosen, tested = (
-        [np.bincount(part[cut], minlength=reports) for part in (codes[:runs], codes[runs:])]
-        for cut in (slice(half), slice(half, None))
-    )
+    halves = np.split(codes.reshape(2, runs), [half := runs // 2], axis=1)
+    chosen, tested = ([np.bincount(part, minlength=reports) for part in sides] for sides in halves)
     events = []
     for (likely, rare), seen in ((chosen, tested), (chosen[::-1], tested[::-1])):
         order = np.argsort(-(likely + 0.5) / (rare + 0.5), kind="stable")
@@ -118,7 +114,7 @@ def audit(
     _, hits = max(events, key=lambda event: event[0])
     promise = float(mechanism.epsilon if epsilon is None else epsilon)
     bound = max(0.0, float(_log_ratio_bound(*hits, runs - half, confidence)))
-    return Audit(epsilon=promise, bound=bound, hits=hits, runs=runs - half, confidence=confidence)
+    return Audit(epsilon=promise, bound=bound, hits=hits, runs=runs - half, confidence=float(confidence))
 
 
 def _log_ratio_bound(hits, hits2, runs, confidence):
@@ -128,10 +124,6 @@ def _log_ratio_bound(hits, hits2, runs, confidence):
     low = np.where(hits > 0, beta.ppf(error, hits, runs - hits + 1), 1e-300)
     high = np.where(hits2 < runs, beta.isf(error, hits2 + 1, runs - hits2), 1)
     return np.log(low) - np.log(high)
-
-
-def _all(y):
-    return y
 
 
 def _bucket_view(mechanism, *values):

@@ -69,12 +69,8 @@ def report_ratios(channel):
 
     The larger of the two is exp(epsilon); infinity if one truth rules the report out.
     """
-    ratios = []
-    for column in check_channel(channel).T:
-        least, most = min(column), max(column)
-        ratio = most / least if least else math.inf
-        ratios.append(ratio if most else 1)
-    return tuple(ratios)
+    ends = [(min(column), max(column)) for column in check_channel(channel).T]
+    return tuple((most / least if least else math.inf) if most else 1 for least, most in ends)
 
 
 def report_weights(channel):

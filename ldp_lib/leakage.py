@@ -43,9 +43,7 @@ def attribute_channel(channel, joint, attribute):
     if joint.size != len(matrix):
         raise ValueError(f"joint must have one entry for each of {len(matrix)} records; got shape {joint.shape}")
     weights = transition(joint, attribute)
-    records = np.moveaxis(matrix.reshape(*joint.shape, -1), attribute, 0).reshape(
-        joint.shape[attribute], -1, matrix.shape[1]
-    )
+    records = np.moveaxis(matrix.reshape(*joint.shape, -1), attribute, 0).reshape(*weights.shape, -1)
     return (weights[:, :, None] * records).sum(axis=1)
 
 
@@ -126,7 +124,7 @@ def unary_success(p, q, k):
 
 def hashing_success(e, k, g):
     """Return the success rate of the best guess from a random hash to g buckets and GRR on it, uniform prior."""
-    empty = (1 - Fraction(1, g)) ** k if isinstance(e, Fraction) else (1 - 1 / g) ** k
+    empty = (1 - e**0 / g) ** k
     return g * (e * (1 - empty) + empty) / (k * (e + g - 1))
 
 

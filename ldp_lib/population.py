@@ -127,6 +127,18 @@ class Population:
         x = np.column_stack([column.codes for column in columns.values()])
         return cls.from_records(x, k=tuple(map(len, labels)), names=tuple(columns), labels=labels)
 
+    @classmethod
+    def from_shares(cls, shares, n):
+        """Return a population of n users with these shares of values, one array an attribute, rounded to whole users.
+
+        The attributes are put together in the order of their values: the joint table is no estimate of anything. The
+        cost does not depend on n.
+        """
+        reached = [np.cumsum(_whole(part, n)) for part in shares]
+        ends = np.unique(np.concatenate([[0], *reached]))  # between two of these all users have the same record
+        records = np.column_stack([np.searchsorted(steps, ends[:-1], side="right") for steps in reached])
+        return cls(records=records, counts=np.diff(ends), k=tuple(map(len, shares)))
+
     @cached_property
     def n(self):
         """Number of users."""
@@ -196,6 +208,13 @@ def _increasing(records):
     step = records[1:].astype(np.int64) - records[:-1].astype(np.int64)
     first = (step != 0).argmax(axis=1)
     return (np.take_along_axis(step, first[:, None], axis=1) > 0).all()
+
+
+def _whole(shares, n):
+    # Largest remainders; of equal ones, the first.
+    counts = np.floor(shares * n).astype(np.int64)
+    counts[np.argsort(counts - shares * n, kind="stable")[: n - counts.sum()]] += 1
+    return counts
 
 
 def _frozen(array):

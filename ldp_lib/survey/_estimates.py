@@ -13,7 +13,7 @@ from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import AskSome, OneQuestion, design
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import _files as files
-from ldp_lib.survey._intervals import check_joint, joined, standard_errors
+from ldp_lib.survey._intervals import check_joint, joined, listed, standard_errors
 from ldp_lib.tables._asked import raw_table
 from ldp_lib.tables._product_channel import ProductChannel
 from ldp_lib.tables.covariance import table_covariance
@@ -65,8 +65,7 @@ def value_covariance(mechanism, estimate, j, n, sampling):
         mechanism = AskSome(**some, m=1, sizes=sizes, weights=mechanism.weights_)  # the same, told of tables
     if isinstance(mechanism, AskSome | ProductChannel):
         return joint_covariance(mechanism, np.asarray(estimate[j]), (j,), n, sampling)
-    spread = standard_errors(mechanism, estimate, n, sampling=sampling)
-    variance = (spread[j] if isinstance(spread, list) else spread) ** 2
+    variance = listed(standard_errors(mechanism, estimate, n, sampling=sampling))[j] ** 2
     return np.where(np.eye(len(variance)), variance, np.nan)
 
 

@@ -4,28 +4,18 @@ import bisect
 import dataclasses
 import itertools
 import math
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from ldp_lib._inputs import check_bool, check_domain, require_share
+from ldp_lib._inputs import MOST_USERS, check_bool, check_domain, check_users, require_share
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import AskSome
 from ldp_lib.tables.covariance import table_covariance
 
-MOST_USERS = 10**15
 MOST_CELLS = 512  # of a table of two attributes for which users are planned
-
-
-def check_users(n):
-    """Return a number of users as an int; also 1e4, but not 2.5."""
-    whole = isinstance(n, Integral) or (isinstance(n, (float, np.floating)) and float(n).is_integer())
-    if isinstance(n, (bool, np.bool_)) or not whole or not 1 <= n <= MOST_USERS:
-        raise ValueError(f"n must be an integer from 1 to 10**15; got {n!r}")
-    return int(n)
 
 
 def check_unbiased(mechanism):
@@ -34,9 +24,14 @@ def check_unbiased(mechanism):
         raise TypeError(f"mechanism must be unbiased, with its parameters, as GRR(k=3, epsilon=1.0); got {mechanism!r}")
 
 
-def joined(parts):
-    """Return an estimate, an array or a list of one for each attribute, as one array."""
-    return np.concatenate(parts if isinstance(parts, list) else [parts])
+def listed(estimate):
+    """Return an estimate, an array or a list of one for each attribute, as a list."""
+    return estimate if isinstance(estimate, list) else [estimate]
+
+
+def joined(estimate):
+    """Return an estimate as one array of all values of all attributes."""
+    return np.concatenate(listed(estimate), axis=-1)
 
 
 def half_width(confidence, intervals=1):
@@ -71,15 +66,13 @@ def standard_errors(mechanism: Any, estimate: Any, n: float, *, sampling: bool =
     NoExactMoments
         If the mechanism has no closed form.
     """
-    sizes = [np.shape(part) for part in (estimate if isinstance(estimate, list) else [estimate])]
+    sizes = list(map(np.shape, listed(estimate)))
     if sizes != [(size,) for size in check_domain(mechanism.k)]:
         raise ValueError(f"estimate must be what the mechanism estimates, for k = {mechanism.k}; got shapes {sizes}")
     near = plug_in_population(estimate, check_users(n))
-    drawn = [sampling * f * (1 - f) / n for f in marginal_frequencies(near)]
-    variances = mechanism.variance(near)
-    pairs = zip(variances if isinstance(variances, list) else [variances], drawn, strict=True)
-    spread = [np.sqrt(v + more) for v, more in pairs]
-    return spread if isinstance(variances, list) else spread[0]
+    pairs = zip(listed(mechanism.variance(near)), marginal_frequencies(near), strict=True)
+    spread = [np.sqrt(variance + sampling * f * (1 - f) / n) for variance, f in pairs]
+    return spread if isinstance(mechanism.k, tuple) else spread[0]
 
 
 def estimate_interval(
@@ -221,18 +214,6 @@ def check_joint(mechanism, attributes):
 def plug_in_population(estimate, n):
     """Return a population of n users whose frequencies are the estimates, projected and rounded to whole users.
 
-    The attributes are put together in the order of their values: the joint table is no estimate of anything. Only the
-    frequencies matter to the variances that `standard_errors` asks for. The cost does not depend on n.
+    Only the frequencies matter to the variances that `standard_errors` asks for.
     """
-    parts = estimate if isinstance(estimate, list) else [estimate]
-    reached = [np.cumsum(_whole(project_simplex(np.asarray(part)), n)) for part in parts]
-    ends = np.unique(np.concatenate([[0], *reached]))  # between two of these all users have the same record
-    records = np.column_stack([np.searchsorted(steps, ends[:-1], side="right") for steps in reached])
-    return Population(records=records, counts=np.diff(ends), k=tuple(map(len, parts)))
-
-
-def _whole(shares, n):
-    # Largest remainders; of equal ones, the first.
-    counts = np.floor(shares * n).astype(np.int64)
-    counts[np.argsort(counts - shares * n, kind="stable")[: n - counts.sum()]] += 1
-    return counts
+    return Population.from_shares([project_simplex(np.asarray(part)) for part in listed(estimate)], n)

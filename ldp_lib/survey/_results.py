@@ -9,13 +9,13 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from ldp_lib._inputs import check_bool
+from ldp_lib._inputs import check_bool, check_users
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey import _estimates as estimates
 from ldp_lib.survey import _files as files
 from ldp_lib.survey import _labels as labels
 from ldp_lib.survey import _sources as sources
-from ldp_lib.survey._intervals import check_users, half_width, joined, standard_errors
+from ldp_lib.survey._intervals import half_width, joined, listed, standard_errors
 from ldp_lib.survey.aggregate import Counts, aggregate
 from ldp_lib.tables import _agreement, _independence, synthetic
 
@@ -179,8 +179,7 @@ class Results:
         """
         rows = []
         for a, b in itertools.combinations(self.domain, 2):
-            at = self._numbers(a, b)
-            raw, n = estimates.joint_table(self.mechanism, self._read(sources.blocks, reports), at)
+            raw, n = self._joint(at := self._numbers(a, b), reports)
             rows.append((a, b, _independence.p_value(self.mechanism, raw, at, n)))
         found = pd.DataFrame(rows, columns=["a", "b", "p_value"])
         found = found.sort_values("p_value", kind="stable", ignore_index=True)
@@ -194,8 +193,7 @@ class Results:
         """
         if len(self.domain) < 2:
             raise ValueError("domain must have at least two attributes for synthetic people")
-        pairs = itertools.combinations(range(len(self.domain)), 2)
-        tables = {at: estimates.joint_table(self.mechanism, self._read(sources.blocks, reports), at)[0] for at in pairs}
+        tables = {at: self._joint(at, reports)[0] for at in itertools.combinations(range(len(self.domain)), 2)}
         return self.decode(synthetic.fit_tree(_agreement.repair_pairs(tables)).sample(check_users(n), rng=rng))
 
     def contributions(self, reports: Reports) -> pd.DataFrame:
@@ -267,13 +265,15 @@ class Results:
         estimates.check_asked(self.mechanism, reports.counts)
         return reports
 
+    def _joint(self, at, reports):
+        return estimates.joint_table(self.mechanism, self._read(sources.blocks, reports), at)
+
     def _raw(self, at, reports, sampling):
         """Return the raw table of some attributes, flat, and the covariance of its cells."""
         check_bool(sampling=sampling)
         if len(at) > 1:
-            table, n = estimates.joint_table(self.mechanism, self._read(sources.blocks, reports), at)
+            table, n = self._joint(at, reports)
             return table.ravel(), estimates.joint_covariance(self.mechanism, table, at, n, sampling)
         counts = self._counts(reports)
-        shares = counts.estimate()
-        shares = shares if isinstance(shares, list) else [shares]
+        shares = listed(counts.estimate())
         return shares[at[0]], estimates.value_covariance(self.mechanism, shares, at[0], counts.n, sampling)

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ldp_lib._inputs import check_bool, check_domain, require
+from ldp_lib._inputs import check_bool, check_domain, check_users, require
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import OBRR, OMRR, SPL
-from ldp_lib.survey._intervals import check_users, half_width, plug_in_population
 from ldp_lib.survey._intervals import estimate_interval as estimate_interval
+from ldp_lib.survey._intervals import half_width, plug_in_population
 from ldp_lib.survey._intervals import required_users as required_users
 from ldp_lib.survey._intervals import standard_errors as standard_errors
 from ldp_lib.survey.catalogue import MECHANISMS
@@ -102,9 +102,7 @@ def recommend(
         more, runner_up = min(others, key=lambda row: row[0])
         times = f"{more / error:.3g} times its squared error" if error else f"{more:.3g}, where it has none"
         why += f"; {type(runner_up).__name__}, the next, has {times}"
-    sizes = check_domain(k)
-    cells = sum(sizes) if wants != "tables" else sum(a * b for a, b in itertools.combinations(sizes, 2))
-    points = 100 * float(np.sqrt(error / cells))
+    points = 100 * float(np.sqrt(error / sum(_cells(check_domain(k), wants))))
     return Recommendation(mechanism=mechanism, error=error, points=points, why=why + ".")
 
 
@@ -139,6 +137,11 @@ def required_budget(
     return high
 
 
+def _cells(sizes, wants):
+    """Return the number of values of each attribute, or of cells of each table of two."""
+    return [a * b for a, b in itertools.combinations(sizes, 2)] if wants == "tables" else sizes
+
+
 def _errors(*, k, epsilon, n, wants="frequencies", sampling=False):
     """Return what `recommend` compares: a list of pairs, a mechanism's total error and the mechanism.
 
@@ -153,11 +156,10 @@ def _errors(*, k, epsilon, n, wants="frequencies", sampling=False):
         raise ValueError(f"wants must be one of {WANTS}; got {wants!r}")
     if wants != "frequencies" and len(sizes) < 2:
         raise ValueError(f"k must have at least two attributes for {wants}; got {k!r}")
+    drawn = sampling * sum(1 - 1 / cells for cells in _cells(sizes, wants)) / n
     if wants == "tables":
         ways = [mechanism for mechanism in collectors(sizes, epsilon) if mechanism.joint > 1]
-        drawn = sum(1 - 1 / (a * b) for a, b in itertools.combinations(sizes, 2)) / n * sampling
         return [(pairs_error(mechanism, n) + drawn, mechanism) for mechanism in ways]
-    drawn = sum(1 - 1 / size for size in sizes) / n * sampling
     if sum(sizes) > MANY and len(sizes) > 1 and wants == "frequencies":
         ways = [family(k=sizes, epsilon=epsilon) for family in (OneQuestion, SPL, OMRR, OBRR)]
         return [(mechanism.uniform_variance(n) + drawn, mechanism) for mechanism in ways]

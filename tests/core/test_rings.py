@@ -17,7 +17,7 @@ RINGS = {
     "tables": ["tables"],
     "limit": ["limit"],
     "survey": ["survey"],
-    "use": ["designs", "leakage", "repeated", "auditing", "_strength_errors"],
+    "use": ["designs", "leakage", "repeated", "auditing", "_pair_errors"],
     "book": ["book"],
 }
 INWARD = {"core": set(), "papers": set(), "tables": {"papers"}, "limit": {"papers", "tables"}}

@@ -202,7 +202,7 @@ def test_every_report_survives_a_table(mechanism):
     y = mechanism.perturb(x, rng=np.random.default_rng(1))
     frame = files.to_frame(y).set_axis([7, 5, 6])
     assert frame.index.tolist() == [7, 5, 6]
-    assert list(frame.columns) == files.columns(mechanism)
+    assert list(frame.columns) == list(files.columns(mechanism))
     assert {kind.kind for kind in frame.dtypes} <= set("iu")
     again = files.from_frame(frame[frame.columns[::-1]].astype(object).infer_objects(), mechanism)
     assert type(again) is type(y)
@@ -214,9 +214,9 @@ def test_every_report_survives_a_table(mechanism):
 
 
 def test_columns_are_named_by_their_place_and_field():
-    assert files.columns(GRR(k=3, epsilon=1.0)) == ["report"]
-    assert files.columns(SPL(k=(2, 3), epsilon=1.0)) == ["report_0", "report_1"]
-    assert files.columns(OLH(k=3, epsilon=1.0)) == [*(f"report_seed_{i}" for i in range(4)), "report_y"]
+    assert list(files.columns(GRR(k=3, epsilon=1.0))) == ["report"]
+    assert list(files.columns(SPL(k=(2, 3), epsilon=1.0))) == ["report_0", "report_1"]
+    assert list(files.columns(OLH(k=3, epsilon=1.0))) == [*(f"report_seed_{i}" for i in range(4)), "report_y"]
     for first in (1, 2, 3):
         with pytest.raises(ValueError, match=r"mechanism must report one row a user; TwoPhaseRSRFD\(.* does not"):
             files.columns(TwoPhaseRSRFD(k=(2, 2), epsilon=1.0, n1=first))
