@@ -227,7 +227,26 @@ def independent(joint):
     return np.einsum(",".join("abc"[: joint.ndim]), *(joint.sum(axis=others) for others in axes))
 
 
-def test_at_larger_epsilon_correlation_gains_a_fifth_at_most():
+def not_all_alike(d, epsilon, rho, part=Fraction(1, 100)):
+    """Return n times the total variance by reports that name one answer and that not all are alike, users as in SynA.
+
+    For each of d binary attributes and each answer one report names the records with this answer, but for the one in
+    which all are alike; that one has a report of its own, d times as likely. A small part sends the whole record.
+    """
+    e, x = math.exp(epsilon), np.array(list(itertools.product((0, 1), repeat=d)))
+    alike, law = (x == x[:, :1]).all(axis=1), tree_law([0.5, 0.5], rho, [0] * (d - 1)).ravel()
+    answers = np.array([x[:, j] == v for j in range(d) for v in (0, 1)])
+    named = np.vstack([e ** (answers & ~alike), d * e ** np.eye(2**d)[alike]])
+    columns = np.vstack([(1 - part) * named / named[:, 0].sum(), part * e ** np.eye(2**d) / (e + 2**d - 1)]).astype(
+        float
+    )
+    assert np.allclose(columns.sum(axis=0), 1)  # a channel
+    assert np.allclose(columns.max(axis=1) / columns.min(axis=1), e)
+    information = (columns.T / (columns @ law)[:, None].T) @ columns
+    return np.trace(answers @ np.linalg.solve(information, answers.T * 1.0)) - ((answers @ law) ** 2).sum()
+
+
+def test_at_larger_epsilon_correlation_gains_a_fifth_at_most_and_more_with_more_attributes():
     bits, first = [0.5, 0.5], {2: [0.7, 0.3], 3: [1 / 2, 1 / 3, 1 / 6]}
     tables = {(d, rho): tree_law(bits, rho, [0] * (d - 1)) for d in (2, 3) for rho in (0.5, 0.9, 0.99)}
     tables |= {("skewed", k, d): tree_law(first[k], 0.99, [0] * (d - 1)) for k, d in ((2, 2), (2, 3), (3, 2))}
@@ -238,8 +257,13 @@ def test_at_larger_epsilon_correlation_gains_a_fifth_at_most():
         gaps += [one.gap - 1 for one in pair]
         ratios[name, epsilon] = pair[0].attained / pair[1].attained
     deepest = min(ratios, key=ratios.get)
+    three = least_error((2, 2, 2), 2.5, tables[3, 0.99])
     claim("own/correlation-large-budgets").holds(
         deepest == ((3, 0.99), 2.5) and bool(0.78 < ratios[deepest] < 0.8),
         all(abs(ratio - 1) < 1e-4 for (_, epsilon), ratio in ratios.items() if epsilon == 0.5),
         max(gaps) < 1e-4,
+        bool(not_all_alike(5, 2.5, 0.99) < 0.64 * least_error((2,) * 5, 2.5).error),
+        bool(not_all_alike(8, 3.0, 0.99) < 0.54 * least_error((2,) * 8, 3.0).error),
+        bool(not_all_alike(3, 2.5, 0.99) > three.attained),
+        bool(not_all_alike(8, 3.0, 0.0) > least_error((2,) * 8, 3.0).error),
     )
