@@ -22,11 +22,11 @@ HINT = "Choose an answer, and it says whether it is right, and why."
 VERDICTS = {"right": "✓ Right.", "wrong": "✗ Wrong."}
 
 
-def learn():
-    """Yield the notebooks of the first track: those above the audit, in the order of the table of contents."""
+def learn(parts=("Learn", "Further", "In use")):
+    """Yield the notebooks of these parts, by default all but the audits, in the order of the table of contents."""
     toc = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
     for part in toc["parts"]:
-        if part["caption"].startswith(("Learn", "Further", "In use")):
+        if part["caption"].startswith(parts):
             yield from (ROOT / f"{chapter['file']}.ipynb" for chapter in part["chapters"])
 
 
@@ -203,20 +203,21 @@ class Sets(_Table):
 class Chapters(_Table):
     """The chapters: what each teaches, needs and takes."""
 
-    header = ("chapter", "afterwards a reader can", "needs", "minutes")
+    header = ("chapter", "afterwards a reader can; audits: question", "needs", "minutes")
 
     def sources(self):
         """Return the files of the chapters, and the goals."""
-        return [*learn(), QUESTIONS]
+        return [*learn(), *learn("Audit"), QUESTIONS]
 
     def rows(self):
         """Yield one row a chapter."""
         goals = yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))
-        for path in learn():
+        for path in self.sources()[:-1]:
             first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
             needs = re.search(r"\*\*You need:\*\* (.+?)\.?\s*\*\*Minutes:\*\* (\d+)", first, re.DOTALL)
             needed = re.sub(r"\{doc\}`(\w+)`", r"{doc}`../notebooks/\1`", " ".join(needs[1].split()))
-            yield f"{{doc}}`../notebooks/{path.stem}`", goals[path.stem]["goals"], needed, needs[2]
+            about = goals[path.stem]["goals"] if path.stem in goals else re.search(r"^\*(.+)\*$", first, re.M)[1]
+            yield f"{{doc}}`../notebooks/{path.stem}`", about, needed, needs[2]
 
 
 def setup(app):

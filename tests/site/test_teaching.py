@@ -106,6 +106,34 @@ def test_the_instructors_page_names_every_set_and_learn_chapter():
     )
 
 
+def unread(page):
+    """Return what the timetable leaves out: chapters that a set or another chapter needs and nobody was told to read.
+
+    Each row of the first table adds to what was read before. Of shrinkage only the half is set that needs no limits.
+    """
+    section = page.split("## Six weeks, or twelve\n")[1].partition("\n## ")[0]
+    after, wrong = {}, []
+    for row in re.findall(r"^\|(.*set \d.*)\|$", section, re.M):
+        number, *earlier = map(int, re.findall(r"\bset (\d)", row))
+        read = after.get(*earlier or [number - 1], set()) | set(re.findall(r"notebooks/(\w+)", row))
+        after[number] = {slug for slug in read if earlier or not slug.startswith("audit")}
+        item = yaml.safe_load((ROOT / "assignments" / f"ps{number}.yml").read_text(encoding="utf-8"))
+        wrong += [(f"set {number}", slug) for slug in item["chapters"] if slug not in after[number]]
+        for slug in read:
+            first = json.loads((ROOT / "notebooks" / f"{slug}.ipynb").read_text(encoding="utf-8"))["cells"][0]["source"]
+            needs = re.findall(r"\{doc\}`(\w+)`", "".join(first).partition("**You need:**")[2])
+            wrong += [(slug, need) for need in needs if need not in read and slug != "shrinkage"]
+    return wrong
+
+
+def test_the_timetable_reads_what_its_sets_and_chapters_need():
+    page = (ROOT / "book" / "instructors.md").read_text(encoding="utf-8")
+    assert unread(page) == []
+    assert unread(page.replace("{doc}`../notebooks/attacker`", "")) == [("set 8", "attacker")]
+    assert ("audit_corr_rr", "corr_rr") in unread(page.replace("{doc}`../notebooks/corr_rr`", ""))
+    assert re.findall(r"^\|.*?set (\d)", page.split("## Six weeks, or twelve\n")[1], re.M) == list("123456789")
+
+
 # The numbers in questions, answers and reasons, each computed.
 
 
