@@ -1,15 +1,21 @@
 """Sphinx directives that render the claims ledger: its totals, its slips, and the claims of a paper by its short name.
 
 The same claims are written beside the page as JSON and CSV, for those who count or search them with tools of their own.
+A claim that a test settles links to a page with that test's code, so that nobody needs the repository to read it.
 """
 
 import csv
 import json
+import re
 from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
+import where
 from docutils import nodes
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective, SphinxRole
 
@@ -18,10 +24,20 @@ from ldp_lib.book import claims
 logger = logging.getLogger(__name__)
 MENDED = ("conditional", "misprint", "refuted", "not-reproduced")  # what does not hold as printed
 ALONE = "alone: "
-WORDS = (
-    "A conditional claim holds under a condition that the paper leaves out; a misprint is set right by its context; "
-    "against a refuted one there is a witness; a number that is not reproduced does not come out."
+SIGNS = (
+    "Signs: ✓ true as stated, or the numbers come out again; ± conditional, true under a condition that the paper "
+    "leaves out; ≠ misprint, a slip that its context sets right; ✗ refuted, false by a witness, or not reproduced; "
+    "– not checkable, for example because a formula is lost in the text that we read. The rules are "
 )
+NAMES = {
+    "corr-rr-v1": "Corr-RR, first version",
+    "corr-rr-v2": "Corr-RR, revised version",
+    "jrr": "Joint randomized response",
+    "obrr": "Optimal budget allocation",
+    "rr-multidim": "Multi-dimensional randomized response",
+}
+SETTLES = re.compile(r'claim\("([^"]+)"\)\.')
+CHECKS = Path(__file__).resolve().parents[2] / "tests" / "claims"
 
 
 class _Directive(SphinxDirective):
@@ -37,22 +53,43 @@ class _Directive(SphinxDirective):
 
 
 class Totals(_Directive):
-    """A table of the number of claims by paper and verdict."""
+    """A table of the number of claims by paper and verdict.
+
+    With papers' short names: those alone, with the verdicts that occur, and below the table what the signs mean.
+    """
+
+    optional_arguments = len(NAMES)
 
     def run(self):
         """Return the table."""
         ledger = self.claims()
-        papers = list(dict.fromkeys(c.paper for c in ledger))
+        papers = self.arguments or list(dict.fromkeys(c.paper for c in ledger))
+        if unknown := set(papers) - {c.paper for c in ledger}:
+            raise self.error(f"no claim of {sorted(unknown)} in the ledger")
         count = Counter((c.paper, c.verdict) for c in ledger)
-        body = [[p, *(count[p, v] for v in claims.VERDICTS), sum(c.paper == p for c in ledger)] for p in papers]
+        verdicts = [v for v in claims.VERDICTS if not self.arguments or any(count[p, v] for p in papers)]
+        body = [[p, *(count[p, v] for v in verdicts), sum(c.paper == p for c in ledger)] for p in papers]
+        if self.arguments:
+            body = [[NAMES[p], *counts] for p, *counts in body]
+            return [_counted(["statements of", *verdicts, "total"], body), self.signs()]
         body.append(["all", *map(sum, list(zip(*body, strict=True))[1:])])
-        header = ["paper", *claims.VERDICTS, "total"]
-        group = nodes.tgroup(cols=len(header))
-        group += [nodes.colspec(colwidth=1, stub=int(i == 0)) for i in range(len(header))]
-        group += nodes.thead("", _row(header))
-        # Narrow screens stack the cells and show these labels; wide screens show the header row.
-        group += nodes.tbody("", *(_row(row, labels=header) for row in body))
-        return [nodes.table("", group, classes=["ledger-totals"])]
+        return [_counted(["paper", *verdicts, "total"], body)]
+
+    def signs(self):
+        """Return what the badges' signs mean, with a link to the rules."""
+        rules = nodes.reference("", "in the ledger", internal=True)
+        rules.attributes |= {"ledger_page": "book/claims", "ledger_anchor": "what-a-verdict-means", "ledger_name": 1}
+        return nodes.paragraph("", "", nodes.Text(SIGNS), rules, nodes.Text("."))
+
+
+def _counted(header, body):
+    """Return a table of counts."""
+    group = nodes.tgroup(cols=len(header))
+    group += [nodes.colspec(colwidth=1, stub=int(i == 0)) for i in range(len(header))]
+    group += nodes.thead("", _row(header))
+    # Narrow screens stack the cells and show these labels; wide screens show the header row.
+    group += nodes.tbody("", *(_row(row, labels=header) for row in body))
+    return nodes.table("", group, classes=["ledger-totals"])
 
 
 def _row(cells, labels=None):
@@ -107,8 +144,7 @@ class Slips(_Directive):
                 row += [self.settled(claim), nodes.Text(", ")]
             row.pop()
             (alone if name.startswith(ALONE) else rows).append(nodes.list_item("", row))
-        found = [nodes.paragraph("", "", nodes.Text(WORDS))]
-        found += [nodes.bullet_list("", *rows, classes=["ledger-slips"])] if rows else []
+        found = [nodes.bullet_list("", *rows, classes=["ledger-slips"])] if rows else []
         single = sum(len(group) for name, group in causes.items() if name.startswith(ALONE))
         if alone:
             said = f"<details><summary>{single} claims without a common cause, by verdict</summary>"
@@ -120,7 +156,9 @@ class Slips(_Directive):
         """Return a link to the cell that settles a claim, or to its row in the ledger."""
         page = "book/claims" if claim.chapter.startswith("tests/") else f"notebooks/{claim.chapter}"
         name = nodes.literal("", claim.id.partition("/")[2])
-        return nodes.reference("", "", name, internal=True, ledger_page=page, ledger_anchor=claim.anchor, ledger_name=1)
+        link = nodes.reference("", "", name, internal=True, ledger_page=page, ledger_anchor=claim.anchor, ledger_name=1)
+        link["reftitle"] = where.plain(f"{claim.source}, {claim.verdict}: {claim.statement}")
+        return link
 
 
 class Ledger(_Directive):
@@ -172,7 +210,9 @@ class Ledger(_Directive):
         """Return the line that says where the claim is checked."""
         line = nodes.paragraph("", "Checked in ", classes=["claim-place"])
         if claim.chapter.startswith("tests/"):
-            line += nodes.literal("", f"{claim.chapter}.py")
+            name = claim.chapter.rpartition("/")[2]
+            code = nodes.literal("", f"{claim.chapter}.py")
+            line += nodes.reference("", "", code, internal=True, refuri=f"checks/{name}.html#{claim.anchor}")
         else:
             page = f"notebooks/{claim.chapter}"
             link = nodes.reference("", claim.chapter, internal=True, ledger_page=page, ledger_anchor=claim.anchor)
@@ -206,6 +246,25 @@ def resolve(app, doctree, docname):
                 link.children = [nodes.Text(app.env.titles[page].astext())]
 
 
+def checked(text):
+    """Return a test module as HTML, with an anchor at each line that settles a claim."""
+    shown = highlight(text, PythonLexer(), HtmlFormatter(cssclass="highlight", lineanchors="line"))
+    for number, line in enumerate(text.splitlines(), 1):
+        if found := SETTLES.search(line):
+            name = f'<a id="line-{number}" name="line-{number}"'
+            anchor = claims.ledger()[found[1]].anchor
+            shown = shown.replace(name, f'<a id="{anchor}" name="{anchor}"', 1)
+    return shown
+
+
+def pages_of_checks(app):
+    """Give each module of tests that settles claims a page with its code."""
+    for path in sorted(CHECKS.glob("test_*.py")):
+        body = f"<h1><code>tests/claims/{path.name}</code></h1>\n<p>The code that settles claims of the ledger.</p>"
+        body += f'<div class="highlight-python">{checked(path.read_text(encoding="utf-8"))}</div>'
+        yield f"book/checks/{path.stem}", {"title": path.name, "body": body}, "page.html"
+
+
 def finish(app, exception):
     """Write the claims as files that a reader may download."""
     if exception is not None or app.builder.format != "html":
@@ -227,6 +286,7 @@ def setup(app):
     app.add_directive("ledger", Ledger)
     app.add_role("claim", Link())
     app.connect("doctree-resolved", resolve)
+    app.connect("html-collect-pages", pages_of_checks)
     app.connect("build-finished", finish)
     app.add_css_file("ledger.css")
     app.add_js_file("ledger.js", loading_method="defer")

@@ -9,8 +9,11 @@ import nbformat
 import pytest
 import yaml
 
+from ldp_lib.book import claims
+
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
+import ledger as ledger_pages  # noqa: E402
 import pages  # noqa: E402
 
 CITED = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
@@ -100,3 +103,14 @@ def test_every_theorem_is_on_the_page_of_theorems_and_those_on_limits_say_what_i
     for words in ("*Check* {claim}`own/", "*Known:*"):
         assert [limit.partition("`")[0] for limit in limits if words not in limit] == []
     assert [limit.partition("`")[0] for limit in limits if not re.search(r"\n: For (every|equal)", limit)] == []
+
+
+def test_the_row_of_a_claim_that_a_test_settles_leads_to_the_line_that_settles_it():
+    shown = {
+        path.stem: ledger_pages.checked(path.read_text(encoding="utf-8"))
+        for path in ledger_pages.CHECKS.glob("test_*.py")
+    }
+    by_test = [c for c in claims.ledger().values() if c.chapter.startswith("tests/")]
+    lost = [c.id for c in by_test if shown[c.chapter.rpartition("/")[2]].count(f'id="{c.anchor}"') != 1]
+    assert lost == []
+    assert len(by_test) > 100
