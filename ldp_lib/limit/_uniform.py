@@ -22,7 +22,7 @@ def up_sets(k, most):
     """Return all sets of records that contain, with a record, every one with no smaller values; as bit masks.
 
     Bit r stands for record r in lexicographic order. None if there are more than `most`. Among the sets of one size,
-    some of these have the most information on any weighting of the attributes (chapter `limit_bound`).
+    some of these have the most information on any weighting of the attributes (chapter `optimal_sets`).
     """
     if math.prod(k) > RECORDS:
         return None
