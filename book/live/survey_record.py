@@ -3,8 +3,9 @@ chapter: real_survey_privacy
 
 An invented report: yes to copied, bullied and sex. With a fair card for each of six questions, 12 months, 30 days and 10 last digits
 there are 230,400 equally probable cases. How many of them lead from each of the 64 records to this report? `agree` says for each question
-whether the record's answer is the report's, `alone` how probable it is that the innocuous answer is, and `together` the same for
-both questions of a pair with a common source. A line of the table has eight records.
+whether the record's answer is the report's, `alone` how probable it is that the innocuous answer is the report's, and `together`, for
+a pair of questions about months, digits or days, how probable it is that both are. Each line of the table has the eight records
+that begin with the same three answers.
 """
 
 
