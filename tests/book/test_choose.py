@@ -95,6 +95,9 @@ def test_the_words_between_the_numbers_hold():
     assert type(recommend(k=(2,) * 4, epsilon=2.0, n=10_000).mechanism).__name__ == "AskSome"
     for epsilon in (1.0, 2.0, 4.0):  # the whole record or each answer alone: some 250 records
         for k, joint in (((2,) * 7, True), ((4,) * 3, True), ((4,) * 6, False), ((10,) * 4, False)):
+            e, parts = math.exp(epsilon), RRIndependent(k=k, epsilon=epsilon).channels_
+            lengths = [squared_length(math.exp(part), size) for part, size in zip(parts, k, strict=True)]
+            assert squared_length(e, math.prod(k)) < math.prod(lengths)  # the table of all records
             if epsilon < 4 or joint:
                 alone = planner.pairs_error(RRIndependent(k=k, epsilon=epsilon), 1)
                 assert (planner.pairs_error(RRJoint(k=k, epsilon=epsilon), 1) < alone) == joint, (k, epsilon)
