@@ -29,7 +29,8 @@ def minimax_error(k, epsilon, n, *, interactive=True):
     float
         For every such protocol and every estimator there is a joint distribution of the records, from which the n users
         are drawn independently, at which the expected squared error of all frequencies together is at least this. It is
-        never above ``least_error(k, epsilon).error / n``, and n times it tends to that error.
+        n times never above the larger of ``least_error(k, epsilon).error`` and the sum of 1 - 1/k_j, the error of the
+        records themselves, and tends to it. (For many attributes and large budgets the second is the larger.)
 
     Raises
     ------

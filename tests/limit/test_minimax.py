@@ -135,6 +135,20 @@ def test_two_binary_attributes_and_a_million_users():
     assert 0.995 < limit.minimax_error((2, 2), 1.0, 10**6) * 10**6 / least < 0.996
 
 
+@pytest.mark.parametrize("k", [(2,), (2, 3), (2,) * 7, (4,) * 5, (2, 3, 40)])
+@pytest.mark.parametrize("epsilon", [1.0, 4.0, 9.0, 20.0])
+def test_it_tends_to_the_larger_of_the_limit_and_what_drawing_users_costs(k, epsilon):
+    most = max(limit.least_error(k, epsilon).error, sum(1 - 1 / size for size in k))
+    found = [n * limit.minimax_error(k, epsilon, n) for n in (1, 10**3, 10**6, 2**53)]
+    assert found == sorted(found)
+    assert most * (1 - 1e-3) < found[-1] <= most * (1 + 1e-12)
+
+
+def test_the_limit_may_be_below_what_drawing_users_costs():
+    errors = [limit.least_error((2,) * 7, epsilon).error for epsilon in (6.0, 7.0, 9.0)]
+    assert errors[0] > 7 / 2 > errors[1] > errors[2]
+
+
 def test_bad_input():
     for n in (2.0, True, "3"):
         with pytest.raises(TypeError, match=r"n must be an integer from 1 to 2\*\*53"):
