@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 _STUB = pkgutil.get_data(__name__, "__init__.pyi").decode()
 _HOME = {name: module for module, name in re.findall(r"from ldp_lib\.(\S+) import (\w+) as", _STUB)}
+_MODULES = {found.name for found in pkgutil.iter_modules(__path__)}
 
 __all__ = sorted(_HOME)
 
@@ -22,15 +23,10 @@ __all__ = sorted(_HOME)
 def __getattr__(name):
     if name in _HOME:
         found = getattr(importlib.import_module(f"ldp_lib.{_HOME[name]}"), name)
-    elif name.startswith("_"):
-        raise AttributeError(f"module 'ldp_lib' has no attribute {name!r}")
+    elif name in _MODULES:
+        found = importlib.import_module(f"ldp_lib.{name}")
     else:
-        try:
-            found = importlib.import_module(f"ldp_lib.{name}")
-        except ModuleNotFoundError as error:
-            if error.name != f"ldp_lib.{name}":
-                raise
-            raise AttributeError(f"module 'ldp_lib' has no attribute {name!r}") from None
+        raise AttributeError(f"module 'ldp_lib' has no attribute {name!r}")
     globals()[name] = found
     return found
 

@@ -21,10 +21,13 @@ _RULES = {
 def check_cells(records, reports):
     """Raise ValueError if a channel with so many records and reports is too large to be built."""
     if records * reports > 2**22:
-        raise ValueError(
-            f"k must be small for a channel: it would have {records} rows and {reports} columns; "
-            f"at most {2**22} entries are built"
-        )
+        size = f"{records} rows and {reports} columns"
+        raise ValueError(f"k must be small for a channel: it would have {size}; at most {2**22} entries are built")
+
+
+def is_integer(value):
+    """Return whether a value is an integer, of Python or of NumPy, and no bool."""
+    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
 
 
 def require(**arguments):
@@ -97,7 +100,7 @@ def check_domain(k):
     """Return the domain sizes as a tuple of ints of at least 2, or raise."""
     sizes = tuple(k) if _lists(k) else (k,)
     complaint = f"k must be an integer of at least 2, or one for each attribute; got {k!r}"
-    if any(isinstance(size, (bool, np.bool_)) or not isinstance(size, Integral) for size in sizes):
+    if not all(map(is_integer, sizes)):
         raise TypeError(complaint)
     if not sizes or min(sizes) < 2:
         raise ValueError(complaint)
@@ -153,8 +156,8 @@ def check_population(population, k):
 
 def check_users(n):
     """Return a number of users as an int; also 1e4, but not 2.5."""
-    whole = isinstance(n, Integral) or (isinstance(n, (float, np.floating)) and float(n).is_integer())
-    if isinstance(n, (bool, np.bool_)) or not whole or not 1 <= n <= MOST_USERS:
+    whole = is_integer(n) or (isinstance(n, (float, np.floating)) and float(n).is_integer())
+    if not whole or not 1 <= n <= MOST_USERS:
         raise ValueError(f"n must be an integer from 1 to 10**15; got {n!r}")
     return int(n)
 

@@ -1,6 +1,8 @@
 """Pair tables estimated in several ways from the same reports, and how far strengths of dependence are off."""
 
+import dataclasses
 import itertools
+import math
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
@@ -9,13 +11,15 @@ import numpy as np
 from ldp_lib import _inputs
 from ldp_lib.population import Population
 from ldp_lib.postprocess import project_simplex
+from ldp_lib.sampled import AskSome
 from ldp_lib.tables import _agreement, consistency
 from ldp_lib.tables._asked import raw_table
 from ldp_lib.tables.clusters import cramers_v
 from ldp_lib.tables.covariance import interaction_noise, table_covariance
 
+MOST_CELLS = 512  # of a table of two attributes for which users are planned
 ESTIMATORS = ("raw", "projected", "shrunk", "product")
-Pairs: TypeAlias = Sequence[tuple[int, ...]] | None
+Pairs: TypeAlias = Sequence[tuple] | None
 
 
 def every_pair(d, pairs=None):
@@ -25,7 +29,7 @@ def every_pair(d, pairs=None):
 
 def pair_estimates(
     mechanism: Any, y: np.ndarray, pairs: Pairs = None, estimators: Sequence[str] = ESTIMATORS
-) -> dict[str, dict[tuple[int, ...], np.ndarray]]:
+) -> dict[str, dict]:
     """Return estimated pair tables from the same reports: a dict from the estimator's name to a dict of tables.
 
     Parameters
@@ -63,12 +67,7 @@ def _shrunk(mechanism, raw, product, pair, n):
 
 
 def strength_errors(
-    mechanism: Any,
-    population: Population,
-    users: Sequence[float],
-    *,
-    rng: np.random.Generator,
-    runs: int = 1,
+    mechanism: Any, population: Population, users: Sequence[float], *, rng: np.random.Generator, runs: int = 1
 ) -> np.ndarray:
     """Return how far estimated strengths of dependence are off: the root mean square over all pairs, by Cramer's V.
 
@@ -104,3 +103,23 @@ def strength_errors(
             table = consistency.project_marginals(shrunk, ends, tolerance=1e-6).table
             squares.append((cramers_v(table) - cramers_v(truth)) ** 2)
     return np.sqrt(np.mean(np.reshape(squares, (-1, len(users))), axis=0))
+
+
+def worst_cell(mechanism, sampling):
+    """Return the largest variance of a cell of a table of two attributes, for one user: over all cells and tables.
+
+    Of independent users it is linear in the table, but for what drawing adds: two records settle it.
+    """
+    if isinstance(mechanism, AskSome):
+        mechanism = dataclasses.replace(mechanism, groups=False)
+    worst = 0.0
+    for i, j in every_pair(len(mechanism.k)):
+        shape = mechanism.k[i], mechanism.k[j]
+        if (cells := math.prod(shape)) > MOST_CELLS:
+            raise ValueError(f"k must give tables of at most {MOST_CELLS} cells to plan for; got {shape}")
+        all_alike = np.eye(cells).reshape(cells, *shape)
+        variance = np.array([np.diag(table_covariance(mechanism, one, i, j, n=1)) for one in all_alike])
+        own, other = np.diag(variance), np.where(np.eye(cells), -np.inf, variance).max(axis=0)
+        share = np.clip((1 + own - other) / 2, 0, 1) if sampling else own > other
+        worst = max(worst, np.max(other + share * (own - other + sampling * (1 - share))))
+    return worst

@@ -101,9 +101,8 @@ def audit(
     draw = _survey_rows if survey else _report_rows
     rows = [draw(mechanism, side, runs, rng, view) for side in (one, other)]
     _, codes = np.unique(np.concatenate(rows), return_inverse=True)
-    reports = codes.max() + 1
     halves = np.split(codes.reshape(2, runs), [half := runs // 2], axis=1)
-    chosen, tested = ([np.bincount(part, minlength=reports) for part in sides] for sides in halves)
+    chosen, tested = ([np.bincount(part, minlength=codes.max() + 1) for part in sides] for sides in halves)
     events = []
     for (likely, rare), seen in ((chosen, tested), (chosen[::-1], tested[::-1])):
         order = np.argsort(-(likely + 0.5) / (rare + 0.5), kind="stable")
@@ -119,7 +118,6 @@ def audit(
 
 def _log_ratio_bound(hits, hits2, runs, confidence):
     """Return a lower confidence bound on ln(P / P2) from two binomial counts, Clopper and Pearson's for each share."""
-    hits, hits2 = np.asarray(hits), np.asarray(hits2)
     error = (1 - confidence) / 2
     low = np.where(hits > 0, beta.ppf(error, hits, runs - hits + 1), 1e-300)
     high = np.where(hits2 < runs, beta.isf(error, hits2 + 1, runs - hits2), 1)

@@ -6,6 +6,7 @@ A channel is a matrix with Pr[y | x] in row x and column y. Entries may be float
 import itertools
 import math
 from fractions import Fraction
+from functools import reduce
 
 import numpy as np
 
@@ -109,11 +110,7 @@ def compose(*channels):
 
 def tensor(*channels):
     """Return the channel of several inputs, each sent through a channel of its own: the Kronecker product."""
-    matrix = check_channel(channels[0])
-    for other in map(check_channel, channels[1:]):
-        product = matrix[:, None, :, None] * other[None, :, None, :]
-        matrix = product.reshape(matrix.shape[0] * other.shape[0], -1)
-    return matrix
+    return reduce(np.kron, map(check_channel, channels))
 
 
 def exact_law(channel, x, statistic):

@@ -154,14 +154,9 @@ def record_channel(p, innocuous):
     law = np.asarray(innocuous)
     d = law.ndim
     own = np.eye(2, dtype=int)
-    same = np.ones(2, dtype=int)
     for asked in np.broadcast_to(p, d):  # for each question: innocuous answer, truth, report
-        truth = same[:, None, None] * own
-        other = own[:, None, :] * same[:, None]
-        card = asked * truth + (1 - asked) * other
-        law = np.tensordot(law, card, axes=(0, 0))
-    held, told = range(0, 2 * d, 2), range(1, 2 * d, 2)
-    return law.transpose(*held, *told).reshape(2**d, 2**d)
+        law = np.tensordot(law, asked * own + (1 - asked) * own[:, None], axes=(0, 0))
+    return law.transpose(*range(0, 2 * d, 2), *range(1, 2 * d, 2)).reshape(2**d, 2**d)
 
 
 def one_card_channel(p, innocuous):

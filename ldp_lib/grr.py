@@ -94,7 +94,7 @@ class GRR(pure.Oracle):
         return _sampling.proved_keep(self.epsilon, self.k)
 
     @cached_property
-    def realised_probabilities(self) -> tuple[Fraction, Fraction]:
+    def realised_probabilities(self) -> tuple[Fraction, ...]:
         """Probabilities p and q with which `perturb` reports the true and any other value, exactly."""
         q = (1 - _sampling.realised_keep(self._keep, self.k)) / self.k
         return 1 - (self.k - 1) * q, q

@@ -61,8 +61,7 @@ def transition(joint, attribute):
 
 def dobrushin(table):
     """Return the largest total variation distance between two rows of Pr[asked | hidden]: Dobrushin's coefficient."""
-    rows = check_channel(table)
-    pairs = itertools.combinations(rows, 2)
+    pairs = itertools.combinations(check_channel(table), 2)
     return max((sum(abs(a - b)) / 2 for a, b in pairs), default=0)
 
 
@@ -87,9 +86,8 @@ def inferred_ratio(e, table):
     For two hidden values the best set collects the values with the largest ratios (Neyman and Pearson). At most
     1 + delta (e-1) with delta from `dobrushin`. Chapter `attacker`.
     """
-    rows = check_channel(table)
     worst = Fraction(1)
-    for one, other in itertools.permutations(rows, 2):
+    for one, other in itertools.permutations(check_channel(table), 2):
         a = b = 0
         ratios = [x / y if y else np.inf for x, y in zip(one, other, strict=True)]
         for v in sorted(range(len(one)), key=ratios.__getitem__, reverse=True):
@@ -142,6 +140,5 @@ def below_as_float32(rate):
         largest = np.nextafter(largest, np.float32(0))
     following = np.nextafter(largest, np.float32(2))
     middle = (Fraction(float(largest)) + Fraction(float(following))) / 2 * 2**53
-    count = middle.numerator // middle.denominator + 1  # the integers up to the middle, where rounding changes
-    odd = int(largest.view(np.uint32)) % 2
-    return Fraction(count - (middle.denominator == 1 and odd), 2**53)
+    count = middle // 1 + 1  # the integers up to the middle, where rounding changes
+    return Fraction(count - (middle.denominator == 1 and int(largest.view(np.uint32)) % 2), 2**53)

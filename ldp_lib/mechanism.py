@@ -2,13 +2,14 @@
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from ldp_lib import _inputs
 from ldp_lib.population import Population, marginal_frequencies
 
+Rng: TypeAlias = np.random.Generator
 CHUNK = 2**20  # users; each chunk has a generator of its own
 
 
@@ -69,13 +70,13 @@ class Mechanism(Protocol):
     joint: int
     dtype: Any
 
-    def perturb(self, x, *, rng: np.random.Generator):
+    def perturb(self, x, *, rng: Rng):
         """Return all users' reports."""
 
     def estimate(self, y):
         """Return frequencies from all reports."""
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int):
+    def simulate(self, population: Population, *, rng: Rng, runs: int):
         """Return `runs` estimates drawn from the distribution of ``estimate(perturb(x))``, at a cost free of n."""
 
     def mean(self, population: Population):
@@ -126,7 +127,7 @@ class Several(Stated):
     Subclasses give `count` and `estimate_counts`, or `estimate`; those that set `equal` serve equal domains only.
     """
 
-    k: tuple[int, ...]
+    k: tuple
     epsilon: float
     count: Any
     estimate_counts: Any
@@ -148,17 +149,17 @@ class Several(Stated):
         _inputs.check_cells(1, math.prod(self.k))
         return np.array(list(np.ndindex(*self.k)), self.dtype.base)
 
-    def estimate(self, y) -> list[np.ndarray]:
+    def estimate(self, y) -> list:
         """Return frequencies, one array (k_j,) for each attribute, from the reports of `perturb`; raw."""
         return self.estimate_counts(self.count(y))
 
-    def mean(self, population: Population) -> list[np.ndarray]:
+    def mean(self, population: Population) -> list:
         """Return the exact expectation of the estimate, the true frequencies: one array (k_j,) for each attribute."""
         _inputs.check_population(population, self.k)
         return marginal_frequencies(population)
 
 
-def perturb_in_chunks(mechanism: Any, x: Any, *, rng: np.random.Generator, threads: int = 1) -> np.ndarray:
+def perturb_in_chunks(mechanism: Any, x: Any, *, rng: Rng, threads: int = 1) -> np.ndarray:
     """Return one report a user, as ``mechanism.perturb(x, rng=rng)`` does, made by several threads at once.
 
     Parameters

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ldp_lib import _inputs, _sampling
-from ldp_lib.mechanism import Stated
+from ldp_lib.mechanism import Rng, Stated
 from ldp_lib.population import Population
 
 
@@ -121,13 +121,13 @@ class Oracle(Stated):
         """Return unbiased frequencies, shape (k,), from the counts of all reports."""
         return estimate(counts[1:], counts[0], *self.probabilities)
 
-    def draw_support(self, histogram, rng: np.random.Generator) -> np.ndarray:
+    def draw_support(self, histogram, rng: Rng) -> np.ndarray:
         """Draw counts of support, shape (runs, k), for numbers of users with each value, shape (runs, k)."""
         p, q = self.probabilities
         others = histogram.sum(axis=-1, keepdims=True) - histogram
         return rng.binomial(histogram, p) + rng.binomial(others, q)
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
+    def simulate(self, population: Population, *, rng: Rng, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k), from the distribution of ``estimate(perturb(x))``, at a cost free of n.
 
         The joint distribution is exact; of `OLH` that of any three values, as any four values' hashes are independent.

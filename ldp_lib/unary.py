@@ -50,10 +50,10 @@ def oue_probabilities(e):
 
 def channel(p, q, k):
     """Return the k by 2**k matrix of report probabilities; column y has value v's bit at position v, least first."""
-    return _channel((1 - p, p), (1 - q, q), k)
+    return _channel(k, (1 - p, p), (1 - q, q))
 
 
-def _channel(own, other, k):
+def _channel(k, own, other):
     """Return `channel` from the probabilities that a user's own bit, and any other bit, is reported as 0 and as 1."""
     bits = _all_bits(k)
     rest = np.array(other)[bits]
@@ -81,7 +81,7 @@ class _Bits(pure.Oracle):
             raise ValueError(f"q must be such that p and q differ in floating point; got {self.q_!r}")
 
     @cached_property
-    def realised_probabilities(self) -> tuple[Fraction, Fraction]:
+    def realised_probabilities(self) -> tuple[Fraction, ...]:
         """Probabilities p and q that `perturb` realises, exactly: p is rounded down and q up, so the ratio falls."""
         p, q = probabilities(_sampling.exp_below(self.epsilon), Fraction(self.q_))
         return _sampling.realised(p), 1 - _sampling.realised(1 - q)
@@ -95,8 +95,7 @@ class _Bits(pure.Oracle):
     def channel(self) -> np.ndarray:
         """Return Pr[y | x], shape (k, 2**k); column y has value v's bit at position v, least first."""
         _inputs.check_cells(self.k, 2**self.k)
-        own, other = ((float(1 - chance), float(chance)) for chance in self.realised_probabilities)
-        return _channel(own, other, self.k)
+        return _channel(self.k, *((float(1 - chance), float(chance)) for chance in self.realised_probabilities))
 
     @property
     def dtype(self) -> np.dtype:

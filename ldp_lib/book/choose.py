@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import norm
 
+from ldp_lib._inputs import check_domain
 from ldp_lib.datasets import load_adult
 from ldp_lib.grr import GRR, RR
 from ldp_lib.jrr import SignedRR, signed_parameters
@@ -49,7 +50,7 @@ class _Leaf:
     @property
     def _tables(self):
         """The number of cells of each table wanted; a question's shares are a table too."""
-        k = self.mechanism.k if isinstance(self.mechanism.k, tuple) else (self.mechanism.k,)
+        k = check_domain(self.mechanism.k)
         pairs = [a * b for a, b in itertools.combinations(k, 2)]
         return {"share": k, "table": [math.prod(k)], "pair": pairs}[self.of]
 
@@ -91,7 +92,8 @@ def leaves():
     """
     p, rho = signed_parameters(epsilon=1.0, delta=1e-8, n=PEOPLE)
     adult = load_adult().k
-    joint, four = RRJoint(k=(2, 2, 2), epsilon=1.0), "4 questions, 4 answers each"
+    joint = RRJoint(k=(2, 2, 2), epsilon=1.0)
+    four = "4 questions, 4 answers each"
     return {
         "one question": [
             _Leaf("2 answers", RR(k=2, epsilon=1.0), "2 answers", "randomized_response"),

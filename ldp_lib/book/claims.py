@@ -226,7 +226,8 @@ def claims_in(folder):
     FileNotFoundError, ValueError
         If the folder has no ledger, or a claim breaks the format.
     """
-    own, folder = read_ledger(folder), Path(folder).resolve()
+    own = read_ledger(folder)
+    folder = Path(folder).resolve()
     return lambda id: _find(own, id, folder)
 
 

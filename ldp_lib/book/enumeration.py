@@ -20,7 +20,8 @@ def pairings(users):
 
 def truth_law(n, p, rho):
     """Return the distribution of (T_1, ..., T_n) under random pairing: a dict, vectors of truths to probabilities."""
-    cells, groups = table(p, rho), pairings(range(n))
+    cells = table(p, rho)
+    groups = pairings(range(n))
     law = dict.fromkeys(itertools.product((0, 1), repeat=n), 0)
     for told, pairing in itertools.product(law, groups):
         chance = Fraction(1, len(groups))
@@ -37,7 +38,8 @@ def half_law(x, p, s, lean=1):
     The sign adds s to the probability of a 1 for users who hold 1, and lean * s for others, or takes it away: `lean` is
     1 for signed reports, -1 for signed truths.
     """
-    n, law = len(x), {}
+    n = len(x)
+    law = {}
     halves = list(itertools.combinations(range(n), n // 2))
     for half, y in itertools.product(halves, itertools.product((0, 1), repeat=n)):
         chance = Fraction(1, len(halves))

@@ -4,53 +4,53 @@ from pathlib import Path
 
 STYLE = Path(__file__).with_name("ldp.mplstyle")
 
-_GREY, _ORANGE, _SKY, _GREEN, _BLUE, _RED, _PINK = (
-    "#6e6e6e",
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-)
+_COLOURS = {
+    "grey": "#6e6e6e",
+    "orange": "#E69F00",
+    "sky": "#56B4E9",
+    "green": "#009E73",
+    "blue": "#0072B2",
+    "red": "#D55E00",
+    "pink": "#CC79A7",
+}
+_LOOKS = """
+RR blue h
+GRR blue o
+SUE pink v
+OUE green ^
+UnaryEncoding pink <
+OLH orange s
+SubsetSelection red D
+OneQuestion green o
+AskSome orange P
+SPL grey s
+BRR grey v
+MRR sky ^
+OBRR green X
+OMRR red p
+RSFD sky v
+RSRFD pink ^
+TwoPhaseRSRFD pink X
+SecondPhase red <
+CorrRR red o
+CondRR orange d
+Plurality blue *
+JRR red s
+KJRR red ^
+SignedRR green s
+ServerProtocol pink P
+ShuffleProtocol sky P
+JointUnary pink D
+JointHashing orange v
+RRIndependent grey o
+RRJoint blue D
+RRClusters green d
+ProductRR sky d
+TensorProduct pink o
+"""
 
 #: Mechanism to colour and marker, the same in every chapter; no two mechanisms share both.
-LOOKS = {
-    "RR": (_BLUE, "h"),
-    "GRR": (_BLUE, "o"),
-    "SUE": (_PINK, "v"),
-    "OUE": (_GREEN, "^"),
-    "UnaryEncoding": (_PINK, "<"),
-    "OLH": (_ORANGE, "s"),
-    "SubsetSelection": (_RED, "D"),
-    "OneQuestion": (_GREEN, "o"),
-    "AskSome": (_ORANGE, "P"),
-    "SPL": (_GREY, "s"),
-    "BRR": (_GREY, "v"),
-    "MRR": (_SKY, "^"),
-    "OBRR": (_GREEN, "X"),
-    "OMRR": (_RED, "p"),
-    "RSFD": (_SKY, "v"),
-    "RSRFD": (_PINK, "^"),
-    "TwoPhaseRSRFD": (_PINK, "X"),
-    "SecondPhase": (_RED, "<"),
-    "CorrRR": (_RED, "o"),
-    "CondRR": (_ORANGE, "d"),
-    "Plurality": (_BLUE, "*"),
-    "JRR": (_RED, "s"),
-    "KJRR": (_RED, "^"),
-    "SignedRR": (_GREEN, "s"),
-    "ServerProtocol": (_PINK, "P"),
-    "ShuffleProtocol": (_SKY, "P"),
-    "JointUnary": (_PINK, "D"),
-    "JointHashing": (_ORANGE, "v"),
-    "RRIndependent": (_GREY, "o"),
-    "RRJoint": (_BLUE, "D"),
-    "RRClusters": (_GREEN, "d"),
-    "ProductRR": (_SKY, "d"),
-    "TensorProduct": (_PINK, "o"),
-}
-
+LOOKS = {name: (_COLOURS[colour], marker) for name, colour, marker in map(str.split, _LOOKS.split("\n")[1:-1])}
 #: Mechanism to colour (Okabe and Ito's palette, readable with any colour vision).
 COLOURS = {name: colour for name, (colour, _) in LOOKS.items()}
 

@@ -86,8 +86,8 @@ def _identity(mechanism, population, seed, runs):
 
 def _attributes(mechanism):
     need(0 < mechanism.epsilon < math.inf, f"epsilon is {mechanism.epsilon!r}, not a number above 0")
-    several, sizes = isinstance(mechanism.k, tuple), mechanism.k if isinstance(mechanism.k, tuple) else (mechanism.k,)
-    kind = "a tuple of ints" if several else "an int"
+    several = isinstance(mechanism.k, tuple)
+    sizes, kind = (mechanism.k, "a tuple of ints") if several else ((mechanism.k,), "an int")
     need(all(type(size) is int and size >= 2 for size in sizes), f"k is {mechanism.k!r}, not {kind}")
     for name in ("has_exact_moments", "independent", "unbiased", "needs_dealer"):
         need(type(getattr(mechanism, name)) is bool, f"{name} is not a bool")

@@ -4,9 +4,9 @@ import itertools
 
 import numpy as np
 
-from ldp_lib import _two_phases
 from ldp_lib.corr_rr._formulas import quadratic
 from ldp_lib.corr_rr._least_squares import shortest_least_squares
+from ldp_lib.corr_rr._two_phases import check_n1
 
 
 def reuse_probability(f_target, f_pivot, *, n2):
@@ -42,7 +42,7 @@ def check_pair(f_target, f_pivot, n2):
     alike = a.shape == b.shape and a.ndim > 0 and a.shape[-1] > 1
     if not (alike and np.isfinite(a).all() and np.isfinite(b).all()):
         raise ValueError(f"f_target and f_pivot must be finite and of one shape (..., k); got {a.shape} and {b.shape}")
-    _two_phases.check_n1(n2, name="n2")
+    check_n1(n2, name="n2")
     return a, b
 
 
@@ -97,7 +97,7 @@ def joint_reuse(frequencies, n2):
     f = np.asarray(frequencies, dtype=float)
     if f.ndim != 2 or f.shape[1] < 2 or not np.isfinite(f).all():
         raise ValueError(f"frequencies must be finite and of shape (d, k), k at least 2; got shape {f.shape}")
-    _two_phases.check_n1(n2, name="n2")
+    check_n1(n2, name="n2")
     if n2 < 2:
         raise ValueError(f"n2 must be at least 2; got {n2}")
     (d, k), g, table = f.shape, f - 1 / f.shape[1], np.ones(f.shape[:1] * 2)

@@ -1,7 +1,5 @@
 """The Corr-RR paper's synthetic data: attributes that copy one another. SynB is `tree_law` with random parents."""
 
-from numbers import Integral
-
 import numpy as np
 
 from ldp_lib import _inputs
@@ -62,7 +60,7 @@ def syn_a(n, *, d, rho, frequencies, rng, different=False):
     Seeam et al. (revised 2026), Section 4.2.3. Chapter `audit_corr_rr_evaluation`.
     """
     for name, value, least in (("n", n, 1), ("d", d, 2)):
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, Integral) or value < least:
+        if not _inputs.is_integer(value) or value < least:
             raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}")
     _inputs.require(rng=rng)
     f = np.asarray(frequencies, dtype=float)

@@ -6,15 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_lib import _inputs, _sampling, _two_phases, grr, postprocess, pure
+from ldp_lib import _inputs, _sampling, grr, postprocess, pure
 from ldp_lib._inputs import check_records
+from ldp_lib.corr_rr._two_phases import TwoPhase, check_phases, combine
 
 BLOCK = 2**22  # entries of working memory in `simulate`
 NOTHING = 1e-12  # shares and singular values that are this near to 0, or to each other, count as equal: rounding
 
 
 @dataclass(frozen=True, kw_only=True)
-class CondRR(_two_phases.TwoPhase):
+class CondRR(TwoPhase):
     """Cond-RR: as Corr-RR, but a copy is drawn from the conditional distribution that the first phase estimated.
 
     Parameters
@@ -92,13 +93,13 @@ class CondRR(_two_phases.TwoPhase):
 
     def estimate(self, y) -> list:
         """Return raw estimates, one array (k_j,) for each attribute, from the reports of both phases."""
-        first, second = _two_phases.check_phases(y, self.n1)
+        first, second = check_phases(y, self.n1)
         first, second = check_records(first, self.k, "y"), check_records(second, self.k, "y")
         counts = [np.bincount(second[:, j], minlength=size)[None] for j, size in enumerate(self.k)]
         before = [v[None] for v in self._first.estimate(first)]
         laws = self._learn(first) if self.debias else None
         after = self._second_estimates(counts, laws)
-        return [v for (v,) in _two_phases.combine(before, after, len(first), len(second))]
+        return [v for (v,) in combine(before, after, len(first), len(second))]
 
     def _learn(self, first):
         pairs = itertools.combinations(range(len(self.k)), 2)

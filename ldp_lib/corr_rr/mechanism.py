@@ -12,11 +12,12 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import _inputs, _sampling, _two_phases, grr, pure
+from ldp_lib import _inputs, _sampling, grr, pure
 from ldp_lib._inputs import check_records
 from ldp_lib.corr_rr._formulas import channel, expectation, shrinkage
 from ldp_lib.corr_rr._reuse import check_reuse, reuse_table
-from ldp_lib.mechanism import NoExactMoments, Several
+from ldp_lib.corr_rr._two_phases import TwoPhase, check_phases, combine, draw_pivots, first_users
+from ldp_lib.mechanism import NoExactMoments, Rng, Several
 from ldp_lib.population import Population, marginal_frequencies
 
 
@@ -89,7 +90,7 @@ class SecondPhase(_Copies):
         """Return the budget that `perturb` spends, proved from its thresholds: that of the pivot's report."""
         return grr.GRR(k=self._size, epsilon=self.epsilon).realised_epsilon()
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: Rng) -> np.ndarray:
         """Return one row of d reported values a user, in the smallest unsigned integer type that holds them."""
         _inputs.require(rng=rng)
         x = check_records(x, self.k)
@@ -109,12 +110,12 @@ class SecondPhase(_Copies):
         counts = [np.bincount(y[:, j], minlength=size) for j, size in enumerate(self.k)]
         return [pure.estimate(count, len(y), *self.probabilities) for count in counts]
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
+    def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return one array (runs, k) for each attribute, distributed exactly as ``estimate(perturb(x))``."""
         _inputs.require(rng=rng, runs=runs)
         _inputs.check_population(population, self.k)
         counts = np.broadcast_to(population.counts, (runs, len(population.counts)))
-        held = _two_phases.draw_pivots(population.records, counts, self.k, rng)
+        held = draw_pivots(population.records, counts, self.k, rng)
         return _draw_estimates(held, np.array(self.reuse_), population.n, self.epsilon, rng)
 
     def mean(self, population: Population) -> list:
@@ -131,7 +132,7 @@ class SecondPhase(_Copies):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CorrRR(_Copies, _two_phases.TwoPhase):
+class CorrRR(_Copies, TwoPhase):
     """Corr-RR in two phases, as published (Algorithm 1), for any number of attributes with equal domains.
 
     Parameters
@@ -180,7 +181,7 @@ class CorrRR(_Copies, _two_phases.TwoPhase):
         """Return the budget that `perturb` spends, proved from its thresholds: the larger of the two phases'."""
         return max(self._first.realised_epsilon(), self._second(None).realised_epsilon())
 
-    def perturb(self, x, *, rng: np.random.Generator) -> tuple:
+    def perturb(self, x, *, rng: Rng) -> tuple:
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
         first, second = self._report_first(x, rng)
         table = self.table(self._first.estimate(first), len(second))
@@ -188,9 +189,9 @@ class CorrRR(_Copies, _two_phases.TwoPhase):
 
     def estimate(self, y) -> list:
         """Return the estimates, one array (k,) for each attribute, from the reports of both phases; raw and biased."""
-        first, second = _two_phases.check_phases(y, self.n1)
+        first, second = check_phases(y, self.n1)
         parts = self._first.estimate(first), self._second(None).estimate(second)
-        return _two_phases.combine(*parts, len(first), len(second))
+        return combine(*parts, len(first), len(second))
 
     def _draw_second(self, learned, held, n2, rng):
         return _draw_estimates(held, self.table(learned, n2), n2, self.epsilon, rng)
@@ -199,7 +200,7 @@ class CorrRR(_Copies, _two_phases.TwoPhase):
         """Return the exact expectation of the estimate, one array (k,) for each attribute, for a fixed reuse table."""
         n1, second = self._fixed(population)
         parts = marginal_frequencies(population), second.mean(population)
-        return _two_phases.combine(*parts, n1, population.n - n1)
+        return combine(*parts, n1, population.n - n1)
 
     def variance(self, population: Population) -> list:
         """Return the exact variance, one array (k,) for each attribute, the data held fixed, for a fixed reuse table.
@@ -224,7 +225,7 @@ class CorrRR(_Copies, _two_phases.TwoPhase):
         if self.reuse is None:
             raise NoExactMoments(self)
         _inputs.check_population(population, self.k)
-        return _two_phases.first_users(self.n1, population.n), self._second(self.reuse)
+        return first_users(self.n1, population.n), self._second(self.reuse)
 
 
 def _record_means(records, reuse, k):

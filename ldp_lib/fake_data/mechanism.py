@@ -14,7 +14,7 @@ from ldp_lib import _inputs, _sampling, grr, pure
 from ldp_lib import channel as channels
 from ldp_lib._inputs import check_records
 from ldp_lib.fake_data._sampled import draw_sampled
-from ldp_lib.mechanism import Several
+from ldp_lib.mechanism import Rng, Several
 from ldp_lib.population import Population
 
 
@@ -165,7 +165,7 @@ class _FakeData(Several):
         ratio = max(1 + size * keep / (1 - keep) for size, keep in zip(self.k, self._keep, strict=True))
         return _sampling.proved_epsilon(ratio, self.epsilon)
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: Rng) -> np.ndarray:
         """Return one row of d reported values a user, shape (n, d), from records of shape (n, d)."""
         _inputs.require(rng=rng)
         x = check_records(x, self.k)
@@ -185,11 +185,11 @@ class _FakeData(Several):
         y = check_records(y, self.k, "y")
         return np.concatenate([[len(y)], *(np.bincount(y[:, j], minlength=size) for j, size in enumerate(self.k))])
 
-    def estimate_counts(self, counts) -> list[np.ndarray]:
+    def estimate_counts(self, counts) -> list:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from the counts of all reports."""
         return self._debias(np.split(counts[1:], np.cumsum(self.k)[:-1]), counts[0])
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
+    def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return one array (runs, k_j) for each attribute, distributed exactly as ``estimate(perturb(x))``.
 
         The cost depends on the number of distinct records and on `runs`, not on the number of users.
@@ -202,7 +202,7 @@ class _FakeData(Several):
             counts.append(own + rng.multinomial(n - held.sum(axis=1), self.priors_[j]))
         return self._debias(counts, n)
 
-    def variance(self, population: Population) -> list[np.ndarray]:
+    def variance(self, population: Population) -> list:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
         shares = zip(self.mean(population), self.probabilities, strict=True)
         return [pure.variance(f, population.n, *pair) for f, pair in shares]
@@ -233,7 +233,7 @@ class RSRFD(_FakeData):
     Arcolezi et al. (2023). Chapters `fake_data` and `audit_baselines`.
     """
 
-    k: tuple[int, ...]
+    k: tuple
     epsilon: float
     priors: tuple | None = None
 
@@ -252,5 +252,5 @@ class RSRFD(_FakeData):
 class RSFD(_FakeData):
     """RS+FD: `RSRFD` with uniform fakes; parameters as there. Arcolezi et al. (2021). Chapter `fake_data`."""
 
-    k: tuple[int, ...]
+    k: tuple
     epsilon: float

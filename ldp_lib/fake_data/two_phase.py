@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ldp_lib import _two_phases, grr, postprocess, pure
+from ldp_lib import grr, postprocess, pure
+from ldp_lib.corr_rr._two_phases import TwoPhase, check_phases, combine
 from ldp_lib.fake_data.mechanism import RSFD, RSRFD, probabilities
 
 
 @dataclass(frozen=True, kw_only=True)
-class TwoPhaseRSRFD(_two_phases.TwoPhase):
+class TwoPhaseRSRFD(TwoPhase):
     """Learn the priors from n1 users who split their budget (`SPL`); the others use `RSRFD` with these priors.
 
     Parameters
@@ -31,7 +32,7 @@ class TwoPhaseRSRFD(_two_phases.TwoPhase):
     Chapters `audit_baselines` and `audit_corr_rr_evaluation`.
     """
 
-    k: tuple[int, ...]
+    k: tuple
     epsilon: float
     n1: int | float = 0.1
     has_exact_moments = False
@@ -50,11 +51,11 @@ class TwoPhaseRSRFD(_two_phases.TwoPhase):
         first, second = self._report_first(x, rng)
         return first, self.second_phase(first).perturb(second, rng=rng)
 
-    def estimate(self, y) -> list[np.ndarray]:
+    def estimate(self, y) -> list:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from the reports of both phases."""
-        first, second = _two_phases.check_phases(y, self.n1)
+        first, second = check_phases(y, self.n1)
         parts = self._first.estimate(first), self.second_phase(first).estimate(second)
-        return _two_phases.combine(*parts, len(first), len(second))
+        return combine(*parts, len(first), len(second))
 
     def _draw_second(self, learned, held, n2, rng):
         second, e = [], math.exp(self.epsilon)

@@ -53,7 +53,7 @@ def check_design(epsilon, n, colluders):
 def check_colluders(n, colluders=0):
     """Check a number of users, at least 1, and of colluders, 0 to n-1."""
     for name, value in (("n", n), ("colluders", colluders)):
-        if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        if not _inputs.is_integer(value):
             raise TypeError(f"{name} must be an integer; got {value!r}")
     if n < 1:
         raise ValueError(f"n must be an integer of at least 1; got {n!r}")

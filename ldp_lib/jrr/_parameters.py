@@ -2,8 +2,7 @@
 
 import math
 
-import numpy as np
-
+from ldp_lib._inputs import is_integer
 from ldp_lib.jrr._checks import check_design
 from ldp_lib.jrr._formulas import corner
 
@@ -45,7 +44,7 @@ def optimal_parameters(*, epsilon, n, colluders, n1=None):
 
 def weight(n, n1=None):
     """Return a: the variance of the count is n pq/(p-q)^2 (1 + a rho). Without n1, its mean over n1 = 0, ..., n."""
-    if n1 is not None and (isinstance(n1, bool) or not isinstance(n1, (int, np.integer)) or not 0 <= n1 <= n):
+    if n1 is not None and (not is_integer(n1) or not 0 <= n1 <= n):
         raise ValueError(f"n1 must be None or an integer from 0 to {n}; got {n1!r}")
     below = n - 1 + n % 2
     return (n - 1) / (3 * below) if n1 is None else ((2 * n1 - n) ** 2 - n) / (n * below)

@@ -9,6 +9,7 @@ import math
 import numpy as np
 from scipy import stats
 
+from ldp_lib._inputs import is_integer
 from ldp_lib.jrr._checks import check_colluders, check_epsilons, check_parameters
 
 _RARE = 1e-40  # what is rarer than this is left out
@@ -60,8 +61,7 @@ def signed_delta(epsilon, p, rho, n, colluders=0, ones=None):
     """
     _check(p, rho, n, colluders)
     others = n - 1 - colluders
-    whole = isinstance(ones, (int, np.integer)) and not isinstance(ones, bool)
-    if ones is not None and not (whole and 0 <= ones <= others):
+    if ones is not None and not (is_integer(ones) and 0 <= ones <= others):
         raise ValueError(f"ones must be None or an integer from 0 to n - 1 - colluders = {others}; got {ones!r}")
     ways = _width(others) if ones and ones < others else 1
     _check_work(_width(colluders) * ways * _width(n) ** 2, _width(ones or 0) * _width(others - (ones or 0)))

@@ -120,7 +120,7 @@ class KJRR(Reports):
         return tuple(map(_sampling.realised, chances))
 
     @property
-    def realised_pair(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+    def realised_pair(self) -> tuple[Fraction, ...]:
         """Probabilities that both of a pair are true, only the first, only the second, and none, exactly."""
         p, after_truth, after_lie = self._chances
         return p * after_truth, p * (1 - after_truth), (1 - p) * after_lie, (1 - p) * (1 - after_lie)

@@ -73,13 +73,13 @@ class ServerProtocol(JRR):
         return _multiple(super().realised_p)
 
     @cached_property
-    def realised_coin(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+    def realised_coin(self) -> tuple[Fraction, ...]:
         """Probabilities of C = 1.5, 0.5, -0.5 and -1.5, exactly: `coin` in multiples of 2**-64."""
         s = Fraction(math.sqrt(-self.rho_ * self.p_ * (1 - self.p_)))
         return coin(self.realised_p, _multiple(min(s, 1 - self.realised_p)))
 
     @property
-    def realised_pair(self) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+    def realised_pair(self) -> tuple[Fraction, ...]:
         """Probabilities that both of a pair are true, only the first, only the second, and none, exactly."""
         p, square = self.realised_p, self.realised_coin[1] ** 2
         return p**2 - square, p * (1 - p) + square, p * (1 - p) + square, (1 - p) ** 2 - square

@@ -214,7 +214,8 @@ def product_set(weights, t, k):
             tries = np.array([np.floor(turn), np.ceil(turn)])
             values = value(unit * tries, rest + weights[j] * (k[j] / tries - 1))
             sizes[:, j] = np.where(values[1] > values[0], tries[1], tries[0])
-            share, told = unit * sizes[:, j], rest + weights[j] * (k[j] / sizes[:, j] - 1)
+            share = unit * sizes[:, j]
+            told = rest + weights[j] * (k[j] / sizes[:, j] - 1)
     best = sizes[value((sizes / k).prod(axis=1), (k / sizes - 1) @ weights).argmax()]
     mu = (best / k).prod()
     return value(mu, (k / best - 1) @ weights), (t * mu / (1 + t * mu)) ** 2 * (k / best - 1), tuple(map(int, best))

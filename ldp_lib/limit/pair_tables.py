@@ -128,7 +128,8 @@ def _certify(k, e, weights, squares):
     scaled = [root * math.prod(k[j] - 1 for j in space) for root, (space, _) in zip(roots, spaces(k), strict=True)]
     h = sum(root * (rows.astype(object) @ kernel) for root, kernel in zip(scaled, _kernels(k), strict=True))
     gained = sum(root * square for root, square in zip(roots, squares, strict=True))
-    even, directions = (Fraction(1, n),) * n, tuple(map(tuple, h / Fraction(n * n)))
+    even = (Fraction(1, n),) * n
+    directions = tuple(map(tuple, h / Fraction(n * n)))
     bound = {"frequencies": even, "dual": (dual,) * n, "directions": directions, "error": gained**2 / (n * dual)}
     return TableCertificate(k=k, e=e, target="pairs", **bound)
 
@@ -144,7 +145,8 @@ def _set_parts(k, name):
         return u * v, {(j,): u * (1 - u) * v**2, (i,): v * (1 - v) * u**2, (j, i): u * (1 - u) * v * (1 - v)}
     if kind == "balanced":
         row, column, size = of
-        share, more = size / k[column], k[row] * size % k[column] / k[column]  # the part of the columns with one more
+        share = size / k[column]
+        more = k[row] * size % k[column] / k[column]  # the part of the columns with one more
         main = more * (1 - more) / k[row] ** 2
         return share, {(column,): main, (min(of[:2]), max(of[:2])): share * (1 - share) - main}
     n = math.prod(k)

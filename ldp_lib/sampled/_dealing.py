@@ -9,6 +9,7 @@ too large change over until all sizes are right, which is faster than shuffling 
 import numpy as np
 
 from ldp_lib import _inputs, _sampling
+from ldp_lib.sampled import design
 from ldp_lib.sampled.assignment import divisor, group_sizes
 
 FEW = 2**16  # users who are shuffled
@@ -76,6 +77,22 @@ def centred_variance(f, noise, n, weights, concern, pull, groups):
     given = (sizes * pull**2 @ noise + spread[:, None] * f * (1 - f)) / by[:, None] ** 2
     share = sizes @ pull / by  # 1 where the users are counted
     return chances @ given + (chances @ (share - 1) ** 2) * (f - 1 / k) ** 2
+
+
+def check_asked(mechanism, counts):
+    """Raise ValueError if an attribute was asked of nobody, or a question far more or less often than was planned.
+
+    `counts` are those of the reports of a mechanism that asks each user one question, or some; others pass.
+    """
+    if not hasattr(mechanism, "weights_"):
+        return
+    n, weights, m = counts[0], np.array(mechanism.weights_), getattr(mechanism, "m_", None)
+    asked = counts[1 : 1 + len(weights)] if m else counts[np.cumsum([1, *np.add(mechanism.k[:-1], 1)])]
+    if (asked @ design.concerns(len(mechanism.k), m or 1)).min() == 0:
+        raise ValueError(f"reports must ask each attribute of somebody; got {asked.tolist()} for the questions of {n}")
+    if (abs(asked - n * weights) > 6 * np.sqrt(n * weights) + 20).any():  # not at random, by Bernstein's inequality
+        told = f"got {asked.tolist()} of {n} for questions of weights {weights.round(3).tolist()}"
+        raise ValueError(f"reports must be all that were collected, not chosen by what was asked; {told}")
 
 
 def _random_groups(sizes, rng):

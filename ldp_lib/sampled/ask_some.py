@@ -10,7 +10,7 @@ from numbers import Integral
 import numpy as np
 
 from ldp_lib import _inputs, _sampling, _sets, pure, subset
-from ldp_lib.mechanism import Several
+from ldp_lib.mechanism import Rng, Several
 from ldp_lib.population import Population
 from ldp_lib.sampled import _dealing, design
 
@@ -171,7 +171,7 @@ class AskSome(Several):
                 parts[-1]["sets"][:, place, : self.sizes_[j]] = [choice[place] for choice in choices]
         return np.concatenate(parts)
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: Rng) -> np.ndarray:
         """Return one report a user, a structured array of shape (n,), from records of shape (n, d).
 
         Fields `asked`, the row of `questions`, and `sets`, shape (m, largest size): one set of ascending values for
@@ -226,7 +226,7 @@ class AskSome(Several):
             estimates.append(_dealing.centred_estimate(total, size, expected, pull, self.groups))
         return estimates
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
+    def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return one array (runs, k_j) for each attribute, distributed exactly as ``estimate(perturb(x))``.
 
         The cost grows with distinct records times questions, not with the users.

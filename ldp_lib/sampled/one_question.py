@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ldp_lib import _inputs, pure, subset
-from ldp_lib.mechanism import Several
+from ldp_lib.mechanism import Rng, Several
 from ldp_lib.population import Population
 from ldp_lib.sampled import _dealing
 from ldp_lib.sampled.design import attribute_error, group_variance
@@ -119,7 +119,7 @@ class OneQuestion(Several):
             parts[-1]["asked"], parts[-1]["report"][:, :width] = j, answers.view(np.uint8).reshape(-1, width)
         return np.concatenate(parts)
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: Rng) -> np.ndarray:
         """Return one report a user, a structured array of shape (n,), from records of shape (n, d).
 
         Fields `asked`, the attribute, and `report`, the bytes of its oracle's report, filled up with zeros.
@@ -163,7 +163,7 @@ class OneQuestion(Several):
     def _estimate(self, j, total, size, n):
         return _dealing.centred_estimate(total, size, np.array([n * self.weights_[j]]), np.ones(1), self.groups)
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
+    def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return one array (runs, k_j) for each attribute, distributed exactly as ``estimate(perturb(x))``.
 
         As exact as each oracle's own `simulate`. The cost grows with the distinct records, not with the users.

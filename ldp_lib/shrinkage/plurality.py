@@ -14,8 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib import _inputs, _sampling, _two_phases, grr
-from ldp_lib.mechanism import NoExactMoments, Several
+from ldp_lib import _inputs, _sampling, grr
+from ldp_lib.corr_rr._two_phases import marginal_counts
+from ldp_lib.mechanism import NoExactMoments, Rng, Several
 from ldp_lib.population import Population
 from ldp_lib.shrinkage import _stein
 
@@ -140,7 +141,7 @@ class Plurality(Several):
         """Return the budget that `perturb` spends, proved from its thresholds: the most that one answer spends."""
         return max(grr.GRR(k=size, epsilon=self.epsilon).realised_epsilon() for size in (2, self._size))
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: Rng) -> np.ndarray:
         """Return one report a user, shape (n,): below k a vote, then d times no, yes, then d times k answers."""
         _inputs.require(rng=rng)
         x = _inputs.check_records(x, self.k)
@@ -165,7 +166,7 @@ class Plurality(Several):
         """Return the estimates, one array (k,) for each attribute, from the counts of all reports."""
         return [found for (found,) in self._estimate(counts[None, 1:])]
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list:
+    def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return one array (runs, k) for each attribute, distributed exactly as ``estimate(perturb(x))``.
 
         The cost depends on the number of distinct records and on `runs`, not on n.
@@ -184,7 +185,7 @@ class Plurality(Several):
             elif kind <= d:
                 held = _draw(chosen, np.stack([1 - agrees[:, kind - 1], agrees[:, kind - 1]], axis=1), rng)
             else:
-                (held,) = _two_phases.marginal_counts(population.records[:, [kind - 1 - d]], chosen, [k])
+                (held,) = marginal_counts(population.records[:, [kind - 1 - d]], chosen, [k])
             reports.append(grr.GRR(k=held.shape[1], epsilon=self.epsilon).draw_support(held, rng))
         return self._estimate(np.hstack(reports))
 

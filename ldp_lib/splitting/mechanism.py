@@ -17,7 +17,7 @@ import numpy as np
 from ldp_lib import _inputs, _sampling, grr, pure, unary
 from ldp_lib import channel as channels
 from ldp_lib._inputs import check_records
-from ldp_lib.mechanism import Several
+from ldp_lib.mechanism import Rng, Several
 from ldp_lib.population import Population
 from ldp_lib.splitting.allocation import brr, mrr, obrr, omrr
 
@@ -44,7 +44,7 @@ def channel(root, k):
 class _Split(Several):
     """Report each attribute through an oracle of its own: what the five mechanisms of this module share."""
 
-    k: tuple[int, ...]
+    k: tuple
     epsilon: float
     symmetric = True
 
@@ -56,7 +56,7 @@ class _Split(Several):
         self.budgets  # noqa: B018  (refuses a budget that is out of range)
 
     @cached_property
-    def budgets(self) -> tuple[float, ...]:
+    def budgets(self) -> tuple:
         """What each attribute's report spends; never more than `epsilon` together."""
         return tuple(type(self).shares(self.k, self.epsilon).tolist())
 
@@ -77,7 +77,7 @@ class _Split(Several):
         return tuple(itertools.chain(*((2,) * size if oracle.dtype.shape else (size,) for oracle, size in parts)))
 
     @property
-    def probabilities(self) -> list[tuple[float, float]]:
+    def probabilities(self) -> list:
         """For each attribute p and q, with which a report supports the user's own value, and any other one."""
         return [oracle.probabilities for oracle in self.oracles]
 
@@ -89,7 +89,7 @@ class _Split(Several):
         """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
         return _sampling.proved_epsilon(math.prod(oracle.realised_ratio for oracle in self.oracles), self.epsilon)
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: Rng) -> np.ndarray:
         """Return one row a user, the attributes' reports side by side, from records of shape (n, d).
 
         Shape (n, d), or (n, sum of all k_j) if values are reported as bits, in the smallest unsigned integer type.
@@ -108,13 +108,13 @@ class _Split(Several):
         counts = [oracle.count(part.reshape(len(y), *oracle.dtype.shape)) for oracle, part in parts]
         return np.concatenate([counts[0][:1], *(part[1:] for part in counts)])
 
-    def estimate_counts(self, counts) -> list[np.ndarray]:
+    def estimate_counts(self, counts) -> list:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from the counts of all reports."""
         parts = np.split(counts[1:], np.cumsum(self.k)[:-1])
         pairs = zip(self.oracles, parts, strict=True)
         return [oracle.estimate_counts(np.concatenate([counts[:1], part])) for oracle, part in pairs]
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
+    def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return one array (runs, k_j) for each attribute, distributed exactly as ``estimate(perturb(x))``.
 
         The users' data are fixed and each attribute is perturbed on its own, so the attributes' estimates are
@@ -123,7 +123,7 @@ class _Split(Several):
         _inputs.require(rng=rng, runs=runs)
         return [oracle.simulate(alone, rng=rng, runs=runs) for oracle, alone in self._alone(population)]
 
-    def variance(self, population: Population) -> list[np.ndarray]:
+    def variance(self, population: Population) -> list:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
         return [oracle.variance(alone) for oracle, alone in self._alone(population)]
 

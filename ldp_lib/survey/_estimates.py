@@ -9,14 +9,35 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldp_lib.postprocess import project_simplex
-from ldp_lib.sampled import AskSome, OneQuestion, design
+from ldp_lib.sampled import AskSome, OneQuestion
+from ldp_lib.sampled._dealing import check_asked as check_asked
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import _files as files
 from ldp_lib.survey._intervals import check_joint, joined, listed, standard_errors
+from ldp_lib.survey.aggregate import sources
 from ldp_lib.tables._asked import raw_table
 from ldp_lib.tables._product_channel import ProductChannel
-from ldp_lib.tables.covariance import table_covariance
+from ldp_lib.tables._totals import near_covariance as near_covariance
+
+
+def rows(reports, mechanism, survey):
+    """Return reports from memory and files as one data frame, with the columns that travelled with them."""
+    frames = [frame for frame, _, _ in sources(reports, mechanism, survey, lambda frame, _: frame, whole=True)]
+    if not frames:
+        raise ValueError("reports must hold at least one report; got none")
+    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+
+
+def blocks(reports, mechanism, survey):
+    """Yield arrays of about a million reports (all, if there are fewer), for estimates that need more than counts."""
+    waiting = []
+    for y, _, _ in sources(reports, mechanism, survey, files.from_frame):
+        waiting.append(y)
+        if sum(map(len, waiting)) >= files.CHUNK:
+            yield np.concatenate(waiting)
+            waiting = []
+    if waiting:
+        yield np.concatenate(waiting)
 
 
 def joint_table(mechanism, blocks, attributes):
@@ -35,28 +56,6 @@ def joint_table(mechanism, blocks, attributes):
     return total / counts[0], int(counts[0])
 
 
-def check_asked(mechanism, counts):
-    """Raise ValueError if an attribute was asked of nobody, or a question far more or less often than was planned."""
-    if not isinstance(mechanism, OneQuestion | AskSome):
-        return
-    n, weights, d = counts[0], np.array(mechanism.weights_), len(mechanism.k)
-    if isinstance(mechanism, OneQuestion):
-        asked, concerns = counts[np.cumsum([1, *np.add(mechanism.k[:-1], 1)])], np.eye(d)
-    else:
-        asked, concerns = counts[1 : 1 + len(weights)], design.concerns(d, mechanism.m_)
-    if (asked @ concerns).min() == 0:
-        raise ValueError(f"reports must ask each attribute of somebody; got {asked.tolist()} for the questions of {n}")
-    if (abs(asked - n * weights) > 6 * np.sqrt(n * weights) + 20).any():  # not at random, by Bernstein's inequality
-        told = f"got {asked.tolist()} of {n} for questions of weights {weights.round(3).tolist()}"
-        raise ValueError(f"reports must be all that were collected, not chosen by what was asked; {told}")
-
-
-def joint_covariance(mechanism, table, attributes, n, sampling):
-    """Return the covariance of a raw table's cells, from the nearest table of probabilities."""
-    near = project_simplex(table.ravel()).reshape(table.shape)
-    return table_covariance(mechanism, near, *attributes, n=n, sampling=sampling)
-
-
 def value_covariance(mechanism, estimate, j, n, sampling):
     """Return the covariance of the estimated shares of one attribute's values; NaN beside the diagonal if unknown."""
     if isinstance(mechanism, OneQuestion) and all(isinstance(one, SubsetSelection) for one in mechanism.oracle_):
@@ -64,7 +63,7 @@ def value_covariance(mechanism, estimate, j, n, sampling):
         sizes = tuple(one.size_ for one in mechanism.oracle_)
         mechanism = AskSome(**some, m=1, sizes=sizes, weights=mechanism.weights_)  # the same, told of tables
     if isinstance(mechanism, AskSome | ProductChannel):
-        return joint_covariance(mechanism, np.asarray(estimate[j]), (j,), n, sampling)
+        return near_covariance(mechanism, np.asarray(estimate[j]), (j,), n, sampling)
     variance = listed(standard_errors(mechanism, estimate, n, sampling=sampling))[j] ** 2
     return np.where(np.eye(len(variance)), variance, np.nan)
 
@@ -75,10 +74,9 @@ def contributions(mechanism, frame):
     It is what the mechanism would estimate from this report alone; equal reports are computed once.
     """
     flat = frame[list(files.columns(mechanism))]
-    distinct = files.from_frame(flat[~flat.duplicated()], mechanism)
+    distinct = files.from_frame(flat.drop_duplicates(), mechanism)
     group = flat.groupby(list(flat.columns), sort=False).ngroup().to_numpy()  # by first appearance, as above
-    rows = [joined(mechanism.estimate(distinct[i : i + 1])) for i in range(len(distinct))]
-    return np.array(rows)[group]
+    return np.array([joined(mechanism.estimate(distinct[i : i + 1])) for i in range(len(distinct))])[group]
 
 
 def weighted_shares(
@@ -117,13 +115,12 @@ def weighted_shares(
     total = w.sum() if population is None else float(population)
     shares = w @ z / total
     centre = shares if population is None else np.zeros_like(shares)
-    square = z * (1 - 2 * centre) + centre**2  # unbiased for the square of the indicator less the centre
     if not isinstance(sampling, np.ndarray | bool) and sampling not in ("poisson", "with replacement"):
         raise ValueError(f"sampling must be a bool, 'poisson', 'with replacement' or a frame; got {sampling!r}")
     if isinstance(sampling, str) and sampling == "with replacement":
-        variance = len(w) * np.var(w[:, None] * (z - centre), axis=0, ddof=int(len(w) > 1))
-    else:
-        variance = w**2 @ (z**2 - z) + (0 if sampling is False else (w**2 - w) @ square)
+        return shares, len(w) * np.var(w[:, None] * (z - centre), axis=0, ddof=int(len(w) > 1)) / total**2
+    square = z * (1 - 2 * centre) + centre**2  # unbiased for the square of the indicator less the centre
+    variance = w**2 @ (z**2 - z) + (sampling is not False) * (w**2 - w) @ square
     if isinstance(sampling, np.ndarray):
         variance = variance + _from_pairs(sampling, w, z - centre)
     return shares, variance / total**2

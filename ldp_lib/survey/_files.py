@@ -18,7 +18,6 @@ import pandas as pd
 KEY, NUMBER = "ldp_lib", "report_survey"  # where descriptions are, and the column of their checksums
 SUFFIXES = (".parquet", ".pq", ".csv")
 CHUNK = 2**20  # reports in memory at a time
-PARQUET: Any = {"index": False, "write_page_checksum": True}  # so that a changed bit is noticed
 
 
 def columns(mechanism):
@@ -134,8 +133,9 @@ def write(frame: pd.DataFrame, path: Any) -> None:
     told = {"survey": frame.attrs.get(KEY), "types": frame.dtypes.astype(str).to_dict()}
     with atomic(path) as scratch:
         try:
-            frame.to_csv(scratch, index=False) if suffix == ".csv" else frame.to_parquet(scratch, **PARQUET)
-            if suffix == ".csv" and not _from_csv(scratch, told).equals(frame):
+            if suffix != ".csv":
+                frame.to_parquet(scratch, index=False, write_page_checksum=True)  # so that a changed bit is noticed
+            elif frame.to_csv(scratch, index=False) or not _from_csv(scratch, told).equals(frame):
                 raise ValueError("values come back changed")
         except (TypeError, ValueError, NotImplementedError) as error:
             kinds = f"frame must have columns that a {suffix} file keeps; got {told['types']}"

@@ -1,7 +1,6 @@
 """How sure an estimate is, and how many users it takes: exact variances at the estimated frequencies."""
 
 import bisect
-import dataclasses
 import itertools
 import math
 from typing import Any
@@ -10,12 +9,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from ldp_lib._inputs import MOST_USERS, check_bool, check_domain, check_users, require_share
+from ldp_lib._pair_errors import worst_cell
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.postprocess import project_simplex
-from ldp_lib.sampled import AskSome
-from ldp_lib.tables.covariance import table_covariance
-
-MOST_CELLS = 512  # of a table of two attributes for which users are planned
 
 
 def check_unbiased(mechanism):
@@ -150,7 +146,8 @@ def required_users(
     if wants not in ("frequencies", "tables"):
         raise ValueError(f"wants must be 'frequencies' or 'tables'; got {wants!r}")
     if wants == "tables":
-        return math.ceil(_worst_cell(mechanism, sampling) * (z / margin) ** 2)
+        check_joint(mechanism, 2)
+        return math.ceil(worst_cell(mechanism, sampling) * (z / margin) ** 2)
 
     def enough(n):
         return bool(z * np.sqrt(_worst_variance(mechanism, n, sampling)) <= margin)
@@ -180,27 +177,6 @@ def _worst_variance(mechanism, n, sampling):
         bend = np.maximum(bend, 1e-300)  # where it is convex, the ends are worst
         part = np.clip((1 + (last - first) / bend) / 2, 0, 1)
         worst = max(worst, np.max(first + part * (last - first) + bend * part * (1 - part)))
-    return worst
-
-
-def _worst_cell(mechanism, sampling):
-    """Return the largest variance of a cell of a table of two attributes, for one user: over all cells and tables.
-
-    Of independent users it is linear in the table, but for what drawing adds: two records settle it.
-    """
-    check_joint(mechanism, 2)
-    if isinstance(mechanism, AskSome):
-        mechanism = dataclasses.replace(mechanism, groups=False)
-    worst = 0.0
-    for i, j in itertools.combinations(range(len(mechanism.k)), 2):
-        shape = mechanism.k[i], mechanism.k[j]
-        if (cells := math.prod(shape)) > MOST_CELLS:
-            raise ValueError(f"k must give tables of at most {MOST_CELLS} cells to plan for; got {shape}")
-        all_alike = np.eye(cells).reshape(cells, *shape)
-        variance = np.array([np.diag(table_covariance(mechanism, one, i, j, n=1)) for one in all_alike])
-        own, other = np.diag(variance), np.where(np.eye(cells), -np.inf, variance).max(axis=0)
-        share = np.clip((1 + own - other) / 2, 0, 1) if sampling else own > other
-        worst = max(worst, np.max(other + share * (own - other + sampling * (1 - share))))
     return worst
 
 

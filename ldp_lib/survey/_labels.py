@@ -5,24 +5,16 @@ import contextlib
 import unicodedata
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
+from ldp_lib import _inputs
 from ldp_lib.survey import _files as files
 from ldp_lib.survey.catalogue import MECHANISMS
 
 NOTHING = {"", "nan", "none", "nat", "<na>", "null", "na", "n/a", "#n/a"}  # how missing values print
 ALIKE = {"Cf": "", "Pd": "-", "Pi": "'", "Pf": "'", "Ps": "(", "Pe": ")"}  # what few look at, by Unicode's categories
-
-
-class Randomizer(Protocol):
-    """What a survey needs of a mechanism, beside its parameters."""
-
-    @property
-    def k(self) -> Any: ...
-    def perturb(self, x: Any, *, rng: np.random.Generator) -> Any: ...
 
 
 def check_domain(domain):
@@ -67,8 +59,7 @@ def check_mechanism(mechanism, k, epsilon):
     """Raise unless a survey can collect with the mechanism, and estimate what it collected."""
     if isinstance(mechanism, (str, type)) or not all(hasattr(mechanism, name) for name in ("k", "epsilon", "perturb")):
         raise TypeError(f"mechanism must be one with its parameters, as GRR(k=3, epsilon=1.0); got {mechanism!r}")
-    sizes = mechanism.k if isinstance(mechanism.k, tuple) else (mechanism.k,)
-    if sizes != k:
+    if _inputs.check_domain(mechanism.k) != k:
         raise ValueError(f"mechanism must have the domain sizes {k} of the survey; got {mechanism.k}")
     if mechanism.epsilon > epsilon:
         raise ValueError(f"mechanism must spend at most epsilon = {epsilon}; got {mechanism.epsilon}")

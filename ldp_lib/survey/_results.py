@@ -11,10 +11,7 @@ import pandas as pd
 
 from ldp_lib._inputs import check_bool, check_users
 from ldp_lib.postprocess import project_simplex
-from ldp_lib.survey import _estimates as estimates
-from ldp_lib.survey import _files as files
-from ldp_lib.survey import _labels as labels
-from ldp_lib.survey import _sources as sources
+from ldp_lib.survey import _estimates, _files, _labels
 from ldp_lib.survey._intervals import half_width, joined, listed, standard_errors
 from ldp_lib.survey.aggregate import Counts, aggregate
 from ldp_lib.tables import _agreement, _independence, synthetic
@@ -83,13 +80,13 @@ class Results:
             One row a label; columns attribute, value, estimate, standard_error, low, high.
         """
         if weights is not None:
-            frame = self._read(sources.rows, reports)
-            w = labels.check_weights(frame, weights)
+            frame = self._read(_estimates.rows, reports)
+            w = _labels.check_weights(frame, weights)
             self._counts(frame)
-            z = estimates.contributions(self.mechanism, frame)
+            z = _estimates.contributions(self.mechanism, frame)
             if not isinstance(sampling, bool | str):
-                sampling = estimates.check_joint_probabilities(sampling, frame)
-            flat, variance = estimates.weighted_shares(z, w, population=population, sampling=sampling)
+                sampling = _estimates.check_joint_probabilities(sampling, frame)
+            flat, variance = _estimates.weighted_shares(z, w, population=population, sampling=sampling)
             spread = np.sqrt(np.maximum(variance, 0))
         else:
             if not isinstance(sampling, bool) or population is not None:
@@ -160,8 +157,9 @@ class Results:
         """
         if a is b:
             raise ValueError("a and b must be different reports; got the same twice")
-        parts = [self._counts(part) if weights is None else self._read(sources.rows, part) for part in (a, b)]
-        _ = parts[0] + parts[1] if weights is None else self._read(sources.rows, parts)  # raises if a part is in both
+        parts = [self._counts(part) if weights is None else self._read(_estimates.rows, part) for part in (a, b)]
+        # Raises if a part is in both.
+        _ = parts[0] + parts[1] if weights is None else self._read(_estimates.rows, parts)
         one, other = (self.estimate(part, sampling=sampling, weights=weights) for part in parts)
         spread = np.hypot(one["standard_error"], other["standard_error"])
         apart = (one["estimate"] - other["estimate"]).to_numpy()
@@ -177,11 +175,11 @@ class Results:
             How p-values are adjusted for the number of pairs: Holm (1979) bounds the probability of any false finding,
             Benjamini and Hochberg (1995) the expected share of false ones among the findings, for exploration.
         """
-        rows = []
+        found = []
         for a, b in itertools.combinations(self.domain, 2):
             raw, n = self._joint(at := self._numbers(a, b), reports)
-            rows.append((a, b, _independence.p_value(self.mechanism, raw, at, n)))
-        found = pd.DataFrame(rows, columns=["a", "b", "p_value"])
+            found.append((a, b, _independence.p_value(self.mechanism, raw, at, n)))
+        found = pd.DataFrame(found, columns=["a", "b", "p_value"])
         found = found.sort_values("p_value", kind="stable", ignore_index=True)
         p = found["p_value"].to_numpy()
         return found.assign(adjusted=p if adjust is None else _independence.adjusted_p_values(p, adjust))
@@ -202,12 +200,12 @@ class Results:
         Means of a column, also within groups, by SQL and with weights, are unbiased estimates of shares. Single
         entries say nothing that can be read: they lie far outside 0 to 1.
         """
-        frame = self._read(sources.rows, reports)
+        frame = self._read(_estimates.rows, reports)
         names = [f"{name}={label}" for name, values in self.domain.items() for label in values]
         if len({*names, *frame.columns}) < len(names) + len(frame.columns):
             raise ValueError(f"columns must differ from each other and from those kept; got {names}")
-        z = pd.DataFrame(estimates.contributions(self.mechanism, frame), columns=names, index=frame.index)
-        return z.join(frame.drop(columns=[*files.columns(self.mechanism), files.NUMBER], errors="ignore"))
+        z = pd.DataFrame(_estimates.contributions(self.mechanism, frame), columns=names, index=frame.index)
+        return z.join(frame.drop(columns=[*_files.columns(self.mechanism), _files.NUMBER], errors="ignore"))
 
     def plot(self, result: pd.DataFrame) -> Any:
         """Draw an estimate's bars with their intervals, one panel an attribute; return the figure."""
@@ -241,7 +239,7 @@ class Results:
         """Return which labels of an attribute are wanted, as zeros and ones."""
         values = self.domain[name]
         wanted = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
-        places = [labels.place(label, values) for label in wanted]
+        places = [_labels.place(label, values) for label in wanted]
         if None in places or not wanted:
             raise ValueError(f"where must name labels out of {values} for {name!r}; got {wanted}")
         return np.isin(np.arange(len(values)), places).astype(float)
@@ -261,19 +259,19 @@ class Results:
             reports = aggregate(reports, self.mechanism, survey=self.description)
         if reports.mechanism != self.mechanism:
             raise ValueError(f"counts must be of {self.mechanism!r}; got those of {reports.mechanism!r}")
-        files.check_description(reports.survey, self.description, "the counts")
-        estimates.check_asked(self.mechanism, reports.counts)
+        _files.check_description(reports.survey, self.description, "the counts")
+        _estimates.check_asked(self.mechanism, reports.counts)
         return reports
 
     def _joint(self, at, reports):
-        return estimates.joint_table(self.mechanism, self._read(sources.blocks, reports), at)
+        return _estimates.joint_table(self.mechanism, self._read(_estimates.blocks, reports), at)
 
     def _raw(self, at, reports, sampling):
         """Return the raw table of some attributes, flat, and the covariance of its cells."""
         check_bool(sampling=sampling)
         if len(at) > 1:
             table, n = self._joint(at, reports)
-            return table.ravel(), estimates.joint_covariance(self.mechanism, table, at, n, sampling)
+            return table.ravel(), _estimates.near_covariance(self.mechanism, table, at, n, sampling)
         counts = self._counts(reports)
         shares = listed(counts.estimate())
-        return shares[at[0]], estimates.value_covariance(self.mechanism, shares, at[0], counts.n, sampling)
+        return shares[at[0]], _estimates.value_covariance(self.mechanism, shares, at[0], counts.n, sampling)

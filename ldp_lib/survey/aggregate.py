@@ -6,7 +6,10 @@ frames, files or a Dask collection, on one machine or on many.
 
 import hashlib
 import json
+import os
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +17,9 @@ import pandas as pd
 
 import ldp_lib
 from ldp_lib.survey import _files as files
-from ldp_lib.survey import _sources as sources
+
+MARK = " sha256:"
+HEADS = 32, 64, 128, 256  # so many reports tell a part from all others, if they differ enough among themselves
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +53,7 @@ class Counts:
         if not possible or not 1 <= counts[0] == counts.max():
             told = "the number of reports, then of those that support each answer"
             raise ValueError(f"counts must be {length} possible whole numbers, {told}; got {counts!r}")
-        sources.check_parts(self.parts, set())
+        _check_parts(self.parts, set())
         object.__setattr__(self, "counts", counts.astype(np.int64))
         self.counts.flags.writeable = False
         object.__setattr__(self, "parts", tuple(self.parts))
@@ -135,7 +140,7 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
         counts = [delayed(_count_frame)(part, mechanism) for part in reports.to_delayed()]
         total = delayed(sum)(counts).compute()
     else:
-        for counts, told, names in sources.sources(reports, mechanism, survey, _count_frame):
+        for counts, told, names in sources(reports, mechanism, survey, _count_frame):
             total = total + counts
             parts |= dict.fromkeys([None, *names], told)
     if not total[0]:
@@ -146,3 +151,66 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
 def _count_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
     """Return the counts of the reports in a data frame; what a Dask worker does with its partition."""
     return mechanism.count(files.from_frame(frame, mechanism)) if len(frame) else np.zeros(1, np.int64)
+
+
+def _beginnings(y, what):
+    """Return a name for how reports begin, in a list: the same for a copy, and for a file that starts with a copy."""
+    for size in (size for size in HEADS if size <= len(y)):
+        head = np.ascontiguousarray(y[:size]).view(np.uint8).reshape(size, -1)
+        shares = np.unique(head, axis=0, return_counts=True)[1] / size
+        if (shares**2).sum() ** size < 1e-15:  # the probability that others begin like this by chance
+            return [f"the beginning of {what}{MARK}{hashlib.sha256(head.tobytes()).hexdigest()}"]
+    return []
+
+
+def _check_parts(parts, known):
+    """Raise ValueError if two parts are the same: of one name, or of one checksum, whole or of their beginning.
+
+    `known` is a set of what was there before, to which the parts are added.
+    """
+    for part in parts:
+        mark = part.rpartition(MARK)[2]
+        if mark in known:
+            raise ValueError(f"counts must be of different reports; {part!r} is in both: copied, or merged")
+        known.add(mark)
+
+
+def _leaves(reports):
+    """Yield the arrays and frames, as frames, and the files that reports lie in."""
+    if isinstance(reports, str | os.PathLike):
+        yield from files.listed(reports)
+    elif isinstance(reports, pd.DataFrame | np.ndarray):
+        yield reports if isinstance(reports, pd.DataFrame) else files.to_frame(reports)
+    elif isinstance(reports, Iterable) and not isinstance(reports, pd.Series):
+        if isinstance(reports, list | tuple) and len(set(map(id, reports))) < len(reports):
+            raise ValueError("counts must be of different reports; the same frame, array or path is there twice")
+        for one in reports:
+            yield from _leaves(one)
+    else:
+        raise TypeError(f"reports must be arrays, frames, paths or a Dask frame; got {type(reports).__name__}")
+
+
+def sources(reports: Any, mechanism: Any, survey: str, act: Callable, whole: bool = False) -> Iterator[tuple]:
+    """Yield what `act` gives for each block of reports, the description of its survey, and the names of its part."""
+    known, surveys = set[str](), [] if survey is None else [survey]
+    for one in _leaves(reports):
+        parts, what = [], "the data frame"
+        if isinstance(one, Path):
+            parts, what = [f"{one.name}{MARK}{files.digest(one)}"], repr(str(one))
+            _check_parts(parts, known)
+            if whole or one.suffix == ".csv":
+                one = files.read(one)
+        told = files.description(one)
+        surveys = surveys or [told]  # if none is given, all have that of the first
+        files.check_description(told, surveys[0], what)
+        if told is not None and (made := json.loads(told)["mechanism"]) != repr(mechanism):
+            raise ValueError(f"mechanism must be {made}, which made the reports of {what}; got {mechanism!r}")
+        file = isinstance(one, Path)
+        heads = files.row_groups(one, mechanism, files.from_frame, None, HEADS[-1]) if file else None
+        begun = _beginnings(next(heads, []) if heads else files.from_frame(one[: HEADS[-1]], mechanism), what)
+        _check_parts(begun, known)
+        if file:
+            yield from ((found, told, parts + begun) for found in files.row_groups(one, mechanism, act, told))
+        elif len(one):
+            files.check_numbers(one, told, what)
+            yield act(one, mechanism), told, parts + begun

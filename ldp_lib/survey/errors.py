@@ -14,8 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ldp_lib import _inputs
-from ldp_lib._pair_errors import ESTIMATORS, Pairs, every_pair
-from ldp_lib._pair_errors import pair_estimates as pair_estimates
+from ldp_lib._pair_errors import ESTIMATORS, Pairs, every_pair, pair_estimates
 from ldp_lib._pair_errors import strength_errors as strength_errors
 from ldp_lib.mechanism import NoExactMoments
 from ldp_lib.population import Population, marginal_frequencies
@@ -59,8 +58,7 @@ def total_errors(
     except NoExactMoments:
         rng = _seeded(mechanism, population) if rng is None else rng
         _inputs.require(rng=rng, runs=runs)
-        drawn = mechanism.simulate(population, rng=rng, runs=runs)
-        sums = ((joined(drawn) - truth) ** 2).sum(axis=1)
+        sums = ((joined(mechanism.simulate(population, rng=rng, runs=runs)) - truth) ** 2).sum(axis=1)
         return float(sums.mean()), float(sums.std(ddof=1) / np.sqrt(runs)) if runs > 1 else float("inf")
     return float((variance + (mean - truth) ** 2).sum()), 0.0
 

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-import ldp_lib
-from ldp_lib import _inputs
+from ldp_lib import __version__, _inputs
+from ldp_lib.mechanism import Stated
 from ldp_lib.sampled import OneQuestion
-from ldp_lib.survey import _files as files
-from ldp_lib.survey import _labels as labels
+from ldp_lib.survey import _files, _labels
 from ldp_lib.survey._results import Results
 from ldp_lib.survey.aggregate import Counts
 
@@ -52,21 +51,21 @@ class Survey(Results):
 
     domain: Mapping[str, Sequence[Hashable]]
     epsilon: float
-    mechanism: labels.Randomizer | None = None
+    mechanism: Stated | None = None
     missing: Hashable | None = None
     other: Hashable | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "domain", labels.check_domain(self.domain))
+        object.__setattr__(self, "domain", _labels.check_domain(self.domain))
         _inputs.require(epsilon=self.epsilon)
         object.__setattr__(self, "epsilon", float(self.epsilon))
         for role, label in (("missing", self.missing), ("other", self.other)):
-            places = {labels.place(label, values) for values in self.domain.values()}
+            places = {_labels.place(label, values) for values in self.domain.values()}
             if label is not None and places == {None}:
                 raise ValueError(f"{role} must be a label of the domain; got {label!r}")
         if self.mechanism is None:
             object.__setattr__(self, "mechanism", OneQuestion(k=self.k, epsilon=self.epsilon))
-        labels.check_mechanism(self.mechanism, self.k, self.epsilon)
+        _labels.check_mechanism(self.mechanism, self.k, self.epsilon)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Survey) and other.description == self.description
@@ -85,7 +84,7 @@ class Survey(Results):
 
         Warns if categories look as if they were read off the answers: sorted, not ordered, and all of them used.
         """
-        return cls(labels.categories(frame, epsilon), epsilon, mechanism=mechanism, missing=missing, other=other)
+        return cls(_labels.categories(frame, epsilon), epsilon, mechanism=mechanism, missing=missing, other=other)
 
     @property
     def k(self) -> tuple[int, ...]:
@@ -105,17 +104,17 @@ class Survey(Results):
         strange = [one for values in self.domain.values() for one in values if not isinstance(one, str | int | float)]
         if strange:
             raise TypeError(f"domain must hold texts, numbers or booleans to be saved; got {strange[0]!r}")
-        files.save_json({"format": FORMAT, "ldp_lib": ldp_lib.__version__} | self._as_dict(), path, indent=1)
+        _files.save_json({"format": FORMAT, "ldp_lib": __version__} | self._as_dict(), path, indent=1)
 
     @classmethod
     def load(cls, path: str | Path) -> "Survey":
         """Return the survey that `save` wrote, the same on every device; its mechanism is one of the library."""
         names = [each.name for each in fields(cls)]
-        told = files.load_json(path, ["format", *names])
+        told = _files.load_json(path, ["format", *names])
         if told is None or told["format"] != FORMAT:
             needed = f"path must be a file that Survey.save wrote, of {FORMAT!r}"
             raise ValueError(f"{needed}; {str(path)!r} is none, or is damaged")
-        return cls(**{name: told[name] for name in names} | {"mechanism": labels.rebuild(told["mechanism"])})
+        return cls(**{name: told[name] for name in names} | {"mechanism": _labels.rebuild(told["mechanism"])})
 
     def encode(self, frame: pd.DataFrame) -> np.ndarray:
         """Return the answers as numbers, an array of ints of shape (people, d), in the frame's row order.
@@ -125,8 +124,8 @@ class Survey(Results):
         TypeError, ValueError
             If a column is missing, or a value is missing or not among the labels: the error names column, row, value.
         """
-        labels.check_people(frame)
-        return np.column_stack([labels.codes(frame, name, self) for name in self.domain])
+        _labels.check_people(frame)
+        return np.column_stack([_labels.codes(frame, name, self) for name in self.domain])
 
     def decode(self, x: Any) -> pd.DataFrame:
         """Return numbers, shape (people, d), as a data frame with a categorical column of labels for each attribute."""
@@ -162,8 +161,9 @@ class Survey(Results):
         """
         _inputs.check_bool(shuffle=shuffle)
         x = self.encode(frame)
-        names = labels.check_kept(frame, weights, keep, self.domain)
-        reports = files.to_frame(self.mechanism.perturb(x if isinstance(self.mechanism.k, tuple) else x[:, 0], rng=rng))
+        names = _labels.check_kept(frame, weights, keep, self.domain)
+        mechanism: Any = self.mechanism
+        reports = _files.to_frame(mechanism.perturb(x if isinstance(mechanism.k, tuple) else x[:, 0], rng=rng))
         reports = reports.assign(**{name: frame[name].array for name in names})
         if shuffle:
             reports = reports.take(rng.permutation(len(reports))).reset_index(drop=True)
@@ -173,7 +173,7 @@ class Survey(Results):
         """Return a frame or counts of reports that say they are of this survey; for those that do not, if you know."""
         if isinstance(reports, Counts):
             return replace(reports, survey=self.description)
-        files.check_numbers(reports, self.description, "the data frame")
-        marked = reports.assign(**{files.NUMBER: files.number(self.description)})
-        marked.attrs = {**reports.attrs, files.KEY: self.description}
+        _files.check_numbers(reports, self.description, "the data frame")
+        marked = reports.assign(**{_files.NUMBER: _files.number(self.description)})
+        marked.attrs = {**reports.attrs, _files.KEY: self.description}
         return marked

@@ -12,17 +12,16 @@ import numpy as np
 from ldp_lib._inputs import check_bool, check_domain, check_users, require
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import OBRR, OMRR, SPL
-from ldp_lib.survey._intervals import estimate_interval as estimate_interval
-from ldp_lib.survey._intervals import half_width, plug_in_population
-from ldp_lib.survey._intervals import required_users as required_users
-from ldp_lib.survey._intervals import standard_errors as standard_errors
+from ldp_lib.survey._intervals import estimate_interval, half_width, plug_in_population, required_users, standard_errors
 from ldp_lib.survey.catalogue import MECHANISMS
 from ldp_lib.survey.errors import collectors, total_error
 from ldp_lib.tables._totals import pairs_error
 
+__all__ = ["Recommendation", "estimate_interval", "recommend", "required_budget", "required_users", "standard_errors"]
 WANTS = ("frequencies", "records", "tables")
 DESIGNED = 12  # attributes of different sizes with which `AskSome` is designed, at most
-MANY, MOST_VALUES = 20_000, 10**7  # values of all attributes: above the first none are listed, if they are several
+MANY = 20_000  # values of several attributes: above it none are listed
+MOST_VALUES = 10**7  # of one attribute or of all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,13 +164,11 @@ def _errors(*, k, epsilon, n, wants="frequencies", sampling=False):
         return [(mechanism.uniform_variance(n) + drawn, mechanism) for mechanism in ways]
     if sum(sizes) > MOST_VALUES:
         raise ValueError(f"k must have at most {MOST_VALUES:,} values together; got {sum(sizes):,}")
-    even, rows = plug_in_population([np.full(size, 1 / size) for size in sizes], n), []
+    even = plug_in_population([np.full(size, 1 / size) for size in sizes], n)
     dear = {AskSome} if len(set(sizes)) > 1 and len(sizes) > DESIGNED else set()
-    for family in MECHANISMS:
-        if family.serves(k) and not family.needs_dealer and family not in dear:
-            mechanism = family(k=k, epsilon=epsilon)
-            exact = mechanism.unbiased and mechanism.has_exact_moments
-            whole = len(sizes) > 1 and mechanism.joint == len(sizes) and mechanism.dtype.shape == (len(sizes),)
-            if exact and (whole or wants != "records") and n >= mechanism.least_users:
-                rows.append((total_error(mechanism, even) + drawn, mechanism))
-    return rows
+    compared = [one for one in MECHANISMS if one.serves(k) and not one.needs_dealer and one not in dear]
+    ways = [family(k=k, epsilon=epsilon) for family in compared]
+    ways = [one for one in ways if one.unbiased and one.has_exact_moments and n >= one.least_users]
+    if wants == "records":
+        ways = [one for one in ways if one.joint == len(sizes) and one.dtype.shape == (len(sizes),)]
+    return [(total_error(mechanism, even) + drawn, mechanism) for mechanism in ways]

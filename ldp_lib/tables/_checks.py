@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable
-from numbers import Integral
+from numbers import Real
 
 import numpy as np
 
@@ -26,6 +26,13 @@ def check_users(n):
     if isinstance(n, bool) or not isinstance(n, (int, float, np.integer)) or not 1 <= n < math.inf:
         raise ValueError(f"n must be a number of users of at least 1; got {n!r}")
     return n
+
+
+def check_positive(**numbers):
+    """Raise ValueError unless each named argument is a number above 0."""
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < math.inf:
+            raise ValueError(f"{name} must be a number above 0; got {value!r}")
 
 
 def check_numbers(table, axes=None):
@@ -70,7 +77,7 @@ def settle(mechanism):
     """Check a frozen mechanism's channels; the budget is what they spend if none was given."""
     cells = [math.prod(mechanism.k[j] for j in cluster) for cluster in mechanism.clusters_]
     channels = check_channels(mechanism.channels_, cells)
-    if mechanism.channels is not None:
+    if getattr(mechanism, "channels", None) is not None:
         object.__setattr__(mechanism, "channels", channels)
         vars(mechanism).pop("channels_", None)
     object.__setattr__(mechanism, "epsilon", check_spent(channels, mechanism.epsilon))
@@ -92,7 +99,7 @@ def check_clusters(clusters, k):
     except TypeError:
         raise TypeError(f"{allowed}, as a sequence of sequences of integers; got {clusters!r}") from None
     members = [j for cluster in found for j in cluster]
-    if any(isinstance(j, (bool, np.bool_)) or not isinstance(j, Integral) for j in members):
+    if not all(map(_inputs.is_integer, members)):
         raise TypeError(f"{allowed}, as integers; got {clusters!r}")
     if sorted(members) != list(range(len(k))) or not all(found):
         raise ValueError(f"{allowed}; got {clusters!r}")

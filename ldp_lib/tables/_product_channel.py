@@ -13,7 +13,7 @@ import numpy as np
 from ldp_lib import _inputs, _sampling, grr
 from ldp_lib import channel as channels
 from ldp_lib._inputs import check_records
-from ldp_lib.mechanism import Several
+from ldp_lib.mechanism import Rng, Several
 from ldp_lib.population import Population
 
 
@@ -25,13 +25,18 @@ def keep_probability(epsilon, k):
     return p - q
 
 
+def cells_of(records, k, attributes):
+    """Return the number of the cell, in lexicographic order, in which each record lies by some attributes."""
+    return np.ravel_multi_index(tuple(records[:, j] for j in attributes), [k[j] for j in attributes])
+
+
 class ProductChannel(Several):
     """Randomize each cluster of attributes through a channel of its own: what all mechanisms of this kind share.
 
     Subclasses give `k`, `epsilon`, `clusters_` and `channels_`: one budget or one matrix a cluster.
     """
 
-    k: tuple[int, ...]
+    k: tuple
     epsilon: float
     clusters_: tuple
     channels_: tuple
@@ -82,7 +87,7 @@ class ProductChannel(Several):
     @property
     def probabilities(self) -> list:
         """For each cluster p and q, with which a report is the true cell and any other one, or its matrix."""
-        cells = [math.prod(self.k[j] for j in cluster) for cluster in self.clusters_]
+        cells = [math.prod(sizes) for _, sizes, *_ in self._blocks]
         pairs = zip(self.channels_, cells, strict=True)
         return [np.array(c) if isinstance(c, tuple) else grr.probabilities(math.exp(c), cell) for c, cell in pairs]
 
@@ -93,11 +98,11 @@ class ProductChannel(Several):
         records, matrix = self.reports(), np.ones((cells, cells))
         for (cluster, sizes, *_), c in zip(self._blocks, self.channels_, strict=True):
             part = np.array(c) if isinstance(c, tuple) else grr.channel(math.exp(c), math.prod(sizes))
-            cell = np.ravel_multi_index(tuple(records[:, j] for j in cluster), sizes)
+            cell = cells_of(records, self.k, cluster)
             matrix *= part[np.ix_(cell, cell)]
         return matrix / matrix.sum(axis=1, keepdims=True)  # a matrix may come with rounded rows
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: Rng) -> np.ndarray:
         """Return one report a user.
 
         Parameters
@@ -122,7 +127,7 @@ class ProductChannel(Several):
                     truth = x[:, j].astype(y.dtype)
                     y[:, j] = truth + noisy * (rng.integers(self.k[j], size=len(x), dtype=y.dtype) - truth)
                 continue
-            cell = np.ravel_multi_index(tuple(x[:, j] for j in cluster), sizes)
+            cell = cells_of(x, self.k, cluster)
             drawn = np.empty(len(x), dtype=np.int64)
             for u in np.unique(cell):
                 who = np.flatnonzero(cell == u)
@@ -136,7 +141,7 @@ class ProductChannel(Several):
         y = check_records(y, self.k, "y")
         return np.concatenate([[len(y)], *(self._count(y, self.taken((j,))) for j in range(len(self.k)))])
 
-    def estimate_counts(self, counts) -> list[np.ndarray]:
+    def estimate_counts(self, counts) -> list:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from the counts of all reports."""
         shapes = [[self.k[i] for i in self.taken((j,))] for j in range(len(self.k))]
         parts = np.split(counts[1:], np.cumsum([math.prod(shape) for shape in shapes])[:-1])
@@ -150,7 +155,7 @@ class ProductChannel(Several):
         """
         return self._table(check_records(y, self.k, "y"), self.check_attributes(attributes or range(len(self.k))))
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
+    def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return a list of d arrays (runs, k_j), drawn from the exact joint law of ``estimate(perturb(x))``."""
         _inputs.require(rng=rng, runs=runs)
         estimates: list = [None] * len(self.k)
@@ -171,7 +176,7 @@ class ProductChannel(Several):
                     estimates[j] = tables.sum(axis=tuple(1 + a for a in range(len(cluster)) if a != axis))
         return estimates
 
-    def simulate_tables(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
+    def simulate_tables(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return, for each cluster, `runs` raw estimates of its table, shape (runs, k_j for j in the cluster)."""
         _inputs.require(rng=rng, runs=runs)
         return [self._simulate_block(population, block, rng, runs) for block in self._blocks]
@@ -202,7 +207,7 @@ class ProductChannel(Several):
         axes = [*range(len(runs)), *(len(runs) + order.index(j) for j in attributes)]
         return product.reshape(*runs, *sizes).transpose(axes)
 
-    def variance(self, population: Population) -> list[np.ndarray]:
+    def variance(self, population: Population) -> list:
         """Return the exact variances of the estimates, a list of d arrays, the users' data held fixed."""
         variances = self.mean(population)
         for cluster, sizes, keep, matrix, inverse in self._blocks:
@@ -235,10 +240,9 @@ class ProductChannel(Several):
         ]
 
     def _count(self, y, taken):
-        sizes = [self.k[j] for j in taken]
-        if math.prod(sizes) > 2**30:
-            raise ValueError(f"attributes must have at most 2**30 cells together; got {math.prod(sizes)}")
-        return np.bincount(np.ravel_multi_index(tuple(y[:, j] for j in taken), sizes), minlength=math.prod(sizes))
+        if (cells := math.prod(self.k[j] for j in taken)) > 2**30:
+            raise ValueError(f"attributes must have at most 2**30 cells together; got {cells}")
+        return np.bincount(cells_of(y, self.k, taken), minlength=cells)
 
     def _table(self, y, attributes):
         taken = self.taken(attributes)

@@ -1,9 +1,10 @@
-"""Total errors of the tables of two attributes."""
+"""Covariances of tables that were estimated, and total errors of the tables of two attributes."""
 
 import itertools
 
 import numpy as np
 
+from ldp_lib.postprocess import project_simplex
 from ldp_lib.tables.covariance import table_covariance
 
 
@@ -17,3 +18,9 @@ def pairs_error(mechanism, n):
         even = np.full((first, second), 1 / (first * second))
         total += float(np.trace(table_covariance(mechanism, even, i, j, n=n, sampling=False)))
     return total
+
+
+def near_covariance(mechanism, table, attributes, n, sampling):
+    """Return the covariance of a raw table's cells, from the nearest table of probabilities."""
+    near = project_simplex(table.ravel()).reshape(table.shape)
+    return table_covariance(mechanism, near, *attributes, n=n, sampling=sampling)

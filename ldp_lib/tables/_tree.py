@@ -1,7 +1,6 @@
 """A tree of attributes, each drawn given its parent: what `fit_tree` finds."""
 
 from dataclasses import dataclass
-from numbers import Integral
 
 import numpy as np
 
@@ -32,13 +31,11 @@ class Tree:
     def sample(self, n, *, rng) -> np.ndarray:
         """Return n records drawn from the tree, shape (n, d)."""
         _inputs.require(rng=rng)
-        if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
+        if not _inputs.is_integer(n) or n < 1:
             raise ValueError(f"n must be an integer of at least 1; got {n!r}")
         if n * max(self.k) > 2**30:
-            most, entries = 2**30 // max(self.k), int(n) * max(self.k)
-            raise ValueError(
-                f"n must be at most {most}, or the table of users and values has {entries} entries; got {n}"
-            )
+            most, size = 2**30 // max(self.k), int(n) * max(self.k)
+            raise ValueError(f"n must be at most {most}, or the table of users and values has {size} entries; got {n}")
         x = np.zeros((n, len(self.k)), _inputs.small_dtype(max(self.k)))
         first = self.edges[0][0]
         x[:, first] = _draw(self.root[None], np.zeros(n, int), rng)
@@ -50,7 +47,8 @@ class Tree:
 def _draw(rows, which, rng):
     """Return one value for each entry of `which`, drawn from that row's distribution; no table of (n, k) is built."""
     drawn, u = np.empty(len(which), _inputs.small_dtype(rows.shape[1])), rng.random(len(which))
-    order, ends = np.argsort(which, kind="stable"), np.cumsum([0, *np.bincount(which, minlength=len(rows))])
+    order = np.argsort(which, kind="stable")
+    ends = np.cumsum([0, *np.bincount(which, minlength=len(rows))])
     for number, row in enumerate(rows):
         mine, steps = order[ends[number] : ends[number + 1]], np.cumsum(row)
         drawn[mine] = np.searchsorted(steps[:-1], u[mine] * steps[-1], side="right")

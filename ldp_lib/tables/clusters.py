@@ -152,10 +152,10 @@ class RRClusters(ProductChannel):
     Domingo-Ferrer and Soria-Comas (2022), Section 6.3.2, with the sign put right. Chapter `audit_multidim`.
     """
 
-    k: tuple[int, ...]
+    k: tuple
     epsilon: float | None = None
     clusters: tuple | None = None
-    epsilons: tuple[float, ...] | None = None
+    epsilons: tuple | None = None
 
     def __post_init__(self):
         object.__setattr__(self, "k", _inputs.check_attributes(self.k, least=1))
@@ -163,9 +163,7 @@ class RRClusters(ProductChannel):
             object.__setattr__(self, "clusters", _checks.check_clusters(self.clusters, self.k))
         if self.epsilons is not None:
             object.__setattr__(self, "epsilons", self._given())
-        cells = [math.prod(self.k[j] for j in cluster) for cluster in self.clusters_]
-        channels = _checks.check_channels(self.channels_, cells)
-        object.__setattr__(self, "epsilon", _checks.check_spent(channels, self.epsilon))
+        _checks.settle(self)
 
     def _given(self):
         if not isinstance(self.epsilons, Iterable) or isinstance(self.epsilons, str):
@@ -184,12 +182,12 @@ class RRClusters(ProductChannel):
         return _neighbours(self.k) if self.clusters is None else self.clusters
 
     @cached_property
-    def epsilons_(self) -> tuple[float, ...]:
+    def epsilons_(self) -> tuple:
         """What each attribute would spend on its own."""
         return _checks.default_budgets(self.epsilon, self.k, "epsilons") if self.epsilons is None else self.epsilons
 
     @property
-    def channels_(self) -> tuple[float, ...]:
+    def channels_(self) -> tuple:
         """What each cluster spends."""
         return tuple(math.fsum(self.epsilons_[j] for j in cluster) for cluster in self.clusters_)
 

@@ -9,7 +9,7 @@ from functools import reduce
 
 import numpy as np
 
-from ldp_lib.tables._checks import check_marginal, check_numbers
+from ldp_lib.tables._checks import check_marginal, check_numbers, check_positive
 from ldp_lib.tables._results import Projected, ShrunkTable
 
 
@@ -43,9 +43,7 @@ def project_marginals(table, marginals, *, tolerance: float = 1e-9, max_passes: 
     if len(marginals) != table.ndim:
         raise ValueError(f"marginals must be one for each of {table.ndim} axes; got {len(marginals)}")
     targets = [check_marginal(marginal, j, table.shape[j]) for j, marginal in enumerate(marginals)]
-    for name, value in (("tolerance", tolerance), ("max_passes", max_passes)):
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < value < math.inf:
-            raise ValueError(f"{name} must be a number above 0; got {value!r}")
+    check_positive(tolerance=tolerance, max_passes=max_passes)
     held = reduce(np.multiply.outer, [target > 0 for target in targets])
     shifts = [np.zeros(size) for size in table.shape]
     done, gap = 0, math.inf

@@ -106,7 +106,8 @@ def _noncentrality(mechanism, table, attributes):
 def _rare_marginal(table, covariance):
     """Say which value is estimated at less than RARE_VALUE standard errors above 0, or nothing."""
     for axis, member in enumerate(membership(table.shape)):
-        share, error = table.sum(axis=1 - axis), np.sqrt(np.diag(member @ covariance @ member.T).clip(0))
+        share = table.sum(axis=1 - axis)
+        error = np.sqrt(np.diag(member @ covariance @ member.T).clip(0))
         low = np.flatnonzero((share <= RARE_VALUE * error) | (share <= 0))
         if low.size:
             v = int(low[0])

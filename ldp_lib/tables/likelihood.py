@@ -5,7 +5,6 @@ A report may have several parts, each from a channel of its own, whose product i
 """
 
 import math
-import numbers
 from dataclasses import replace
 
 import numpy as np
@@ -13,8 +12,9 @@ import numpy as np
 from ldp_lib import _inputs
 from ldp_lib.sampled.ask_some import AskSome
 from ldp_lib.tables._asked import asked_boxes
+from ldp_lib.tables._checks import check_positive
 from ldp_lib.tables._operators import Kronecker, check_channels, check_counts
-from ldp_lib.tables._product_channel import ProductChannel
+from ldp_lib.tables._product_channel import ProductChannel, cells_of
 from ldp_lib.tables._results import Fitted
 
 
@@ -57,9 +57,7 @@ def fit(counts, channels, *, gap: float | None = None, max_steps: int = 10_000) 
     product = channels if hasattr(channels, "forward") else Kronecker(check_channels(channels, shape), shape)
     cells = math.prod(product.rows)
     gap = max(cells - 1, 1) / 200 if gap is None else gap
-    for name, value in (("gap", gap), ("max_steps", max_steps)):
-        if isinstance(value, bool) or not isinstance(value, numbers.Real) or not 0 < float(value) < math.inf:
-            raise ValueError(f"{name} must be a number above 0; got {value!r}")
+    check_positive(gap=gap, max_steps=max_steps)
     n = counts.sum()
     share = (counts / n).ravel()
     table = np.full(cells, 1 / cells)
@@ -119,8 +117,8 @@ def estimate(mechanism, y, *attributes, gap: float | None = None, max_steps: int
     Fitted
         Its table has one axis an attribute.
     """
-    k = mechanism.k if isinstance(mechanism.k, tuple) else (mechanism.k,)
-    d, chosen = len(k), attributes or tuple(range(len(k)))
+    d = len(k := _inputs.check_domain(mechanism.k))
+    chosen = attributes or tuple(range(d))
     if len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(d)):
         raise ValueError(f"attributes must be distinct numbers from 0 to {d - 1}; got {attributes}")
     counts, channels, members = observed(mechanism, y, chosen)
@@ -145,7 +143,7 @@ def observed(mechanism, y, attributes):
     if isinstance(mechanism, ProductChannel):
         y, codes, sizes, channels, members = _inputs.check_records(y, mechanism.k, "y"), [], [], [], []
         for mine, channel in mechanism.parts(attributes):
-            codes.append(np.ravel_multi_index(tuple(y[:, j] for j in mine), [mechanism.k[j] for j in mine]))
+            codes.append(cells_of(y, mechanism.k, mine))
             sizes.append(math.prod(mechanism.k[j] for j in mine))
             channels.append(channel)
             members += mine
@@ -158,7 +156,7 @@ def observed(mechanism, y, attributes):
     else:
         every = mechanism.reports()
         channels, codes = [mechanism.channel()], [_columns(every, y)]
-        sizes, members = [len(every)], list(range(len(mechanism.k) if isinstance(mechanism.k, tuple) else 1))
+        sizes, members = [len(every)], list(range(len(_inputs.check_domain(mechanism.k))))
     _inputs.check_cells(1, math.prod(sizes))
     counts = np.bincount(np.ravel_multi_index(codes, sizes), minlength=math.prod(sizes)).reshape(sizes)
     return counts, channels, members

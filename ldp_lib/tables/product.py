@@ -82,7 +82,7 @@ class ProductRR(ProductChannel):
     Domingo-Ferrer and Soria-Comas (2022), Protocols 1 and 2 and Section 4. Chapter `audit_multidim`.
     """
 
-    k: tuple[int, ...]
+    k: tuple
     epsilon: float | None = None
     clusters: tuple | None = None
     channels: tuple | None = None
@@ -121,7 +121,7 @@ class RRIndependent(ProductChannel):
     Domingo-Ferrer and Soria-Comas (2022), Protocol 1. Chapter `audit_multidim`.
     """
 
-    k: tuple[int, ...]
+    k: tuple
     epsilon: float | None = None
     channels: tuple | None = None
 
@@ -158,7 +158,7 @@ class RRJoint(ProductChannel):
     Domingo-Ferrer and Soria-Comas (2022), Protocol 2. Chapter `audit_multidim`.
     """
 
-    k: tuple[int, ...]
+    k: tuple
     epsilon: float | None = None
     matrix: tuple | None = None
 

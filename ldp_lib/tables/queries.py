@@ -6,13 +6,12 @@ may also be a list of boxes that have no user in common, a share within a box, o
 
 import itertools
 import math
-import numbers
 from functools import reduce
 
 import numpy as np
 
 from ldp_lib import _inputs
-from ldp_lib.tables._product_channel import ProductChannel
+from ldp_lib.tables._product_channel import ProductChannel, cells_of
 from ldp_lib.tables._results import Answer
 
 BLOCK = 2**14
@@ -93,8 +92,8 @@ def ask_cells(mechanism, y, attributes, subset) -> Answer:
             scores = np.moveaxis(flat.reshape(moved.shape), range(len(axes)), axes)
         else:
             scores = (scores - (1 - channel) * scores.mean(axis=axes, keepdims=True)) / channel
-    flat, cells = scores.ravel(), np.ravel_multi_index(tuple(y[:, j] for j in taken), sizes)
-    counts, n = np.bincount(cells, minlength=flat.size), len(y)
+    flat, n = scores.ravel(), len(y)
+    counts = np.bincount(cells_of(y, mechanism.k, taken), minlength=flat.size)
     variance = (counts @ flat**2 - counts @ flat) / n**2
     return Answer(estimate=float(counts @ flat / n), variance=float(variance), step=float(np.ptp(flat)) / n)
 
@@ -109,8 +108,7 @@ def _score(mechanism, box, rows):
     scores = np.ones(len(rows))
     for mine, channel in mechanism.parts(box):
         if np.ndim(channel):
-            cells = np.ravel_multi_index(tuple(rows[:, j] for j in mine), [mechanism.k[j] for j in mine])
-            scores *= _solved(mechanism, mine, channel, box)[cells]
+            scores *= _solved(mechanism, mine, channel, box)[cells_of(rows, mechanism.k, mine)]
         else:
             free = (1 - channel) * math.prod(box[j].mean() for j in mine)
             inside = np.all([box[j][rows[:, j]] for j in mine], axis=0)
@@ -139,7 +137,7 @@ def _check_boxes(mechanism, where):
     for box in boxes:
         found.append({})
         for j, values in box.items():
-            if isinstance(j, bool) or not isinstance(j, numbers.Integral) or not 0 <= j < d:
+            if not _inputs.is_integer(j) or not 0 <= j < d:
                 raise ValueError(f"where must name attributes from 0 to {d - 1}; got {j!r}")
             values = np.atleast_1d(np.asarray(values))
             if values.dtype.kind not in "iu" or values.ndim != 1 or not values.size:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from ldp_lib import _two_phases, channel, check, corr_rr, fake_data, grr, pure, splitting
+from ldp_lib import channel, check, corr_rr, fake_data, grr, pure, splitting
 from ldp_lib.book.claims import claim
-from ldp_lib.corr_rr import SecondPhase
+from ldp_lib.corr_rr import SecondPhase, _two_phases
 from ldp_lib.corr_rr.mechanism import _draw_estimates
 from ldp_lib.datasets import load_corr_rr
 from ldp_lib.population import marginal_frequencies

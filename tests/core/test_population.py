@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldp_lib import _two_phases
+from ldp_lib.corr_rr import _two_phases
 from ldp_lib.population import Population, marginal_frequencies
 
 

@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 
 from ldp_lib import _sampling, channel, check, fake_data, grr, postprocess, pure, splitting
-from ldp_lib import _two_phases as two_phase
+from ldp_lib.corr_rr import _two_phases as two_phase
 from ldp_lib.fake_data import RSFD, RSRFD, _sampled
 from ldp_lib.fake_data import mechanism as fakes
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD

@@ -17,7 +17,6 @@ from ldp_lib.grr import GRR
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import SPL
 from ldp_lib.survey import _files as files
-from ldp_lib.survey import _sources as sources
 from ldp_lib.survey import aggregate
 from ldp_lib.survey.aggregate import Counts
 from ldp_lib.unary import OUE
@@ -254,7 +253,7 @@ def test_reports_that_are_all_alike_are_counted_wherever_they_lie(value, tmp_pat
         found = aggregate.aggregate(form, grr)
         assert found.counts.tolist() == whole
         assert found.parts == (
-            (f"a.parquet{sources.MARK}{files.digest(tmp_path / 'a.parquet')}",) if form is tmp_path else ()
+            (f"a.parquet{aggregate.MARK}{files.digest(tmp_path / 'a.parquet')}",) if form is tmp_path else ()
         )
     for nothing in (frame[:0], tmp_path / "b.parquet", [], dd.from_pandas(frame[:0], npartitions=1)):
         with pytest.raises(ValueError, match="reports must hold at least one report; got none"):

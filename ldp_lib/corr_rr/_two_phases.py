@@ -2,12 +2,11 @@
 
 import math
 from functools import cached_property
-from numbers import Integral
 
 import numpy as np
 
 from ldp_lib import _inputs, grr, pure, splitting
-from ldp_lib.mechanism import NoExactMoments, Several
+from ldp_lib.mechanism import NoExactMoments, Rng, Several
 from ldp_lib.population import Population
 
 
@@ -41,7 +40,7 @@ class TwoPhase(Several):
         first, second = split_users(_inputs.check_records(x, self.k), self.n1, rng)
         return self._first.perturb(first, rng=rng), second
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> list[np.ndarray]:
+    def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return one array (runs, k_j) for each attribute: the exact joint distribution of ``estimate(perturb(x))``.
 
         The first phase's users are drawn without replacement. The cost is free of n; n must be below 10**9.
@@ -50,7 +49,7 @@ class TwoPhase(Several):
         n1 = self.first_users(population.n)
         return combine(*phases, n1, population.n - n1)
 
-    def simulate_phases(self, population: Population, *, rng: np.random.Generator, runs: int) -> tuple[list, list]:
+    def simulate_phases(self, population: Population, *, rng: Rng, runs: int) -> tuple[list, list]:
         """Return the two phases' estimates, jointly distributed as they are: two lists of d arrays (runs, k_j)."""
         _inputs.require(rng=rng, runs=runs)
         _inputs.check_population(population, self.k)
@@ -87,7 +86,7 @@ class TwoPhase(Several):
 
 def check_n1(n1, name="n1", more=""):
     """Raise unless n1 is an integer of at least 1; `more` says what else is allowed."""
-    if isinstance(n1, (bool, np.bool_)) or not isinstance(n1, Integral) or n1 < 1:
+    if not _inputs.is_integer(n1) or n1 < 1:
         raise ValueError(f"{name} must be an integer of at least 1{more}; got {n1!r}")
 
 
