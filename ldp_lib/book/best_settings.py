@@ -48,7 +48,7 @@ def _split_tables_error(k, budgets):
 
 
 def constant_fakes(f, size=1):
-    """Return the one fake for all of least variance, by counts: the most frequent values. Proved in `fake_data` for one."""
+    """Return the fake for all of least variance, by counts: the most frequent values. Proved in `fake_data` for one."""
     return 1.0 * (np.argsort(np.argsort(-f, kind="stable")) < size)
 
 
