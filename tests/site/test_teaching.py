@@ -259,7 +259,7 @@ NUMBERS = [
     ("real_survey", "0.09", lambda: 0.1 * (1 - 0.1)),
     ("real_survey_privacy", "only 2 of the 64", lambda: len({(face,) * 6 for face in (0, 1)})),
     ("browser", "about $-0.5$", lambda: -RATE / 2 / (1 - RATE)),
-    ("browser", "= 0.75$ at ε = 1.1", lambda: 1 - RATE / 2),
+    ("browser", "= 0.25$ at ε = 1.1", lambda: RATE / 2),
     ("browser", "v = 11", lambda: NOISE[0.3]),
     ("browser", "of 0.75", lambda: NOISE[1.1]),
     ("browser", "7 %", lambda: 100 * (2 * NOISE[1.1] / harmonic() - 1)),
