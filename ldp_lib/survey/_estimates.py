@@ -43,17 +43,18 @@ def blocks(reports, mechanism, survey):
 def joint_table(mechanism, blocks, attributes):
     """Return the raw table of some attributes and the number of reports, from blocks of reports.
 
-    The mean of the blocks' tables, weighted by their sizes: each is unbiased, and its covariance goes by 1/size.
+    Groups are divided by how many were asked in all blocks: reports may be sorted, and a block hold one question only.
     """
     check_joint(mechanism, len(attributes))
-    total, counts = np.zeros([mechanism.k[j] for j in attributes]), np.zeros(1, np.int64)
-    for y in blocks:
-        total = total + len(y) * raw_table(mechanism, y, *attributes)
-        counts = counts + mechanism.count(y)
-    if not counts[0]:
+    counts, asked = [np.zeros(1, np.int64)], isinstance(mechanism, AskSome)
+    counted = (y for y in blocks if counts.append(mechanism.count(y)) is None)  # each block as it is read
+    table = raw_table(mechanism, counted, *attributes) if asked else 0
+    for y in counted:  # whole records: any block's table is unbiased
+        table = table + len(y) * raw_table(mechanism, y, *attributes)
+    if (n := int(sum(part[0] for part in counts))) == 0:
         raise ValueError("reports must hold at least one report; got none")
-    check_asked(mechanism, counts)
-    return total / counts[0], int(counts[0])
+    check_asked(mechanism, sum(counts))
+    return table / (1 if asked else n), n
 
 
 def value_covariance(mechanism, estimate, j, n, sampling):
@@ -118,7 +119,9 @@ def weighted_shares(
     if not isinstance(sampling, np.ndarray | bool) and sampling not in ("poisson", "with replacement"):
         raise ValueError(f"sampling must be a bool, 'poisson', 'with replacement' or a frame; got {sampling!r}")
     if isinstance(sampling, str) and sampling == "with replacement":
-        return shares, len(w) * np.var(w[:, None] * (z - centre), axis=0, ddof=int(len(w) > 1)) / total**2
+        variance = len(w) * np.var(w[:, None] * (z - centre), axis=0, ddof=int(len(w) > 1))
+        variance[variance < 1e-12] = np.nan  # one person, or reports that agree, tell of no variance
+        return shares, variance / total**2
     square = z * (1 - 2 * centre) + centre**2  # unbiased for the square of the indicator less the centre
     variance = w**2 @ (z**2 - z) + (sampling is not False) * (w**2 - w) @ square
     if isinstance(sampling, np.ndarray):

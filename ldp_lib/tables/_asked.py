@@ -28,8 +28,8 @@ def asked_tables(mechanism, y, wanted):
     Parameters
     ----------
     mechanism : AskSome
-    y : structured array, shape (n,)
-        Reports of its `perturb`; they are read once.
+    y : structured array, shape (n,), or iterable of such blocks
+        Reports of its `perturb`, in any order; they are read once.
     wanted : sequence of tuples of int
         Distinct attributes that some question of positive weight concerns together. A table's axes are in this order.
 
@@ -49,14 +49,13 @@ def asked_tables(mechanism, y, wanted):
     parts = sorted({part for attributes in wanted for part in subsets_of(sorted(attributes))})
     total, dealt = dict.fromkeys(parts, 0.0), np.zeros(len(mechanism.weights_))
     for number, asked, sets in _read(mechanism, y):
-        mine, dealt[number] = [part for part in parts if set(part) <= set(asked)], len(sets)
+        mine, dealt[number] = [part for part in parts if set(part) <= set(asked)], dealt[number] + len(sets)
         held = {j for part in mine for j in part}
         centred = {j: _held(sets[:, asked.index(j)], k[j], sizes[j]) - sizes[j] / k[j] for j in held}
         for part in mine:
             spread = row_products([centred[j] for j in part[1:]], np.ones((len(sets), 1)))
             total[part] = total[part] + mechanism.keep[number] * (centred[part[0]].T @ spread)
-    pull = {part: _weighted_users(mechanism, part, dealt) for part in parts}
-    found = {}
+    pull, found = {part: _weighted_users(mechanism, part, dealt) for part in parts}, {}
     for attributes in wanted:
         order = sorted(attributes)
         if not pull[tuple(order)]:
@@ -146,12 +145,13 @@ def _weighted_users(mechanism, part, dealt):
 
 
 def _read(mechanism, y):
-    """Yield for each question its number, its attributes, and the sets of those who were asked it."""
-    y = check_reports(y, mechanism.dtype, len(mechanism.weights_))
-    dealt = np.bincount(y["asked"], minlength=len(mechanism.weights_))
-    order, ends = np.argsort(y["asked"], kind="stable"), np.cumsum([0, *dealt])
-    for number, asked in enumerate(mechanism.questions.tolist()):
-        yield number, asked, y["sets"][order[ends[number] : ends[number + 1]]]
+    """Yield for each block and question its number, its attributes, and the sets of those who were asked it."""
+    for block in [y] if isinstance(y, np.ndarray) else y:
+        block = check_reports(block, mechanism.dtype, len(mechanism.weights_))
+        dealt = np.bincount(block["asked"], minlength=len(mechanism.weights_))
+        order, ends = np.argsort(block["asked"], kind="stable"), np.cumsum([0, *dealt])
+        for number, asked in enumerate(mechanism.questions.tolist()):
+            yield number, asked, block["sets"][order[ends[number] : ends[number + 1]]]
 
 
 def _held(sets, k, size):
