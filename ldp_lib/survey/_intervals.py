@@ -62,7 +62,7 @@ def standard_errors(mechanism: Any, estimate: Any, n: float, *, sampling: bool =
     NoExactMoments
         If the mechanism has no closed form.
     """
-    sizes = list(map(np.shape, listed(estimate)))
+    sizes = [getattr(part, "shape", None) for part in listed(estimate)]
     if sizes != [(size,) for size in check_domain(mechanism.k)]:
         raise ValueError(f"estimate must be what the mechanism estimates, for k = {mechanism.k}; got shapes {sizes}")
     near = plug_in_population(estimate, check_users(n))
@@ -147,10 +147,11 @@ def required_users(
         raise ValueError(f"wants must be 'frequencies' or 'tables'; got {wants!r}")
     if wants == "tables":
         check_joint(mechanism, 2)
-        return math.ceil(worst_cell(mechanism, sampling) * (z / margin) ** 2)
+    cell = worst_cell(mechanism, sampling) if wants == "tables" else None
 
     def enough(n):
-        return bool(z * np.sqrt(_worst_variance(mechanism, n, sampling)) <= margin)
+        worst = cell / n if cell is not None else _worst_variance(mechanism, n, sampling)
+        return bool(z * np.sqrt(worst) <= margin)
 
     users = range(mechanism.least_users, MOST_USERS + 1)
     if enough(MOST_USERS):

@@ -35,9 +35,8 @@ def table_covariance(mechanism, table, *attributes, n, sampling=True) -> np.ndar
     if isinstance(mechanism, AskSome):
         found = _asked_covariance(mechanism, table, attributes)
     else:
-        parts = _channel(mechanism, attributes)
-        inverse = np.linalg.inv(parts)
-        found = inverse.T * (table.ravel() @ parts) @ inverse - np.outer(table, table)
+        channel, inverse = _channel(mechanism, attributes)
+        found = inverse.T * (table.ravel() @ channel) @ inverse - np.outer(table, table)
     return (found if sampling else found - np.diag(table.ravel()) + np.outer(table, table)) / n
 
 
@@ -87,19 +86,20 @@ def _asked_covariance(mechanism, table, attributes):
 
 
 def _channel(mechanism, attributes):
-    """Return the channel of the reports about some attributes, whose cells are in lexicographic order."""
-    order, parts = [], []
+    """Return the channel of the reports about some attributes, cells in lexicographic order, and its inverse."""
+    order, parts, inverses = [], [], []
     for mine, part in mechanism.parts(attributes):
         if not set(mine) <= set(attributes):
             raise ValueError(f"attributes must hold all of {tuple(mine)}, which share a channel; got {attributes}")
         cells = math.prod(mechanism.k[j] for j in mine)
         _inputs.check_cells(cells, cells)
         parts.append(part if np.ndim(part) else part * np.eye(cells) + (1 - part) / cells)
+        inverses.append(np.linalg.inv(part) if np.ndim(part) else (np.eye(cells) - (1 - part) / cells) / part)
         order += mine
     cells = np.arange(math.prod(mechanism.k[j] for j in order)).reshape([mechanism.k[j] for j in order])
     _inputs.check_cells(cells.size, cells.size)
     moved = cells.transpose([order.index(j) for j in attributes]).ravel()
-    return reduce(np.kron, parts)[np.ix_(moved, moved)]
+    return [reduce(np.kron, one)[np.ix_(moved, moved)] for one in (parts, inverses)]
 
 
 def _second_moments(k, size):
