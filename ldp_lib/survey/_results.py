@@ -72,7 +72,8 @@ class Results:
         weights : str, optional
             The column of design weights that travelled with the reports (`collect`).
         population : float, optional
-            Number of people in the population, if known: see `estimates.weighted_shares`.
+            Number of people in the population, if known: see `estimates.weighted_shares`. With weights an estimated
+            variance may be below 0 where people are few; its standard error and interval are then NaN.
 
         Returns
         -------
@@ -87,7 +88,7 @@ class Results:
             if not isinstance(sampling, bool | str):
                 sampling = _estimates.check_joint_probabilities(sampling, frame)
             flat, variance = _estimates.weighted_shares(z, w, population=population, sampling=sampling)
-            spread = np.sqrt(np.maximum(variance, 0))
+            spread = np.sqrt(np.where(variance < -1e-12, np.nan, np.maximum(variance, 0)))
         else:
             if not isinstance(sampling, bool) or population is not None:
                 raise ValueError("weights must be given with population, and with a sampling that is not True or False")
@@ -205,7 +206,8 @@ class Results:
         if len({*names, *frame.columns}) < len(names) + len(frame.columns):
             raise ValueError(f"columns must differ from each other and from those kept; got {names}")
         z = pd.DataFrame(_estimates.contributions(self.mechanism, frame), columns=names, index=frame.index)
-        return z.join(frame.drop(columns=[*_files.columns(self.mechanism), _files.NUMBER], errors="ignore"))
+        kept = frame.drop(columns=[*_files.columns(self.mechanism), _files.NUMBER], errors="ignore")
+        return pd.concat([z, kept], axis=1)  # row by row, also where the index has an entry twice
 
     def plot(self, result: pd.DataFrame) -> Any:
         """Draw an estimate's bars with their intervals, one panel an attribute; return the figure."""
