@@ -13,7 +13,7 @@ from ldp_lib import _inputs
 from ldp_lib.survey import _files as files
 from ldp_lib.survey.catalogue import MECHANISMS
 
-NOTHING = {"", "nan", "none", "nat", "<na>", "null", "na", "n/a", "#n/a"}  # how missing values print
+NOTHING = {*"?-.", "", "nan", "none", "nat", "<na>", "null", "na", "n/a", "#n/a", "#na", r"\n"}  # missing, in print
 ALIKE = {"Cf": "", "Pd": "-", "Pi": "'", "Pf": "'", "Ps": "(", "Pe": ")"}  # what few look at, by Unicode's categories
 
 
@@ -44,6 +44,16 @@ def printed(label):
     with contextlib.suppress(ValueError):
         return text if text.lstrip("-").isdigit() else f"{float(text):.12g}"
     return text
+
+
+def guises(label):
+    """Return how a label reads if bytes, quotes, commas for points and 32-bit numbers make no difference."""
+    text = printed(label.decode("utf-8", "replace") if isinstance(label, bytes) else label).casefold()
+    found = {text := text.strip("\"'").replace(".0,", ",").replace(".0)", ")")}
+    for way in (text.replace(",", "."), text.replace(",", "")):
+        with contextlib.suppress(ValueError):
+            found.add(np.float32(way) if "." in way else float(way))
+    return found
 
 
 def place(label, labels):
@@ -123,14 +133,16 @@ def codes(frame, name, survey):
     if list(frame.columns).count(name) != 1:
         raise ValueError(f"frame must have one column {name!r}; got {list(frame.columns)}")
     labels, column = survey.domain[name], frame[name]
+    if column.dtype == object and len({type(v) is bool for v in column if hasattr(v, "real") and v == v}) > 1:
+        raise TypeError(f"frame must not mix booleans with numbers in column {name!r}, since True equals 1")
     try:
         number, distinct = pd.factorize(column)  # a missing value has number -1
-    except TypeError as error:
+    except (TypeError, NotImplementedError) as error:
         raise TypeError(f"frame must hold labels such as texts or numbers in column {name!r}: {error}") from None
     values, places = list(distinct), {_key(one): i for i, one in enumerate(labels)}
     known = np.array([places.get(_key(value), -1) for value in values], dtype=int)
-    alike = {printed(label).casefold() for label in labels} | NOTHING | {*labels}  # 1 is found by True
-    meant = (known < 0) & np.array([bool(alike & {value, printed(value).casefold()}) for value in values], dtype=bool)
+    alike = set.union(NOTHING, labels, *map(guises, labels))  # 1 is found by True
+    meant = (known < 0) & np.array([bool(alike & {value, *guises(value)}) for value in values], dtype=bool)
     found, gone = np.append(known, -1)[number], number < 0
     for role, bad in (("missing", gone), ("other", (found < 0) & ~gone)):
         label = getattr(survey, role)
