@@ -336,3 +336,22 @@ def test_one_block_s_random_numbers_do_not_come_again_in_the_next():
         wanted = float(p**2 + 3 * q**2)
         assert abs(agree - wanted) < 5 * np.sqrt(wanted * (1 - wanted) / (n - step)) * 2  # neighbours share a report
         assert agree < 0.9
+
+
+AGREE = {  # what is drawn, and the probability that two draws agree
+    "bernoulli": (lambda n, rng: _sampling.bernoulli(0.3, n, rng), 0.58),
+    "uniform": (lambda n, rng: _sampling.uniform(5, n, rng), 0.2),
+    "draw": (lambda n, rng: _sampling.draw((0.2, 0.3, 0.5), n, rng), 0.38),
+    "random_bits": (lambda n, rng: _sampling.random_bits(np.uint8, n, rng), 1 / 256),
+    "coins": (lambda n, rng: _sampling.coins(np.full(n, 2**62, np.uint64), rng), 0.625),
+    "toss": (lambda n, rng: _sampling.toss(np.full(n, 0.25), rng), 0.625),
+}
+
+
+@pytest.mark.parametrize("what", AGREE)
+def test_no_draw_repeats_itself_from_block_to_block(what):
+    act, wanted = AGREE[what]
+    drawn = act(2**21, np.random.default_rng(1))
+    for step in {_sampling.WIDE, _sampling.BLOCK, 2**20}:
+        agree = (drawn[:-step] == drawn[step:]).mean()
+        assert abs(agree - wanted) < 5 * np.sqrt(2 * wanted * (1 - wanted) / (2**21 - step))  # neighbours share a draw
