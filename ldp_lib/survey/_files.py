@@ -133,8 +133,12 @@ def write(frame: pd.DataFrame, path: Any) -> None:
     told = {"survey": frame.attrs.get(KEY), "types": frame.dtypes.astype(str).to_dict()}
     with atomic(path) as scratch:
         try:
-            frame.to_csv(scratch, index=False) if suffix == ".csv" else frame.to_parquet(scratch, **PARQUET)
-            back = _from_csv(scratch, told) if suffix == ".csv" else pd.read_parquet(scratch).astype(frame.dtypes)
+            if suffix == ".csv":
+                frame.to_csv(scratch, index=False)
+                back = _from_csv(scratch, told)
+            else:
+                frame.to_parquet(scratch, index=False, write_page_checksum=True)  # so that a changed bit is noticed
+                back = pd.read_parquet(scratch).astype(frame.dtypes)
             if not back.equals(frame):
                 raise ValueError("values come back changed")
         except (TypeError, ValueError, NotImplementedError) as error:

@@ -2,7 +2,6 @@
 
 import bisect
 import itertools
-import math
 from typing import Any
 
 import numpy as np
