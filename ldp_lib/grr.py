@@ -1,4 +1,7 @@
-"""Generalized randomized response (GRR, k-RR) over the values 0, ..., k-1, and randomized response (RR) over 0, 1."""
+"""Generalized randomized response (GRR, k-RR) over the values 0, ..., k-1, and randomized response (RR) over 0, 1.
+
+Estimate and variance are those of all oracles that count supports: `ldp_lib.pure`.
+"""
 
 from dataclasses import dataclass
 from fractions import Fraction

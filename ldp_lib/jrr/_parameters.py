@@ -32,7 +32,7 @@ def optimal_parameters(*, epsilon, n, colluders, n1=None):
 
     Notes
     -----
-    Derived in the chapter `audit_jrr`. The optimum of problem (22) of Zheng et al. (2025), whose bound on the
+    The bound of the chapter `jrr`, with its optimum derived in `audit_jrr`. The optimum of problem (22) of Zheng et al. (2025), whose bound on the
     ratio is a little too small, is `book.printed_jrr.optimum`.
     """
     check_design(epsilon, n, colluders)
