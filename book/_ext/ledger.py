@@ -37,6 +37,7 @@ NAMES = {
     "rr-multidim": "Multi-dimensional randomized response",
 }
 SETTLES = re.compile(r'claim\("([^"]+)"\)\.')
+TEST = re.compile(r"^def (test_\w+)\(")
 CHECKS = Path(__file__).resolve().parents[2] / "tests" / "claims"
 
 
@@ -52,7 +53,17 @@ class _Directive(SphinxDirective):
         return list(claims.read_ledger(claims.FOLDER).values())
 
 
-class Totals(_Directive):
+class Signs(_Directive):
+    """What the badges' signs mean, with a link to the rules."""
+
+    def run(self):
+        """Return the paragraph."""
+        rules = nodes.reference("", "in the ledger", internal=True)
+        rules.attributes |= {"ledger_page": "book/claims", "ledger_anchor": "what-a-verdict-means", "ledger_name": 1}
+        return [nodes.paragraph("", "", nodes.Text(SIGNS), rules, nodes.Text("."))]
+
+
+class Totals(Signs):
     """A table of the number of claims by paper and verdict.
 
     With papers' short names: those alone, with the verdicts that occur, and below the table what the signs mean.
@@ -71,15 +82,9 @@ class Totals(_Directive):
         body = [[p, *(count[p, v] for v in verdicts), sum(c.paper == p for c in ledger)] for p in papers]
         if self.arguments:
             body = [[NAMES[p], *counts] for p, *counts in body]
-            return [_counted(["statements of", *verdicts, "total"], body), self.signs()]
+            return [_counted(["statements of", *verdicts, "total"], body), *super().run()]
         body.append(["all", *map(sum, list(zip(*body, strict=True))[1:])])
         return [_counted(["paper", *verdicts, "total"], body)]
-
-    def signs(self):
-        """Return what the badges' signs mean, with a link to the rules."""
-        rules = nodes.reference("", "in the ledger", internal=True)
-        rules.attributes |= {"ledger_page": "book/claims", "ledger_anchor": "what-a-verdict-means", "ledger_name": 1}
-        return nodes.paragraph("", "", nodes.Text(SIGNS), rules, nodes.Text("."))
 
 
 def _counted(header, body):
@@ -234,25 +239,46 @@ class Link(SphinxRole):
         return [nodes.reference("", "", nodes.literal("", self.text), internal=True, ledger_row=anchor)], []
 
 
+class Check(SphinxRole):
+    """A link to a test's code, as in {check}`words <module::test>`; a test that is not there is a warning."""
+
+    def run(self):
+        """Return the link."""
+        words, _, place = self.text.rstrip(">").rpartition(" <")
+        module, _, test = place.partition("::")
+        path = CHECKS / f"{module}.py"
+        if not path.is_file() or f"\ndef {test}(" not in path.read_text(encoding="utf-8"):
+            logger.warning("no test %s", place, location=self.get_location())
+        return [nodes.reference("", words, internal=True, ledger_page=f"book/checks/{module}", ledger_anchor=test)], []
+
+
 def resolve(app, doctree, docname):
-    """Point each row's link at its chapter's cell and name it by the chapter's title; and links to rows at them."""
+    """Point each row's link at its chapter's cell and name it by the chapter's title; and links to rows at them.
+
+    A path of a module of tests in the text becomes a link to the page with its code.
+    """
     for link in doctree.findall(lambda node: isinstance(node, nodes.reference) and "ledger_row" in node):
         link["refuri"] = f"{app.builder.get_relative_uri(docname, 'book/claims')}#{link['ledger_row']}"
     for link in doctree.findall(lambda node: isinstance(node, nodes.reference) and "ledger_page" in node):
         page = link["ledger_page"]
-        if page in app.env.titles:
+        if page in app.env.titles or page.startswith("book/checks/"):
             link["refuri"] = f"{app.builder.get_relative_uri(docname, page)}#{link['ledger_anchor']}"
-            if "ledger_name" not in link:
+            if "ledger_name" not in link and page in app.env.titles:
                 link.children = [nodes.Text(app.env.titles[page].astext())]
+    for path in list(doctree.findall(nodes.literal)):
+        module = re.fullmatch(r"tests/claims/(test_\w+)\.py", path.astext())
+        if module and not isinstance(path.parent, nodes.reference):
+            there = app.builder.get_relative_uri(docname, f"book/checks/{module[1]}")
+            path.replace_self(nodes.reference("", "", path.deepcopy(), internal=True, refuri=there))
 
 
 def checked(text):
-    """Return a test module as HTML, with an anchor at each line that settles a claim."""
+    """Return a test module as HTML, with an anchor at each test and at each line that settles a claim."""
     shown = highlight(text, PythonLexer(), HtmlFormatter(cssclass="highlight", lineanchors="line"))
     for number, line in enumerate(text.splitlines(), 1):
-        if found := SETTLES.search(line):
+        if found := SETTLES.search(line) or TEST.match(line):
             name = f'<a id="line-{number}" name="line-{number}"'
-            anchor = claims.ledger()[found[1]].anchor
+            anchor = found[1] if found.re is TEST else claims.ledger()[found[1]].anchor
             shown = shown.replace(name, f'<a id="{anchor}" name="{anchor}"', 1)
     return shown
 
@@ -283,8 +309,10 @@ def setup(app):
     """Register the directives and the files that style and filter the list."""
     app.add_directive("ledger-totals", Totals)
     app.add_directive("ledger-slips", Slips)
+    app.add_directive("ledger-signs", Signs)
     app.add_directive("ledger", Ledger)
     app.add_role("claim", Link())
+    app.add_role("check", Check())
     app.connect("doctree-resolved", resolve)
     app.connect("html-collect-pages", pages_of_checks)
     app.connect("build-finished", finish)

@@ -179,6 +179,24 @@ class RunElsewhere(SphinxDirective):
         )
 
 
+def where_to_send(repository):
+    """Return where a report goes, as Markdown; a copy that does not know its repository says so."""
+    if repository:
+        return f"Issues belong to the repository, <{repository}>."
+    return (
+        "This copy of the book was built without the address of its repository (the setting `book_repository`, or the "
+        "variable `BOOK_REPOSITORY`), so it cannot name one: send the report to whoever published this copy."
+    )
+
+
+class WhereToSend(SphinxDirective):
+    """Where a report about an error goes."""
+
+    def run(self):
+        """Return a paragraph."""
+        return self.parse_text_to_nodes(where_to_send(self.config.book_repository))
+
+
 def sitemap(base, pages):
     """Return the sitemap of the pages, in their order."""
     lines = [f"  <url><loc>{html.escape(base + page)}.html</loc></url>" for page in pages]
@@ -226,6 +244,7 @@ def setup(app):
     """Register the setting and the steps."""
     app.add_config_value("book_repository", "", "env")
     app.add_directive("run-elsewhere", RunElsewhere)
+    app.add_directive("where-to-send", WhereToSend)
     app.connect("config-inited", settle, priority=100)
     app.connect("source-read", add_how_to_run)
     app.connect("html-page-context", describe)
