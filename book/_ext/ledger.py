@@ -84,17 +84,17 @@ class Totals(Signs):
             body = [[NAMES[p], *counts] for p, *counts in body]
             return [_counted(["statements of", *verdicts, "total"], body), *super().run()]
         body.append(["all", *map(sum, list(zip(*body, strict=True))[1:])])
-        return [_counted(["paper", *verdicts, "total"], body)]
+        return [_counted(["paper", *verdicts, "total"], body, "ledger-sum")]
 
 
-def _counted(header, body):
-    """Return a table of counts."""
+def _counted(header, body, *more):
+    """Return a table of counts, with more classes."""
     group = nodes.tgroup(cols=len(header))
     group += [nodes.colspec(colwidth=1, stub=int(i == 0)) for i in range(len(header))]
     group += nodes.thead("", _row(header))
     # Narrow screens stack the cells and show these labels; wide screens show the header row.
     group += nodes.tbody("", *(_row(row, labels=header) for row in body))
-    return nodes.table("", group, classes=["ledger-totals"])
+    return nodes.table("", group, classes=["ledger-totals", *more])
 
 
 def _row(cells, labels=None):
