@@ -4,6 +4,7 @@ import contextlib
 import copy
 import dataclasses
 import datetime as dt
+import itertools
 import json
 import pickle
 from concurrent.futures import ThreadPoolExecutor
@@ -15,10 +16,12 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from ldp_lib import GRR, AskSome, OneQuestion, RRIndependent, RRJoint, Survey, recommend
+from ldp_lib import GRR, AskSome, OneQuestion, ProductRR, RRIndependent, RRJoint, Survey, recommend
 from ldp_lib.survey import files
 from ldp_lib.survey.aggregate import aggregate
 from ldp_lib.survey.planner import required_budget, required_users, standard_errors
+from ldp_lib.tables import likelihood
+from ldp_lib.tables._asked import raw_table
 from ldp_lib.tables.covariance import table_covariance
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -316,6 +319,40 @@ def test_a_query_that_names_a_label_twice_by_hand():
 ASKED = AskSome(k=(2, 3), epsilon=2.0, m=1, groups=False)
 
 
+@pytest.mark.parametrize("make", [AskSome, RRIndependent, RRJoint])
+def test_attributes_named_in_any_order_tell_the_same(make):
+    """Of three attributes an order and its inverse differ: axes moved the wrong way round go unnoticed with two."""
+    survey = Survey(ABC, 4.0, make(k=(2, 3, 2), epsilon=4.0, **({"m": 3} if make is AskSome else {})))
+    given = survey.collect(people(1_000), rng=np.random.default_rng(1))
+    y = files.from_frame(given, survey.mechanism)
+    wanted, likely = (
+        survey.query({"a": "x", "b": ["p", "r"], "c": "v"}, given),
+        likelihood.estimate(survey.mechanism, y),
+    )
+    for order in itertools.permutations(range(3)):
+        where = {name: {"a": "x", "b": ["p", "r"], "c": "v"}[name] for name in ("abc"[j] for j in order)}
+        assert survey.query(where, given) == pytest.approx(wanted)
+        raw = raw_table(survey.mechanism, y, *order)
+        assert raw == pytest.approx(raw_table(survey.mechanism, y, 0, 1, 2).transpose(order))
+        found = likelihood.estimate(survey.mechanism, y, *order).table
+        assert found == pytest.approx(likely.table.transpose(order), abs=1e-3)
+        if make is RRIndependent:
+            each = [raw_table(survey.mechanism, y, j) for j in range(3)]
+            whole = survey.mechanism.independent_table(each, 0, 1, 2)
+            assert survey.mechanism.independent_table(each, *order) == pytest.approx(whole.transpose(order))
+
+
+def test_a_projected_table_has_the_intervals_of_the_raw_one():
+    survey = Survey(AB, 0.5, AskSome(k=(2, 3), epsilon=0.5, m=2))
+    given = survey.collect(people(300), rng=np.random.default_rng(1))
+    raw, shown = (survey.table("a", "b", given, projected=projected) for projected in (False, True))
+    assert raw["estimate"].min() < 0 <= shown["estimate"].min()
+    assert shown["estimate"].sum() == pytest.approx(1)
+    assert shown.drop(columns="estimate").equals(raw.drop(columns="estimate"))
+    half = norm.ppf(0.975) * raw["standard_error"]
+    assert np.allclose(raw[["low", "high"]].T, [raw["estimate"] - half, raw["estimate"] + half])
+
+
 @pytest.mark.parametrize(
     ("mechanism", "sampling"),
     [(ASKED, False), (ASKED, True), (RRIndependent(k=(2, 3), epsilon=2.0), "with replacement")],
@@ -401,6 +438,16 @@ def test_users_for_tables_are_enough_and_one_fewer_is_not_by_hand(margin, sampli
     z = norm.ppf(0.975)
     assert z * np.sqrt(worst / n) <= margin * (1 + 1e-9)
     assert z * np.sqrt(worst / (n - 1)) > margin * (1 - 1e-3)
+
+
+@pytest.mark.parametrize("skew", [((0.9, 0.1), (0.4, 0.6)), ((0.6, 0.4), (0.1, 0.9))])
+def test_users_for_tables_are_those_of_the_worst_cell(skew):
+    """Cells are not alike where a channel is not symmetric; with people fixed a variance is linear in the table."""
+    mechanism, alone = ProductRR(k=(2, 2), channels=(skew, 1.0)), np.eye(4).reshape(4, 2, 2)
+    told = [np.diag(table_covariance(mechanism, one, 0, 1, n=1, sampling=False)) for one in alone]
+    wanted = np.max(told, axis=0) * (norm.ppf(0.975) / 0.1) ** 2
+    assert required_users(mechanism, 0.1, wants="tables") == np.ceil(wanted.max())
+    assert np.ceil(wanted.min()) < 0.7 * wanted.max()
 
 
 # Copies of surveys, and surveys in files that were edited.

@@ -416,3 +416,17 @@ def test_small_cells_count_in_the_gap_of_the_likelihood():
     early = joint.fit(counts, channels, gap=1e-3, max_steps=1)
     assert not early.converged
     assert early.gap >= height(best.table) - height(early.table) > 1
+
+
+@pytest.mark.parametrize(("seed", "steps", "below"), [(941, 4, 1e-2), (91, 7, 1e-3), (529, 13, 1e-6)])
+def test_the_gap_counts_cells_however_small(seed, steps, below):
+    """A step too far leaves a cell nearly empty that the reports ask for: there the likelihood grows most."""
+    rng = np.random.default_rng(seed)
+    k = int(rng.integers(3, 7))
+    channel = rng.dirichlet(np.full(int(rng.integers(k, 9)), 0.5), k)
+    shares, n = rng.dirichlet(np.full(k, 0.3)), int(rng.integers(20, 100_000))
+    counts = rng.multinomial(n, shares @ channel)
+    found, seen = joint.fit(counts, [channel], gap=1e-9, max_steps=steps), counts > 0
+    growth = channel[:, seen] @ (counts / n / (found.table @ channel))[seen]
+    assert found.table[growth.argmax()] < below
+    assert found.gap == pytest.approx(n * math.log(growth.max()))
