@@ -32,8 +32,8 @@ def optimal_parameters(*, epsilon, n, colluders, n1=None):
 
     Notes
     -----
-    The bound of the chapter `jrr`, with its optimum derived in `audit_jrr`. The optimum of problem (22) of Zheng et al. (2025), whose bound on the
-    ratio is a little too small, is `book.printed_jrr.optimum`.
+    The bound of the chapter `jrr`, with its optimum derived in `audit_jrr`. The optimum of problem (22) of Zheng et al.
+    (2025), whose bound on the ratio is a little too small, is `book.printed_jrr.optimum`.
     """
     check_design(epsilon, n, colluders)
     epsilon = float(epsilon)
