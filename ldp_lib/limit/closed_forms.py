@@ -41,7 +41,8 @@ def simple_error(k, epsilon):
 def simple_pair_error(k, epsilon):
     """Return a bound of the total error of all tables of two attributes that no unbiased mechanism is below.
 
-    `k` has at least two domain sizes. `limit.pair_tables.least_pair_error` is never below. Chapter `pair_tables`.
+    `k` has at least two domain sizes. But for rounding `limit.pair_tables.least_pair_error` is never below. Chapter
+    `pair_tables`.
     """
     k, _ = check_attributes(k), require(epsilon=epsilon)
     cells = [a * b for a, b in itertools.combinations(k, 2)]

@@ -12,12 +12,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldp_lib import _inputs
+from ldp_lib import _inputs, subset
 from ldp_lib.limit._given_population import TableCertificate, target_rows
 from ldp_lib.limit._rational import ABOVE, below, check_budget, rounded
 from ldp_lib.limit._uniform import chosen, mixture
 from ldp_lib.limit.certificates import Limit
-from ldp_lib.subset import keep_probability
 
 RECORDS = 16  # of domains whose sets are all tried, at most
 STEPS = 4_000  # intervals of shares for other domains
@@ -202,9 +201,11 @@ def _spread(informs, rho, rounds=3_000):
 def _relaxed(k, t, rho):
     """Return a lower bound of the error: the spaces share mu (1 - mu), and none has more than sets of its own could."""
     flat = (rho.sum()) ** 2 / math.sinh(math.log1p(t) / 2) ** 2
-    drawing = sum(1 - 1 / (k[j] * k[i]) for j, i in itertools.combinations(range(len(k)), 2))  # without any noise
+    alone = 0.0  # each table for itself, at the whole budget
+    for a, b in itertools.combinations(k, 2):
+        alone += subset.error(1 + t, a * b, subset.optimal_size(1 + t, a * b))
     if len(rho) > SPACES:
-        return float(max(flat, drawing))
+        return float(max(flat, alone))
     least = 1 / math.prod(k)  # a set has at least one record
     shares = np.unique([least, *np.geomspace(max(least, 1e-9), 1, STEPS)])
     low, high = shares[:-1], shares[1:]
@@ -226,7 +227,7 @@ def _relaxed(k, t, rho):
 
     with np.errstate(divide="ignore"):
         bound = mixture(best, rho)[0]
-    return float(max(bound, flat, drawing))
+    return float(max(bound, flat, alone))
 
 
 def pair_error(k, epsilon, sizes, m, weights):
@@ -237,7 +238,7 @@ def pair_error(k, epsilon, sizes, m, weights):
         inform = 0.0
         for question, weight in zip(asked, weights, strict=True):
             if set(space) <= set(question):
-                keep = keep_probability(e, math.prod(shares[j] for j in question))
+                keep = subset.keep_probability(e, math.prod(shares[j] for j in question))
                 inform += weight * keep**2 * math.prod(1 / shares[j] - 1 for j in space)
         found += float(square) / inform if inform else math.inf
     return found

@@ -266,8 +266,9 @@ def test_the_general_bound_of_one_space_is_that_of_its_best_set(space, t):
 
 
 def test_the_general_bound_is_not_below_what_is_known_without_a_search():
-    drawing = 1 - 1 / 6 + 1 - 1 / 8 + 1 - 1 / 12
-    assert _relaxed((2, 3, 4), 2.0, np.full(6, 1e-9)) == pytest.approx(drawing, rel=1e-12)
+    # Tables of 6, 8 and 12 cells at e = 3, each alone: 2, 2 and 3 cells named.
+    alone = 25 * 10**2 / (6 * 4 * 8) + 49 * 12**2 / (8 * 4 * 12) + 121 * 18**2 / (12 * 4 * 27)
+    assert _relaxed((2, 3, 4), 2.0, np.full(6, 1e-9)) == pytest.approx(alone, rel=1e-12)
     rho, t = np.array([1.0, 2.0, 3.0]), 1e-5  # all share mu (1-mu), at a share of one half
     assert _relaxed((4, 6), t, rho) == pytest.approx(36 * 4 * (1 + t) / t**2, rel=1e-12)
 
