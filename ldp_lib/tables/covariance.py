@@ -94,7 +94,7 @@ def _channel(mechanism, attributes):
         cells = math.prod(mechanism.k[j] for j in mine)
         _inputs.check_cells(cells, cells)
         parts.append(part if np.ndim(part) else part * np.eye(cells) + (1 - part) / cells)
-        inverses.append(np.linalg.inv(part) if np.ndim(part) else (np.eye(cells) - (1 - part) / cells) / part)
+        inverses.append(np.linalg.inv(part) if np.ndim(part) else np.eye(cells) / part + (1 - 1 / part) / cells)
         order += mine
     cells = np.arange(math.prod(mechanism.k[j] for j in order)).reshape([mechanism.k[j] for j in order])
     _inputs.check_cells(cells.size, cells.size)
