@@ -276,6 +276,7 @@ MORE_FAULTS = {
     "the estimate from 1 users is not finite": {"estimate": for_two_at_least},
     "channel() has 2 rows, not 3": {"channel": lambda self: GRR.channel(self)[:2]},
     "realised_epsilon() is -0.1": {"realised_epsilon": lambda self: -0.1},
+    "realised_epsilon() is 0.5": {"realised_epsilon": lambda self: 0.5},  # less than the channel spends
     "realised_epsilon() is nan": {"realised_epsilon": lambda self: math.nan},
     "reports() and channel() have 2, 3": {"reports": lambda self: np.arange(2, dtype=np.uint8)},
     "reports() has type int64, perturb gives uint8": {"reports": lambda self: np.arange(3)},
