@@ -200,10 +200,9 @@ def _spread(informs, rho, rounds=3_000):
 
 def _relaxed(k, t, rho):
     """Return a lower bound of the error: the spaces share mu (1 - mu), and none has more than sets of its own could."""
-    flat = (rho.sum()) ** 2 / math.sinh(math.log1p(t) / 2) ** 2
-    alone = 0.0  # each table for itself, at the whole budget
-    for a, b in itertools.combinations(k, 2):
-        alone += subset.error(1 + t, a * b, subset.optimal_size(1 + t, a * b))
+    e, flat = 1 + t, 4 * (1 + t) * (rho.sum() / t) ** 2
+    sizes = [a * b for a, b in itertools.combinations(k, 2)]  # of the tables, each for itself at the whole budget
+    alone = sum(subset.error(e, size, subset.optimal_size(e, size)) for size in sizes)
     if len(rho) > SPACES:
         return float(max(flat, alone))
     least = 1 / math.prod(k)  # a set has at least one record
