@@ -172,8 +172,9 @@ def read(path: Any) -> pd.DataFrame:
 
 def listed(path):
     """Return the report files in a folder and its folders, or the one file; what Dask and Spark add is left aside."""
-    path = Path(path)
-    found = []
+    path, found = Path(path), []
+    if not path.exists():
+        raise ValueError(f"reports must lie in a file or a folder that is there; there is no {str(path)!r}")
     for name in sorted(path.rglob("*")) if path.is_dir() else [path]:
         hidden = any(part.startswith(".") for part in name.relative_to(path).parts)
         manifest = name.name.endswith(".csv.json") and name.with_suffix("").is_file()
@@ -206,6 +207,8 @@ def opened(path):
 def description(reports):
     """Return the description of the survey that a data frame or a Parquet file carries, or None."""
     if isinstance(reports, pd.DataFrame):
+        if KEY not in reports.attrs and len({*reports.get(NUMBER, ())}) > 1:
+            raise ValueError("reports must be of one survey; the rows of the data frame are of several")
         return reports.attrs.get(KEY)
     with opened(reports) as file:
         return json.loads((file.schema_arrow.metadata or {}).get(b"PANDAS_ATTRS", b"{}")).get(KEY)
@@ -235,7 +238,8 @@ def row_groups(path, mechanism, act, told, size=None):
 def _suffix(path):
     suffix = Path(path).suffix
     if suffix not in SUFFIXES:
-        raise ValueError(f"path must end in .parquet, .pq or .csv; got {str(path)!r}")
+        told = ", a manifest without its CSV file" if str(path).endswith(".csv.json") else ""
+        raise ValueError(f"path must end in .parquet, .pq or .csv; got {str(path)!r}{told}")
     return suffix
 
 

@@ -30,7 +30,10 @@ def check_domain(domain):
         found[name] = tuple(pd.Index([one]).tolist()[0] if isinstance(one, np.generic) else one for one in labels)
         if not all(isinstance(one, Hashable) for one in found[name]) or np.ndim(labels) > 1:
             raise TypeError(f"domain must have labels such as texts or numbers for {name!r}; got {labels!r}")
-        missing, printed_ones = pd.isna(pd.Series(found[name], dtype=object)).any(), set(map(printed, found[name]))
+        missing, printed_ones = (
+            pd.isna(pd.Series(found[name], dtype=object)).any(),
+            {printed(one).casefold() for one in found[name]},
+        )
         if missing or not 2 <= len(found[name]) == len(set(found[name])) == len(printed_ones):
             told = f"at least two different labels for {name!r} that differ in print, and none for missing values"
             raise ValueError(f"domain must list {told}; got {labels!r}")
@@ -71,8 +74,8 @@ def check_mechanism(mechanism, k, epsilon):
         raise TypeError(f"mechanism must be one with its parameters, as GRR(k=3, epsilon=1.0); got {mechanism!r}")
     if _inputs.check_domain(mechanism.k) != k:
         raise ValueError(f"mechanism must have the domain sizes {k} of the survey; got {mechanism.k}")
-    if mechanism.epsilon > epsilon:
-        raise ValueError(f"mechanism must spend at most epsilon = {epsilon}; got {mechanism.epsilon}")
+    if float(mechanism.epsilon) != epsilon:
+        raise ValueError(f"mechanism must have the survey's epsilon = {epsilon}; got {mechanism.epsilon}")
     files.columns(mechanism)
     files.check_countable(mechanism)
     if mechanism.needs_dealer or not (mechanism.unbiased and mechanism.has_exact_moments):
@@ -124,7 +127,8 @@ def check_weights(frame, name):
     number = w.dtype.kind in "iuf"
     if not number or not w.between(1, 1e15).fillna(False).all():
         told = f"{w.dtype}, {w.isna().sum()} missing, first {w.iloc[0]!r}, least {w.min() if number else 'none'}"
-        raise ValueError(f"weights must be {len(w)} numbers from 1 to 10**15, one a person; got {told} in {name!r}")
+        told += f" in {name!r}. A weight is one over the probability of being asked: do not divide them by their mean"
+        raise ValueError(f"weights must be {len(w)} numbers from 1 to 10**15, one a person; got {told}")
     return w.to_numpy(float)
 
 
@@ -155,7 +159,12 @@ def codes(frame, name, survey):
             where = f"{frame.index.tolist()[row]!r}" if frame.index.is_unique else f"{row} (its place, from 0)"
             way = f"Declare a label for such values and name it by {role}="
             way = way if label is None else f"Declare {role}={label!r} as a label of this column too"
-            way = way if to is None else "It prints like a label or a missing value, so it is not put to other="
+            if np.append(meant, False)[number[row]]:
+                seen = {column.iloc[row], *guises(column.iloc[row])}
+                near = [one for one in labels if seen & {one, *guises(one)}] or "a missing value"
+                way = f"It reads like {near}, so it is not put to other=: convert the column, as by replace or astype"
+            elif role == "missing" and isinstance(column.dtype, pd.CategoricalDtype):
+                way = f"Where pandas.cut made it missing, let the limits begin with -inf and end with inf. Else: {way}"
             raise ValueError(f"{told} {where}. {way}")
         if to is not None:
             found[bad] = to

@@ -126,15 +126,35 @@ class Results:
         return found.assign(estimate=project_simplex(flat)) if projected else found
 
     def query(
-        self, where: Mapping[str, Any], reports: Reports, *, confidence: float = 0.95, sampling: bool = False
+        self,
+        where: Mapping[str, Any],
+        reports: Reports,
+        *,
+        given: Mapping[str, Any] | None = None,
+        confidence: float = 0.95,
+        sampling: bool = False,
     ) -> Share:
-        """Return the estimated share of people whose labels are among those named, for each attribute in `where`."""
-        if not isinstance(where, Mapping) or not where:
-            raise TypeError(f"where must map attributes to a label or several; got {where!r}")
-        flat, covariance = self._raw(self._numbers(*where), reports, sampling)
-        inside = functools.reduce(np.kron, [self._chosen(name, wanted) for name, wanted in where.items()])
-        cells = np.flatnonzero(inside)
-        found, variance = float(flat[cells].sum()), float(covariance[np.ix_(cells, cells)].sum(axis=0).sum())
+        """Return the estimated share of people whose labels are among those named, for each attribute in `where`.
+
+        With `given`, of other attributes, the share is that among the people whose labels are in it: a ratio of two
+        estimates, nearly unbiased for many people, and its variance is by the delta method.
+        """
+        if not isinstance(where, Mapping) or not where or not isinstance(given, Mapping | None):
+            raise TypeError(f"where and given must map attributes to a label or several; got {where!r}, {given!r}")
+        among = [*(given or {}).items()]
+        flat, covariance = self._raw(self._numbers(*where, *dict(among)), reports, sampling)
+        chosen = [self._chosen(name, wanted) for name, wanted in (*where.items(), *among)]
+        slope = functools.reduce(np.kron, chosen)
+        found = flat @ slope
+        if among:
+            base = functools.reduce(np.kron, [np.ones(len(self.domain[name])) for name in where] + chosen[len(where) :])
+            if (whole := flat @ base) < 5 * np.sqrt(base @ covariance @ base):
+                raise ValueError(f"given must hold more people; their estimated share, {whole:.3g}, is near the noise")
+            slope, found = (slope - found / whole * base) / whole, found / whole
+        cells = np.flatnonzero(slope)
+        parts = covariance[np.ix_(cells, cells)]
+        parts *= np.outer(slope[cells], slope[cells])
+        found, variance = float(found), float(parts.sum(axis=0).sum())
         if np.isnan(variance):
             raise TypeError(f"where must name one label, since {self.mechanism!r} has no covariances here")
         spread = float(np.sqrt(max(variance, 0)))
@@ -208,24 +228,6 @@ class Results:
         z = pd.DataFrame(_estimates.contributions(self.mechanism, frame), columns=names, index=frame.index)
         kept = frame.drop(columns=[*_files.columns(self.mechanism), _files.NUMBER], errors="ignore")
         return pd.concat([z, kept], axis=1)  # row by row, also where the index has an entry twice
-
-    def plot(self, result: pd.DataFrame) -> Any:
-        """Draw an estimate's bars with their intervals, one panel an attribute; return the figure."""
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError:
-            raise ImportError('a plot needs matplotlib: pip install "ldp-lib[plot]"') from None
-        if "attribute" not in result:
-            raise ValueError("result must be what `estimate` returned, with a column 'attribute'")
-        parts = list(result.groupby("attribute", sort=False))
-        size = (6, 0.3 * len(result) + 0.6 * len(parts))
-        figure, panels = plt.subplots(len(parts), squeeze=False, figsize=size, layout="tight")
-        for panel, (name, part) in zip(panels.flat, parts, strict=True):
-            part = part.iloc[::-1].astype({"value": str})
-            panel.barh("value", "estimate", data=part, alpha=0.6)
-            panel.hlines("value", "low", "high", data=part, color="0.5")
-            panel.set(title=name, xlabel="estimated share")
-        return figure
 
     def _labels(self):
         pairs = [(name, label) for name, values in self.domain.items() for label in values]

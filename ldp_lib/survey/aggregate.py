@@ -53,7 +53,7 @@ class Counts:
         if not possible or not 1 <= counts[0] == counts.max():
             told = "the number of reports, then of those that support each answer"
             raise ValueError(f"counts must be {length} possible whole numbers, {told}; got {counts!r}")
-        _check_parts(self.parts, set())
+        _check_parts(self.parts, {})
         object.__setattr__(self, "counts", counts.astype(np.int64))
         self.counts.flags.writeable = False
         object.__setattr__(self, "parts", tuple(self.parts))
@@ -153,26 +153,49 @@ def _count_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
     return mechanism.count(files.from_frame(frame, mechanism)) if len(frame) else np.zeros(1, np.int64)
 
 
-def _beginnings(y, what):
-    """Return a name for how reports begin, in a list: the same for a copy, and for a file that starts with a copy."""
+def _beginnings(y, mechanism, what):
+    """Return a name for how reports begin, in a list: the same for a copy, and for a file that starts with a copy.
+
+    ValueError if they begin like this once more, or if no two agree though of so many people some must.
+    """
     for size in (size for size in HEADS if size <= len(y)):
-        head = np.ascontiguousarray(y[:size]).view(np.uint8).reshape(size, -1)
-        shares = np.unique(head, axis=0, return_counts=True)[1] / size
+        rows = np.ascontiguousarray(y).view(np.uint8).reshape(len(y), -1)
+        shares = np.unique(head := rows[:size], axis=0, return_counts=True)[1] / size
         if (shares**2).sum() ** size < 1e-15:  # the probability that others begin like this by chance
+            at = np.arange(1, len(rows) - size + 1)
+            for j, row in enumerate(head):
+                at = at[(rows[at + j] == row).all(axis=1)]
+            if at.size:
+                told = "copied, or merged; if they are sorted and of different people, shuffle them"
+                raise ValueError(f"reports must be there once; the beginning of {what} is in it twice: {told}")
+            if len(shares) == size:
+                _check_drawn(rows[:4_096], mechanism, what)
             return [f"the beginning of {what}{MARK}{hashlib.sha256(head.tobytes()).hexdigest()}"]
     return []
+
+
+def _check_drawn(rows, mechanism, what):
+    """Raise ValueError if no two reports agree where that has a probability below 1e-8, whatever people answer."""
+    rng = np.random.default_rng(1)
+    even = rng.integers(0, mechanism.k, (10 * len(rows), *np.shape(mechanism.k)))  # of whom fewest agree
+    agree = files.to_frame(mechanism.perturb(even, rng=rng)).value_counts()
+    if len(np.unique(rows, axis=0)) == len(rows) and (agree * (agree - 1)).sum() > 200 * 20:
+        raise ValueError(
+            f"reports must be all that were collected; in {what} all differ, as if duplicates were dropped"
+        )
 
 
 def _check_parts(parts, known):
     """Raise ValueError if two parts are the same: of one name, or of one checksum, whole or of their beginning.
 
-    `known` is a set of what was there before, to which the parts are added.
+    `known` has the parts that were there before by their marks; these are added.
     """
     for part in parts:
         mark = part.rpartition(MARK)[2]
         if mark in known:
-            raise ValueError(f"counts must be of different reports; {part!r} is in both: copied, or merged")
-        known.add(mark)
+            told = f"{part!r} is in both: copied, or merged; the other is {known[mark]!r}"
+            raise ValueError(f"counts must be of different reports; {told}")
+        known[mark] = part
 
 
 def _leaves(reports):
@@ -192,7 +215,7 @@ def _leaves(reports):
 
 def sources(reports: Any, mechanism: Any, survey: str, act: Callable, whole: bool = False) -> Iterator[tuple]:
     """Yield what `act` gives for each block of reports, the description of its survey, and the names of its part."""
-    known, surveys = set[str](), [] if survey is None else [survey]
+    known, surveys = dict[str, str](), [] if survey is None else [survey]
     for one in _leaves(reports):
         parts, what = [], "the data frame"
         if isinstance(one, Path):
@@ -206,8 +229,8 @@ def sources(reports: Any, mechanism: Any, survey: str, act: Callable, whole: boo
         if told is not None and (made := json.loads(told)["mechanism"]) != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, which made the reports of {what}; got {mechanism!r}")
         file = isinstance(one, Path)
-        heads = files.row_groups(one, mechanism, files.from_frame, None, HEADS[-1]) if file else None
-        begun = _beginnings(next(heads, []) if heads else files.from_frame(one[: HEADS[-1]], mechanism), what)
+        heads = files.row_groups(one, mechanism, files.from_frame, None) if file else None
+        begun = _beginnings(next(heads, []) if heads else files.from_frame(one, mechanism), mechanism, what)
         _check_parts(begun, known)
         if file:
             yield from ((found, told, parts + begun) for found in files.row_groups(one, mechanism, act, told))

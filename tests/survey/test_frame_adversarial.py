@@ -288,7 +288,6 @@ REFUSED = {
     "a table of reports first": lambda: PAIRS.table(TABLES, "smoker", "region"),
     "half a made-up person": lambda: PAIRS.synthetic(2.5, TABLES, rng=np.random.default_rng(1)),
     "made-up people without a generator": lambda: PAIRS.synthetic(10, TABLES, rng=1),
-    "a table drawn": lambda: PAIRS.plot(PAIRS.table("smoker", "region", TABLES)),
 }
 
 

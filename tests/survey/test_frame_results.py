@@ -11,6 +11,7 @@ from ldp_lib.survey import _estimates as estimates
 from ldp_lib.survey import _files as files
 from ldp_lib.survey import planner
 from ldp_lib.survey.aggregate import aggregate
+from ldp_lib.tables import queries
 
 DOMAIN = {"a": ["x", "y"], "b": ["p", "q", "r"]}
 
@@ -280,3 +281,41 @@ def test_a_table_s_axes_follow_the_names_and_not_the_frame():
     assert survey.table("a", "b", given)["estimate"].idxmax() == ("y", "z")
     assert survey.table("b", "a", given)["estimate"].idxmax() == ("z", "y")
     assert Population.from_records(survey.encode(frame), k=(3, 3)).joint[1, 2] == 1
+
+
+@pytest.mark.parametrize("sampling", [False, True])
+@pytest.mark.parametrize("make", [AskSome, RRIndependent])
+def test_a_share_within_others_covers_as_often_as_it_says(make, sampling):
+    """The delta method's interval; the foil takes its two shares for independent, and covers too often."""
+    rng, law = np.random.default_rng(7), np.array([[0.05, 0.2, 0.1], [0.3, 0.05, 0.3]])
+    more = {"m": 2} if make is AskSome else {}
+    survey, hits, foils = Survey(DOMAIN, 4.0, make(k=(2, 3), epsilon=4.0, **more)), [], []
+    for _ in range(200):
+        counts = rng.multinomial(2_000, law.ravel()) if sampling else 2_000 * law.ravel()
+        reports = survey.collect(people(np.reshape(counts, (2, 3)).round().astype(int)), rng=rng)
+        among, options = {"b": ["p", "r"]}, {"confidence": 0.5, "sampling": sampling}
+        found = survey.query({"a": "y"}, reports, given=among, **options)
+        both, base = (survey.query(where, reports, **options) for where in ({"a": "y"} | among, among))
+        hits.append(found.low <= 0.8 <= found.high)
+        assert found.estimate == pytest.approx(both.estimate / base.estimate, rel=0.1)
+        loose = np.hypot(both.standard_error, found.estimate * base.standard_error) / base.estimate
+        foils.append(abs(found.estimate - 0.8) < 0.6745 * loose)
+    assert check.mean_z(np.array(hits), 0.5) < 5
+    assert make is AskSome or check.mean_z(np.array(foils), 0.5) > 5
+
+
+def test_a_share_within_others_is_that_of_whole_records_by_queries():
+    rng, survey = np.random.default_rng(8), Survey(DOMAIN, 2.0, RRIndependent(k=(2, 3), epsilon=2.0))
+    given = survey.collect(people([[300, 200, 100], [50, 150, 400]]), rng=rng)
+    found = survey.query({"b": ["q", "r"]}, given, given={"a": "y"})
+    y = files.from_frame(given, survey.mechanism)
+    wanted = queries.ask(survey.mechanism, y, {1: [1, 2]}, given={0: [1]})
+    assert found.estimate == pytest.approx(wanted.estimate)
+    assert found.standard_error == pytest.approx(np.sqrt(wanted.variance), rel=0.05)  # both are estimates
+    with pytest.raises(ValueError, match="attributes must be different ones"):
+        survey.query({"a": "x"}, given, given={"a": "y"})
+    with pytest.raises(TypeError, match="where and given must map attributes"):
+        survey.query({"a": "x"}, given, given=["p"])
+    few = survey.collect(people([[300, 200, 100], [2, 0, 0]]), rng=rng)
+    with pytest.raises(ValueError, match=r"given must hold more people; .* is near the noise"):
+        survey.query({"b": "q"}, few, given={"a": "y"})
