@@ -94,16 +94,15 @@ def weighted_shares(
     population : float, optional
         Number of people in the population, near the sum of the weights: totals are divided by it (Horvitz and Thompson,
         1952). If not given, by the sum of the weights (Hajek, 1971).
-    sampling : bool, "poisson", "with replacement" or array of shape (people, people)
+    sampling : bool, "poisson" or "with replacement"
         What is random beside the randomizers. False: nothing; the people asked are fixed. True or "poisson": each
-        person was asked independently of the others. An array: the probabilities that two people are both asked, in
-        the order of the reports. "with replacement": the approximation of Hansen and Hurwitz (1943), for designs whose
-        joint probabilities are not known.
+        person was asked independently of the others. "with replacement": the approximation of Hansen and Hurwitz
+        (1943), for other designs.
 
     Notes
     -----
     An indicator is its own square, so E[z^2 - z] is the variance that the randomizer adds: for Horvitz and Thompson the
-    variances are unbiased for the randomization, for Poisson sampling and for given joint probabilities; for Hajek they
+    variances are unbiased for the randomization and for Poisson sampling; for Hajek they
     are those of the linearized ratio. They may be below 0 where people are few, and are slightly too large where
     people are assigned to questions in groups.
     """
@@ -111,38 +110,17 @@ def weighted_shares(
     if population is not None and not (isinstance(population, Real) and len(w) <= population < np.inf):
         raise ValueError(f"population must be the number of people in it, {len(w)} or more; got {population!r}")
     far = 6 * np.sqrt((w**2 - w).sum()) + w.max()  # what an independent choice of people nearly never exceeds
-    if abs(w.sum() - (population or w.sum())) > far and not isinstance(sampling, np.ndarray):
+    if abs(w.sum() - (population or w.sum())) > far:
         raise ValueError(f"population must be near the sum of the weights, {w.sum():.6g}; got {population!r}")
     total = w.sum() if population is None else float(population)
     shares = w @ z / total
     centre = shares if population is None else np.zeros_like(shares)
-    if not isinstance(sampling, np.ndarray | bool) and sampling not in ("poisson", "with replacement"):
-        raise ValueError(f"sampling must be a bool, 'poisson', 'with replacement' or a frame; got {sampling!r}")
-    if isinstance(sampling, str) and sampling == "with replacement":
+    if not isinstance(sampling, bool | str) or sampling not in (False, True, "poisson", "with replacement"):
+        raise ValueError(f"sampling must be a bool, 'poisson' or 'with replacement'; got {sampling!r}")
+    if sampling == "with replacement":
         variance = len(w) * np.var(w[:, None] * (z - centre), axis=0, ddof=int(len(w) > 1))
         variance[variance < 1e-12] = np.nan  # one person, or reports that agree, tell of no variance
         return shares, variance / total**2
     square = z * (1 - 2 * centre) + centre**2  # unbiased for the square of the indicator less the centre
     variance = w**2 @ (z**2 - z) + (sampling is not False) * (w**2 - w) @ square
-    if isinstance(sampling, np.ndarray):
-        variance = variance + _from_pairs(sampling, w, z - centre)
     return shares, variance / total**2
-
-
-def check_joint_probabilities(joint, reports):
-    """Return the probabilities that two people are both asked, in the order of the reports, or raise."""
-    name = joint.index.name if isinstance(joint, pd.DataFrame) else None
-    people = set() if name not in reports else set(reports[name])
-    if len(people) < len(reports) or not people == set(joint.index) == set(joint.columns):
-        raise ValueError(f"sampling must be a frame, its index with a kept column's name and values; got {joint!r}")
-    return joint.loc[reports[name], reports[name]].to_numpy(float)
-
-
-def _from_pairs(joint, w, z):
-    """Return what two different people add to the variance of a total, by their joint probabilities."""
-    both = joint.shape == (len(w), len(w)) and np.allclose(joint, joint.T) and np.allclose(np.diag(joint), 1 / w)
-    if not both or not ((joint > 0) & (joint <= np.minimum.outer(1 / w, 1 / w) + 1e-9)).all():
-        raise ValueError("sampling must be symmetric probabilities above 0, one over the weights on the diagonal")
-    pull = (joint - np.outer(1 / w, 1 / w)) / joint * np.outer(w, w)
-    np.fill_diagonal(pull, 0)
-    return np.einsum("ic,ij,jc->c", z, pull, z, optimize=True)

@@ -61,11 +61,9 @@ class Results:
         confidence : float
             Of each interval on its own; of all together if `simultaneous` (Bonferroni).
         simultaneous : bool
-        sampling : bool, or with weights "poisson", "with replacement" or a data frame
+        sampling : bool, or with weights "poisson" or "with replacement"
             Whether to add the error of drawing the people at random, and by which design: True and "poisson" if each
-            was asked independently of the others; "with replacement" is the approximation of Hansen and Hurwitz. A
-            frame has the probabilities that two people are both asked. Its index and its columns hold the values that a
-            column of the reports, which `keep` let travel, has for these people; the index has that column's name.
+            was asked independently of the others; "with replacement" is the approximation of Hansen and Hurwitz.
         projected : bool
             Whether to give the nearest probabilities in place of the raw estimates, which may be negative. The
             standard errors and intervals are always those of the raw estimates.
@@ -85,8 +83,6 @@ class Results:
             w = _labels.check_weights(frame, weights)
             self._counts(frame)
             z = _estimates.contributions(self.mechanism, frame)
-            if not isinstance(sampling, bool | str):
-                sampling = _estimates.check_joint_probabilities(sampling, frame)
             flat, variance = _estimates.weighted_shares(z, w, population=population, sampling=sampling)
             spread = np.sqrt(np.where(variance < -1e-12, np.nan, np.maximum(variance, 0)))
         else:

@@ -60,12 +60,6 @@ def right(found):
     assert (far < 5 * np.hypot(found["standard_error"], np.sqrt(0.25 / 4_000))).all()
 
 
-def joint(matrix):
-    who = [f"person {i}" for i in range(len(matrix))]
-    frame = pd.DataFrame(matrix, pd.Index(who, name="group"), who)
-    return lambda: SURE.estimate(WEIGHTED[: len(matrix)].assign(group=who), weights="w", sampling=frame)
-
-
 def coded(labels, values, **roles):
     return lambda: Survey({"a": labels}, 1.0, **roles).encode(pd.DataFrame({"a": values}))
 
@@ -146,9 +140,6 @@ REFUSED = {
         WEIGHTED[:2], weights="w", sampling=[[0.5, 0.2], [0.2, 0.5]]
     ),
     "None for a design": weighted(sampling=None),
-    "joint probabilities that differ by order": joint([[0.5, 0.1, 0.2], [0.3, 0.5, 0.2], [0.2, 0.2, 0.5]]),
-    "joint probabilities above each one's own": joint([[0.5, 0.9], [0.9, 0.5]]),
-    "joint probabilities that are missing": joint([[0.5, np.nan], [np.nan, 0.5]]),
     "labels that are equal": lambda: Survey({"a": [0, False]}, 1.0),
     "answers of another type": lambda: Survey({"a": [0, 1]}, 1.0).encode(pd.DataFrame({"a": ["1", "0"]})),
     "times without a zone": lambda: Survey(
@@ -430,21 +421,6 @@ def test_reports_that_are_nearly_all_alike_are_no_copies():
     batches = [sure.collect(pd.DataFrame({"a": ["x"] * 300}), rng=np.random.default_rng(i)) for i in range(2)]
     assert batches[0].equals(batches[1])
     assert aggregate(batches, sure.mechanism).n == 600
-
-
-def test_joint_probabilities_follow_people_and_not_the_order_of_reports():
-    """Two clusters of two people, one of them drawn: the variance depends on who is with whom."""
-    who, both = ["a", "b", "c", "d"], np.full((4, 4), 0.1)
-    both[:2, :2] = both[2:, 2:] = 0.5
-    survey = Survey({"x": ["n", "y"]}, 9.0, GRR(k=2, epsilon=9.0))
-    frame = pd.DataFrame({"x": ["n", "n", "y", "y"], "w": 2.0, "who": who})
-    found = []
-    for order in (who, who[::-1], ["a", "c", "b", "d"]):
-        joint = pd.DataFrame(both, pd.Index(who, name="who"), who).loc[order, order]
-        for seed in range(4):
-            given = survey.collect(frame, rng=np.random.default_rng(seed), weights="w", keep=["who"])
-            found.append(survey.estimate(given, weights="w", sampling=joint)["standard_error"][0])
-    assert np.ptp(found) < 1e-12 < found[0]
 
 
 def test_kept_values_come_back_as_they_were(tmp_path):

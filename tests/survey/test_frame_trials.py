@@ -1617,24 +1617,6 @@ def test_weights_after_filtering_and_reweighting():
     assert np.allclose(s.estimate(d, weights="w").iloc[:, 2:], s.estimate(y, weights="w").iloc[:, 2:])
 
 
-def test_joint_probabilities_in_another_order():
-    n = 60
-    s = Survey(AB, 5.0)
-    p = people(n).assign(w=2.0, id=np.arange(n))
-    y = s.collect(p, rng=R(1), weights="w", keep=["id"])
-    j = np.full((n, n), n / (2 * n) * (n - 1) / (2 * n - 1))
-    np.fill_diagonal(j, 0.5)
-    J = pd.DataFrame(j, index=pd.Index(range(n), name="id"), columns=range(n))
-    J.iloc[0, 1] = J.iloc[1, 0] = 0.2
-    o = R(3).permutation(n)
-    a = s.estimate(y, weights="w", sampling=J)
-    b = s.estimate(y, weights="w", sampling=J.iloc[o, R(4).permutation(n)])
-    assert np.allclose(a.iloc[:, 2:], b.iloc[:, 2:])
-    refused(lambda: s.estimate(y, weights="w", sampling=J.rename_axis("w2")), "sampling")
-    refused(lambda: s.estimate(y, weights="w", sampling=J.iloc[1:, 1:]), "sampling")
-    refused(lambda: s.estimate(y, weights="w", sampling=J * 2), "sampling")
-
-
 def test_survey_of_one_attribute_and_mechanism_without_tuple():
     s = Survey({"b": AB["b"]}, 2.0)
     p = people()
