@@ -32,6 +32,7 @@ SUM = {"+", "-"}
 UNSEEN = {"{", "}", "^", "_", r"\,", r"\ ", r"\frac", r"\tfrac", r"\dfrac", r"\big", r"\Big", r"\left", r"\right"}
 # A root stands on the line if what is under it has the height of a capital: the sign hangs from its bar.
 ROOT = re.compile(r"<msqrt>(<m([in])[^>]*>[^<]*</m\2>)</msqrt>")
+OPENED = re.compile(r"[(\[“‘]$")
 LONG = 24  # signs, which fit on a line of a phone
 
 
@@ -98,7 +99,8 @@ def start(translator, node, tag):
 
 
 def visit_math(translator, node):
-    """Write a formula within a line."""
+    """Write a formula within a line, to which a bracket or a quotation mark before it is tied."""
+    translator.body[-1:] = [OPENED.sub(r'<span class="before-math">\g<0></span>', text) for text in translator.body[-1:]]
     parts = pieces(start(translator, node, "span"))
     style = r"\displaystyle{}" if parts[0].startswith(r"\displaystyle") else "{}"
     for i, tex in enumerate(parts):

@@ -201,6 +201,47 @@ def without_hint(page):
     return found
 
 
+def squeezed_formulas(page):
+    """On a phone: formulas whose hint to scroll takes several lines, or whose beginning no scrolling shows."""
+    page.set_viewport_size(PHONE)
+    page.wait_for_timeout(300)
+    found = page.evaluate(
+        """() => {
+            const cut = box => [...box.querySelectorAll('math')].some(formula => {
+                const left = formula.getBoundingClientRect().left + box.scrollLeft;
+                return left < box.getBoundingClientRect().left - 1;
+            });
+            const high = box => parseFloat(getComputedStyle(box, '::before').height) > 32;
+            const boxes = [...document.querySelectorAll('div.math')].filter(e => e.checkVisibility());
+            return boxes.filter(e => cut(e) || high(e)).map(e => e.textContent.trim().slice(0, 60));
+        }"""
+    )
+    page.set_viewport_size(DESKTOP)
+    return found
+
+
+def lonely_marks(page):
+    """Full stops and the like that a phone shows a line below the formula before them, and brackets a line above."""
+    page.set_viewport_size(PHONE)
+    found = page.evaluate(
+        """() => {
+            const found = [], place = document.createRange();
+            const of = (text, i) => (place.setStart(text, i), place.setEnd(text, i + 1), place.getBoundingClientRect());
+            for (const span of document.querySelectorAll('article span.math')) {
+                if (!span.checkVisibility() || span.closest('.cell-label')) continue;
+                const all = [...span.querySelectorAll('math')].map(e => e.getBoundingClientRect());
+                const after = span.nextSibling, before = span.previousSibling?.firstChild || span.previousSibling;
+                const say = () => found.push(span.parentElement.textContent.trim().slice(0, 80));
+                if (/^[.,;:)\\]!?”]/.test(after?.data || '') && of(after, 0).left < all.at(-1).right - 2) say();
+                if (/[([“]$/.test(before?.data || '') && of(before, before.length - 1).right > all[0].left + 2) say();
+            }
+            return found;
+        }"""
+    )
+    page.set_viewport_size(DESKTOP)
+    return found
+
+
 def machine_fonts(page):
     """Text that a reader sees in a font of the machine, not of the site: there the layout would differ elsewhere."""
     page.evaluate(

@@ -110,6 +110,14 @@ def test_code_and_tables_that_scroll_on_a_phone_say_so(visitor):
     assert checks.without_hint(visitor.page) == []
 
 
+def test_numbered_formulas_that_scroll_on_a_phone_are_whole(visitor):
+    assert checks.squeezed_formulas(visitor.page) == []
+
+
+def test_no_line_begins_with_the_full_stop_of_a_formula(visitor):
+    assert checks.lonely_marks(visitor.page) == []
+
+
 def test_text_is_in_the_fonts_that_the_site_ships(visitor):
     assert checks.machine_fonts(visitor.page) == []
 
