@@ -280,15 +280,15 @@ def budget_split():
         device=490,
     )
     d.person(44, 84)
-    left = 192
-    d.text(left + 105, 16, "\u03b5, in three parts", size=12, colour=SOFT)
-    for row, (label, width) in enumerate((("2 answers", 45), ("4 answers", 64), ("16 answers", 101))):
+    left = 206
+    d.text(left + 100, 21, "\u03b5, in three parts", size=12, colour=SOFT)
+    for row, (label, width) in enumerate((("2 answers", 43), ("4 answers", 61), ("16 answers", 96))):
         y = 30 + 58 * row
-        d.record(80, y, [row])
-        d.text(118, y + 16, label, size=12, colour=SOFT, anchor="start")
+        d.record(76, y, [row])
+        d.text(112, y + 16, label, size=12, colour=SOFT, anchor="start")
         d.bar(left, y + 8, width, 16, VALUES[row], radius=2)
-        d.arrow(left + width + 6, y + 16, 418, y + 16)
-        d.report(428, y - 6, [row], width=50)
+        d.arrow(left + width + 6, y + 16, 426, y + 16)
+        d.report(434, y - 6, [row], width=50)
         left += width
     d.arrow(486, 104, 588, 104)
     d.estimate(604, 136, [64, 40, 24], label="estimates")

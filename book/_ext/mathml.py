@@ -100,7 +100,8 @@ def start(translator, node, tag):
 
 def visit_math(translator, node):
     """Write a formula within a line, to which a bracket or a quotation mark before it is tied."""
-    translator.body[-1:] = [OPENED.sub(r'<span class="before-math">\g<0></span>', text) for text in translator.body[-1:]]
+    tied = r'<span class="before-math">\g<0></span>'
+    translator.body[-1:] = [OPENED.sub(tied, text) for text in translator.body[-1:]]
     parts = pieces(start(translator, node, "span"))
     style = r"\displaystyle{}" if parts[0].startswith(r"\displaystyle") else "{}"
     for i, tex in enumerate(parts):

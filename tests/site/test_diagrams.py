@@ -32,6 +32,30 @@ def test_a_diagram_has_a_title_a_description_and_stays_inside_its_frame(name):
         assert 0 < float(text.get("y")) < height
 
 
+# Words of a drawing, and the shapes that hide a part of them; those that hold all of the words are their ground.
+OVERLAPS = """() => {
+    const svg = document.querySelector('svg'), cut = svg.querySelector('#all'), all = cut || svg;
+    if (cut) svg.append(cut);  // for a phone the whole is defined once and shown in parts
+    const shapes = [...all.querySelectorAll('rect, circle, path[d$=Z]')].map(e => [e, e.getBoundingClientRect()]);
+    return [...all.querySelectorAll('text')].flatMap(text => {
+        const a = text.getBoundingClientRect();
+        const hides = ([shape, b]) => b.width > 0 && (b.left > a.left + 1 || b.right < a.right - 1)
+            && Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1
+            && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.3 * a.height;
+        return shapes.filter(hides).map(([shape]) => `${text.textContent}: ${shape.outerHTML.slice(0, 60)}`);
+    });
+}"""
+
+
+def test_no_shape_hides_words_of_a_diagram(browser):
+    page = browser.new_page()
+    for path in diagrams.FOLDER.rglob("*.svg"):
+        page.set_content(path.read_text(encoding="utf-8"))
+        assert page.locator("text").count() > 1
+        assert page.evaluate(OVERLAPS) == [], path.name
+    page.close()
+
+
 @each
 def test_a_diagram_is_used_with_alternative_text(name):
     root = Path(__file__).resolve().parents[2]
