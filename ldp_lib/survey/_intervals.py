@@ -125,7 +125,8 @@ def required_users(
         False: the users are those of interest, and only their noise counts. True: they are a random sample of many
         more, whose frequencies are wanted; then f (1-f) / n is added to the variance.
     wants : {"frequencies", "tables"}
-        Whose intervals: those of `estimate_interval`, or those of the cells of every table of two attributes.
+        Whose intervals: those of `estimate_interval`, or those of the cells of every table of two attributes, which
+        take far more users; also for a mechanism made for tables only shares are planned if it is not given.
 
     Returns
     -------
@@ -135,8 +136,9 @@ def required_users(
     -----
     It holds whatever the users' data are, where the variance of an estimate is a quadratic function of that value's own
     frequency, as that of every mechanism here with exact moments and symmetric channels is: three populations settle
-    it. Chapter `randomized_response`. For tables each user counts as drawing the question alone; with ``groups=True``
-    it is enough, and hardly more than needed.
+    it. Chapter `randomized_response`. For tables each user counts as drawing the question alone. With ``groups=True``,
+    as `recommend` builds them, that is enough, and more than needed: for k = (2, 4, 3) by 5 % at epsilon = 1, by 13 %
+    at 2 and by 47 % at 3.
     """
     check_bool(sampling=sampling)
     require_share("margin", margin)

@@ -27,7 +27,8 @@ class Survey(Results):
     ----------
     domain : mapping of str to sequence
         For each attribute (a column's name) all its labels in order, at least two. The domain is public: it must be
-        known before anybody answers, and is never read off the answers.
+        known before anybody answers, and is never read off the answers. `save` takes texts, numbers and
+        booleans only: write intervals and dates as texts.
     epsilon : float
         Privacy budget of one person's whole report.
     mechanism : Mechanism, optional
@@ -82,7 +83,8 @@ class Survey(Results):
     ) -> "Survey":
         """Return the survey whose domain is the categories of a frame's columns, all of categorical type.
 
-        Warns if categories look as if they were read off the answers: sorted, not ordered, and all of them used.
+        Warns if those of all columns look as if they were read off the answers: sorted, not ordered, and all of them
+        used. One column that does not look so silences it, so do not rely on it: declare categories.
         """
         return cls(_labels.categories(frame, epsilon), epsilon, mechanism=mechanism, missing=missing, other=other)
 

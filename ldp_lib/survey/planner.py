@@ -87,10 +87,11 @@ def recommend(
     -----
     Compared are all unbiased mechanisms of the library with exact moments whose users need nobody but the collector
     (so not `jrr`, which needs somebody who deals secrets), built from the domain and the budget alone, for users whose
-    values are uniform. With more than 12 attributes of different sizes `AskSome` is not compared, since its search for
-    the best sizes takes minutes. With more than 20,000 values of several attributes, only attribute sampling and budget
-    splitting (SPL, OMRR, OBRR) are compared, by closed forms. Mechanisms equal to within rounding count as one; the
-    first of the list is taken. For tables compared are those of `errors.collectors` from which unbiased tables follow.
+    values are uniform. For frequencies and records, with more than 12 attributes of different sizes, `AskSome` is not
+    compared, since its search for the best sizes takes minutes. With more than 20,000 values of several attributes,
+    only attribute sampling and budget splitting (SPL, OMRR, OBRR) are compared, by closed forms. Mechanisms equal to
+    within rounding count as one; the first of the list is taken. For tables compared are those of `errors.collectors`
+    from which unbiased tables follow.
     """
     rows = _errors(k=k, epsilon=epsilon, n=n, wants=wants, sampling=sampling)
     least = min(error for error, _ in rows) * (1 + 1e-9)

@@ -562,3 +562,22 @@ class Uneven:
 def test_the_worst_standard_error_is_over_all_values():
     n = planner.required_users(Uneven(), 0.1)
     assert 1.959963984540054 * 3 / np.sqrt(n) <= 0.1 < 1.959963984540054 * 3 / np.sqrt(n - 1)
+
+
+@pytest.mark.parametrize(("epsilon", "more"), [(1.0, 1.05), (2.0, 1.13), (3.0, 1.47)])
+def test_users_for_tables_are_more_than_groups_need_by_what_is_told(epsilon, more):
+    """The largest variance with groups, over tables that are alike but for one cell, its row and its column."""
+    mechanism = planner.recommend(k=(2, 4, 3), epsilon=epsilon, n=20_000, wants="tables").mechanism
+    assert mechanism.groups
+    worst = 0.0
+    for i, j in itertools.combinations(range(3), 2):
+        rows, columns = mechanism.k[i] - 1, mechanism.k[j] - 1
+        for own, row, column in itertools.product(np.linspace(0, 1, 11), repeat=3):
+            if (rest := 1 - own - row - column) > -1e-9:
+                table = np.full((rows + 1, columns + 1), max(rest, 0) / (rows * columns))
+                table[0], table[:, 0] = row / columns, column / rows
+                table[0, 0] = own
+                covariance = table_covariance(mechanism, table / table.sum(), i, j, n=1, sampling=False)
+                worst = max(worst, covariance[0, 0])
+    needed = (_intervals.half_width(0.95) / 0.02) ** 2 * worst
+    assert planner.required_users(mechanism, 0.02, wants="tables") / needed == pytest.approx(more, abs=0.005)
