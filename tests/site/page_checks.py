@@ -232,7 +232,9 @@ def lonely_marks(page):
                 const all = [...span.querySelectorAll('math')].map(e => e.getBoundingClientRect());
                 const after = span.nextSibling, before = span.previousSibling?.firstChild || span.previousSibling;
                 const say = () => found.push(span.parentElement.textContent.trim().slice(0, 80));
-                if (/^[.,;:)\\]!?”]/.test(after?.data || '') && of(after, 0).left < all.at(-1).right - 2) say();
+                const line = span.parentElement.clientWidth, full = all.at(-1).width + 8 > line;  // no room beside it
+                const lone = /^[.,;:)\\]!?”]/.test(after?.data || '') && of(after, 0).left < all.at(-1).right - 2;
+                if (lone && !full) say();
                 if (/[([“]$/.test(before?.data || '') && of(before, before.length - 1).right > all[0].left + 2) say();
             }
             return found;
