@@ -174,7 +174,7 @@ def listed(path):
     """Return the report files in a folder and its folders, or the one file; what Dask and Spark add is left aside."""
     path, found = Path(path), []
     if not path.exists():
-        raise ValueError(f"reports must lie in a file or a folder that is there; there is no {str(path)!r}")
+        raise FileNotFoundError(f"reports must lie in a file or a folder that is there; there is no {str(path)!r}")
     for name in sorted(path.rglob("*")) if path.is_dir() else [path]:
         hidden = any(part.startswith(".") for part in name.relative_to(path).parts)
         manifest = name.name.endswith(".csv.json") and name.with_suffix("").is_file()

@@ -468,7 +468,7 @@ def test_rows_of_two_surveys_are_named_as_such_where_no_description_is_left():
 
 def test_paths_that_are_not_there_and_manifests_alone_are_named(tmp_path):
     for path in (tmp_path / "batchs", tmp_path / "batch_1.parquet", tmp_path / "b.csv"):
-        with pytest.raises(ValueError, match=rf"there is no .*{path.name}"):
+        with pytest.raises(FileNotFoundError, match=rf"there is no .*{path.name}"):
             SURVEY.estimate(path)
     files.write(reports(), tmp_path / "b.csv")
     (tmp_path / "b.csv").rename(tmp_path / "old")
