@@ -27,7 +27,7 @@ def check_cells(records, reports):
 
 def is_integer(value):
     """Return whether a value is an integer, of Python or of NumPy, and no bool."""
-    return isinstance(value, Integral) and not isinstance(value, (bool, np.bool_))
+    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
 
 
 def require(**arguments):
@@ -38,7 +38,7 @@ def require(**arguments):
 
 def require_one(name, value, kind, fits, allowed):
     """Raise TypeError unless the value is of this kind, and no bool, and ValueError unless it fits."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, kind):
+    if isinstance(value, bool | np.bool_) or not isinstance(value, kind):
         raise TypeError(f"{name} must be {allowed}; got {value!r}")
     if not fits(value):
         raise ValueError(f"{name} must be {allowed}; got {value!r}")
@@ -156,7 +156,7 @@ def check_population(population, k):
 
 def check_users(n):
     """Return a number of users as an int; also 1e4, but not 2.5."""
-    whole = is_integer(n) or (isinstance(n, (float, np.floating)) and float(n).is_integer())
+    whole = is_integer(n) or (isinstance(n, float | np.floating) and float(n).is_integer())
     if not whole or not 1 <= n <= MOST_USERS:
         raise ValueError(f"n must be an integer from 1 to 10**15; got {n!r}")
     return int(n)
@@ -171,7 +171,7 @@ def check_weights(weights, questions):
     """Return weights, divided by their sum, as a tuple of floats, or raise an error that names them."""
     allowed = f"weights must be {questions} finite numbers of at least 0, not all 0"
     try:
-        w = np.asarray(weights, dtype=float)
+        w = np.asarray(weights, float)
     except (TypeError, ValueError):
         raise TypeError(f"{allowed}; got {weights!r}") from None
     if w.shape != (questions,):

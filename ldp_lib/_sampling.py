@@ -30,7 +30,7 @@ def bernoulli(p, size, rng):
     One random byte decides 255 of 256 draws; where it ties with p, a word does, and where that ties, another.
     """
     digits = _digits(p)
-    hit = np.empty(size, dtype=bool)
+    hit = np.empty(size, bool)
     flat = hit.reshape(-1)
     for start in range(0, flat.size, BLOCK):
         _toss(digits, flat[start : start + BLOCK], rng)
@@ -41,7 +41,7 @@ def uniform(k, size, rng):
     """Draw `size` values, each uniform over 0, ..., k-1, exactly, in the smallest unsigned integer type."""
     if k > 2**16:
         return rng.integers(k, size=size, dtype=_inputs.small_dtype(k))
-    return _mixed(None, k, 0, size, rng) if k > 1 else np.zeros(size, dtype=np.uint8)
+    return _mixed(None, k, 0, size, rng) if k > 1 else np.zeros(size, np.uint8)
 
 
 def random_bits(dtype, size, rng):
@@ -54,7 +54,7 @@ def draw(shares, size, rng):
     """Draw `size` values 0, ..., k-1 with the probabilities `realised_shares(shares)`, in the smallest integer type."""
     if len(set(shares)) == 1:
         return uniform(len(shares), size, rng)
-    edges = np.array([edge for edge in _edges(shares) if edge < 2**64], dtype=np.uint64)
+    edges = np.array([edge for edge in _edges(shares) if edge < 2**64], np.uint64)
     return np.searchsorted(edges, _words(size, rng), side="right").astype(_inputs.small_dtype(len(shares)))
 
 
@@ -119,7 +119,7 @@ def random_places(n, size, rng):
 def members(member, size, rng):
     """Return so many different members, all sets of them equally likely: by trying users at random."""
     tries = min(4 * size * member.size // np.count_nonzero(member) + 8, 2**20)
-    found = np.empty(0, dtype=np.int64)
+    found = np.empty(0, np.int64)
     while found.size < size:
         tried = rng.integers(member.size, size=tries)
         found = np.concatenate([found, tried[member[tried]]])

@@ -143,4 +143,4 @@ def _report_rows(mechanism, x, runs, rng, view):
 
 def _survey_rows(mechanism, x, runs, rng, view):
     surveys = (mechanism.perturb(x, rng=rng) for _ in range(runs))
-    return np.array([_bytes(view(y)) for y in surveys], dtype=object)
+    return np.array([_bytes(view(y)) for y in surveys], object)

@@ -28,11 +28,11 @@ def check_channel(channel):
         raise TypeError(f"channel must hold numbers; got type {matrix.dtype}")
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"channel must be a matrix, one row an input; got shape {matrix.shape}")
-    if not all(isinstance(entry, (int, float, Fraction, np.number)) for entry in matrix.flat):
+    if not all(isinstance(entry, int | float | Fraction | np.number) for entry in matrix.flat):
         return matrix
     for row in matrix:
         total = math.fsum(row) if matrix.dtype.kind == "f" else sum(row)
-        exact = not any(isinstance(entry, (float, np.floating)) for entry in row)
+        exact = not any(isinstance(entry, float | np.floating) for entry in row)
         if not (min(row) >= 0 and abs(total - 1) <= (0 if exact else len(row) * np.finfo(float).eps)):
             raise ValueError(f"channel must have rows of probabilities that sum to 1; got {list(row)}, sum {total}")
     return matrix
@@ -142,8 +142,8 @@ def exact_law(channel, x, statistic):
 def exact_moments(channel, x, statistic):
     """Return the exact mean, shape (m,), and covariance matrix, (m, m), of a statistic; arguments as in `exact_law`."""
     law = exact_law(channel, x, statistic)
-    values = np.array(list(law), dtype=object)
-    weights = np.array(list(law.values()), dtype=object)
+    values = np.array(list(law), object)
+    weights = np.array(list(law.values()), object)
     mean = weights @ values
     return mean, (values - mean).T @ ((values - mean) * weights[:, None])
 

@@ -33,7 +33,7 @@ def load_nursery():
     """Return Nursery's eight inputs: each of the 12,960 combinations of their values, held by one user each."""
     labels = json.loads((DATA / "nursery.json").read_text(encoding="utf-8"))
     values = tuple(map(tuple, labels.values()))
-    every_one = np.ones(tuple(map(len, values)), dtype=np.int64)
+    every_one = np.ones(tuple(map(len, values)), np.int64)
     return Population.from_counts(every_one, names=tuple(labels), labels=values)
 
 

@@ -184,6 +184,6 @@ def lie_detector(yes, p):
 def _design(**given):
     """Return what makes a channel of Pr[yes | yes] and Pr[yes | no], after a check of the parameters."""
     for name, value in given.items():
-        if isinstance(value, (int, float, Fraction, np.number)) and not 0 <= value <= 1:
+        if isinstance(value, int | float | Fraction | np.number) and not 0 <= value <= 1:
             raise ValueError(f"{name} must be a probability, from 0 to 1; got {value!r}")
     return lambda a, b: np.array([[1 - b, b], [1 - a, a]])

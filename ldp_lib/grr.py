@@ -108,13 +108,13 @@ class GRR(pure.Oracle):
         p, q = self.realised_probabilities
         return p / q
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return one report a user, 0 to k-1, from values 0 to k-1 of shape (n,), in the smallest integer type."""
         _inputs.require(rng=rng)
         x = _inputs.check_values(x, self.k)
         return _sampling.grr_reports(x, self.k, self._keep, rng)
 
-    def draw_support(self, histogram, rng: np.random.Generator) -> np.ndarray:
+    def draw_support(self, histogram, rng: pure.Rng) -> np.ndarray:
         """Draw counts of reports, shape (..., k), for numbers of users with each value, shape (..., k)."""
         alike = histogram.strides[0] == 0  # then value by value, which is faster
         truths = rng.binomial(histogram.T, float(self._keep)).T if alike else rng.binomial(histogram, float(self._keep))

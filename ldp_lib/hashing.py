@@ -109,7 +109,7 @@ def _count_support(seed, bucket, k, g):
     edges = (np.arange(g + 1, dtype=np.uint64) * prime + np.uint64(g - 1)) // np.uint64(g)
     t = _points(np.arange(k))
     powers = np.stack([t, t * t % prime, t * t % prime * t % prime], axis=1)
-    count, other = np.zeros(k, dtype=np.int64), np.empty(BLOCK, dtype=np.uint64)
+    count, other = np.zeros(k, np.int64), np.empty(BLOCK, np.uint64)
     for first in range(0, len(bucket), BLOCK):
         block = slice(first, first + BLOCK)
         c0, c1, c2, c3 = np.ascontiguousarray(seed[block].T.astype(np.uint64))
@@ -197,7 +197,7 @@ class OLH(pure.Oracle):
         """Type of one report: fields `seed` and `y`."""
         return np.dtype([("seed", np.uint32, (4,)), ("y", _inputs.small_dtype(self.g_))])
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return one report a user, a structured array of shape (n,), from values 0 to k-1 of shape (n,).
 
         Fields `seed`, the four numbers of the user's hash function, and `y`, the reported bucket.

@@ -152,7 +152,7 @@ class Population:
     @cached_property
     def histogram(self):
         """Number of users with each value, shape (k,), or with each record, shape (k_1, ..., k_d)."""
-        table = np.zeros(self.k, dtype=np.int64)
+        table = np.zeros(self.k, np.int64)
         table[tuple(self.records.T)] = self.counts
         return _frozen(table)
 

@@ -132,7 +132,7 @@ class SubsetSelection(pure.Oracle):
         _inputs.check_cells(self.k, math.comb(self.k, self.size_))
         return _sets.all_sets(self.k, self.size_)
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return one set of ascending values a user, shape (n, size), from values 0 to k-1 of shape (n,).
 
         In the smallest unsigned integer type that holds them.
@@ -147,7 +147,7 @@ class SubsetSelection(pure.Oracle):
         y = _sets.check_sets(y, self.k, self.size_)
         return np.concatenate([[len(y)], np.bincount(y.ravel(), minlength=self.k)])
 
-    def draw_support(self, histogram, rng: np.random.Generator) -> np.ndarray:
+    def draw_support(self, histogram, rng: pure.Rng) -> np.ndarray:
         """Draw how many sets hold each value, shape (runs, k), for numbers of users with each value, shape (runs, k).
 
         The cost grows with k times `size_`, not with the number of users, of which there may be up to 10**9.

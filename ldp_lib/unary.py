@@ -107,7 +107,7 @@ class _Bits(pure.Oracle):
         _inputs.check_cells(self.k, 2**self.k)
         return _all_bits(self.k)
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return one row of k bits a user, uint8 of shape (n, k), from values 0 to k-1 of shape (n,)."""
         _inputs.require(rng=rng)
         x = _inputs.check_values(x, self.k)

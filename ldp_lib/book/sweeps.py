@@ -99,7 +99,7 @@ def random_set(k, coverage, *, rng):
         Source of randomness.
     """
     _inputs.require(rng=rng)
-    cells = np.zeros(check_domain(k), dtype=bool)
+    cells = np.zeros(check_domain(k), bool)
     if isinstance(coverage, bool) or not (isinstance(coverage, numbers.Real) and 0 < coverage <= 1):
         raise ValueError(f"coverage must be a number above 0 and at most 1; got {coverage!r}")
     cells.flat[rng.permutation(cells.size)[: max(1, round(coverage * cells.size))]] = True

@@ -49,8 +49,8 @@ def law_z(runs, law):
         are expected five times together; infinity if a run has a value outside the distribution.
     """
     runs = _check(runs)
-    values = np.array(list(law), dtype=float)
-    probabilities = np.array(list(law.values()), dtype=float)
+    values = np.array(list(law), float)
+    probabilities = np.array(list(law.values()), float)
     values, probabilities = values[probabilities > 0], probabilities[probabilities > 0]
     distance = np.abs(runs.reshape(len(runs), 1, -1) - values).max(axis=2)
     nearest = distance.argmin(axis=1)
@@ -60,7 +60,7 @@ def law_z(runs, law):
     # Equal ones in their own order: a processor's fast sort has another, and rounding is no reason to come first.
     order, size = np.argsort(np.round(probabilities, 12), kind="stable"), len(runs)
     pooled = int(np.searchsorted(np.round(size * np.cumsum(probabilities[order]), 9), 5)) + 1
-    cell = np.empty(len(values), dtype=int)
+    cell = np.empty(len(values), int)
     cell[order] = np.maximum(np.arange(len(values)) - pooled + 1, 0)
     chance = np.bincount(cell, weights=probabilities)
     count = np.bincount(cell[nearest], minlength=len(chance))
@@ -73,7 +73,7 @@ def law_z(runs, law):
 
 
 def _check(runs):
-    runs = np.asarray(runs, dtype=float)
+    runs = np.asarray(runs, float)
     if runs.ndim not in (1, 2) or len(runs) < 2:
         raise ValueError(f"runs must have shape (R,) or (R, m) with R of at least 2; got shape {runs.shape}")
     if not np.isfinite(runs).all():

@@ -59,7 +59,7 @@ def same(derived, library):
     AssertionError
         If not: it shows the factored difference.
     """
-    left, right = np.array(derived, dtype=object), np.array(library, dtype=object)
+    left, right = np.array(derived, object), np.array(library, object)
     if left.shape != right.shape:
         raise AssertionError(f"the shapes differ: {left.shape} and {right.shape}")
     for one, other in zip(left.flat, right.flat, strict=True):
@@ -86,7 +86,7 @@ def equal(found, wanted):
             keys = [key for key in {**found, **wanted} if found.get(key) != wanted.get(key)]
             return _fail(f"at {keys[0]!r}: {found.get(keys[0])!r}, not {wanted.get(keys[0])!r}")
         return _Passed()
-    left, right = np.asarray(found, dtype=object), np.asarray(wanted, dtype=object)
+    left, right = np.asarray(found, object), np.asarray(wanted, object)
     if left.shape != right.shape:
         return _fail(f"the shapes differ: {left.shape} and {right.shape}")
     for place in np.ndindex(left.shape):

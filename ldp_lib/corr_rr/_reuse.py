@@ -38,7 +38,7 @@ def reuse_probability(f_target, f_pivot, *, n2):
 
 def check_pair(f_target, f_pivot, n2):
     """Return the frequencies of two attributes as arrays of floats of one shape (..., k), or raise."""
-    a, b = np.asarray(f_target, dtype=float), np.asarray(f_pivot, dtype=float)
+    a, b = np.asarray(f_target, float), np.asarray(f_pivot, float)
     alike = a.shape == b.shape and a.ndim > 0 and a.shape[-1] > 1
     if not (alike and np.isfinite(a).all() and np.isfinite(b).all()):
         raise ValueError(f"f_target and f_pivot must be finite and of one shape (..., k); got {a.shape} and {b.shape}")
@@ -67,7 +67,7 @@ def reuse_table(frequencies, *, n2):
 
 def table_of(rule, frequencies, **how):
     """Return the table, shape (..., d, d), that a rule for ordered pairs (target, pivot) makes of d arrays (..., k)."""
-    f = [np.asarray(v, dtype=float) for v in frequencies]
+    f = [np.asarray(v, float) for v in frequencies]
     table = np.ones((*f[0].shape[:-1], len(f), len(f)))
     for j, m in itertools.permutations(range(len(f)), 2):
         table[..., j, m] = rule(f[m], f[j], **how)
@@ -94,7 +94,7 @@ def joint_reuse(frequencies, n2):
     compact convex set, which has one point nearest to the goal; the t that lead there are a compact convex set, which
     has one point nearest to 0. Deviations from 1/k, and from each other's span, of less than 1e-12 count as rounding.
     """
-    f = np.asarray(frequencies, dtype=float)
+    f = np.asarray(frequencies, float)
     if f.ndim != 2 or f.shape[1] < 2 or not np.isfinite(f).all():
         raise ValueError(f"frequencies must be finite and of shape (d, k), k at least 2; got shape {f.shape}")
     check_n1(n2, name="n2")
@@ -113,7 +113,7 @@ def joint_reuse(frequencies, n2):
 def check_reuse(reuse, d):
     """Return a reuse table (d, d) of floats, from a table or from one number for all pairs, or raise."""
     try:
-        table = np.array(reuse, dtype=float)
+        table = np.array(reuse, float)
     except (TypeError, ValueError):
         raise TypeError(f"reuse must be None, a number or a {d} by {d} table; got {reuse!r}") from None
     if table.ndim == 0:

@@ -63,7 +63,7 @@ def syn_a(n, *, d, rho, frequencies, rng, different=False):
         if not _inputs.is_integer(value) or value < least:
             raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}")
     _inputs.require(rng=rng)
-    f = np.asarray(frequencies, dtype=float)
+    f = np.asarray(frequencies, float)
     if f.ndim != 1 or f.size < 2 or not (f.min() >= 0 and abs(f.sum() - 1) <= 1e-9):
         raise ValueError(f"frequencies must be at least two probabilities that sum to 1; got {frequencies!r}")
     if not 0 <= rho <= 1:

@@ -126,7 +126,7 @@ def check_phases(y, n1):
 
 def split_users(x, n1, rng):
     """Return the records of the first phase's users, chosen at random, and those of the others."""
-    chosen = np.zeros(len(x), dtype=bool)
+    chosen = np.zeros(len(x), bool)
     chosen[rng.choice(len(x), size=first_users(n1, len(x)), replace=False, shuffle=False)] = True
     return x[chosen], x[~chosen]
 

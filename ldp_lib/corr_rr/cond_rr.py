@@ -74,7 +74,7 @@ class CondRR(TwoPhase):
         pivots = (grr.GRR(k=size, epsilon=self.epsilon).realised_epsilon() for size in self.k)
         return max(self._first.realised_epsilon(), *pivots)
 
-    def perturb(self, x, *, rng: np.random.Generator) -> tuple:
+    def perturb(self, x, *, rng: pure.Rng) -> tuple:
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
         first, second = self._report_first(x, rng)
         laws = self._learn(first)
@@ -122,7 +122,7 @@ class CondRR(TwoPhase):
         They are drawn as counts where there are fewer different reports than users, else user by user.
         """
         if math.prod(self.k) <= chosen[0].sum():
-            tables = np.zeros((len(chosen), *self.k), dtype=np.int64)
+            tables = np.zeros((len(chosen), *self.k), np.int64)
             tables[(slice(None), *records.T)] = chosen
             for axis, oracle in enumerate(self._first.oracles, 1):  # each attribute's coins are its own
                 tables = np.moveaxis(oracle.draw_support(np.moveaxis(tables, axis, -1), rng), -1, axis)

@@ -17,7 +17,7 @@ def draw_sampled(population, *, rng, runs):
     offsets = np.cumsum((0, *k))
     cells = np.repeat(population.records[~common] + offsets[:-1], population.counts[~common], axis=0).astype(np.int32)
     rows = np.arange(len(cells), dtype=np.int32)
-    table = np.zeros((runs, offsets[-1]), dtype=np.int64)
+    table = np.zeros((runs, offsets[-1]), np.int64)
     for run in range(runs):
         picked = cells[rows, rng.integers(len(k), size=len(cells), dtype=_inputs.small_dtype(len(k)))]
         table[run] = np.bincount(picked, minlength=offsets[-1])

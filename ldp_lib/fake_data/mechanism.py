@@ -113,7 +113,7 @@ def _check_priors(priors, k):
     Each must have k_j finite, non-negative entries that sum to 1 within rounding.
     """
     try:
-        rows = [np.array(prior, dtype=float) for prior in priors]
+        rows = [np.array(prior, float) for prior in priors]
     except (TypeError, ValueError):
         raise TypeError(f"priors must be {len(k)} sequences of probabilities; got {priors!r}") from None
     if len(rows) != len(k) or any(row.shape != (size,) for row, size in zip(rows, k, strict=False)):

@@ -46,7 +46,7 @@ class TwoPhaseRSRFD(TwoPhase):
         """Return the budget that `perturb` spends, proved from its thresholds: the larger of the two phases'."""
         return max(self._first.realised_epsilon(), RSFD(k=self.k, epsilon=self.epsilon).realised_epsilon())
 
-    def perturb(self, x, *, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def perturb(self, x, *, rng: pure.Rng) -> tuple[np.ndarray, np.ndarray]:
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
         first, second = self._report_first(x, rng)
         return first, self.second_phase(first).perturb(second, rng=rng)

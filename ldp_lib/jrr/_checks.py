@@ -33,7 +33,7 @@ def check_negative(mechanism):
 
 def check_number(name, value):
     """Raise TypeError unless the value is a real number; a bool is none."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
         raise TypeError(f"{name} must be a number; got {value!r}")
 
 

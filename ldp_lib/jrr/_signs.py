@@ -18,7 +18,7 @@ def server_messages(n, rng):
     """
     order = rng.permutation(n)
     first, second = order[: n // 2 * 2 : 2], order[1::2]
-    partner, sign = np.arange(n), np.zeros(n, dtype=int)
+    partner, sign = np.arange(n), np.zeros(n, int)
     partner[first], partner[second] = second, first
     sign[first] = 2 * rng.integers(2, size=first.size) - 1
     sign[second] = -sign[first]

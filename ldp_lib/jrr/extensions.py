@@ -69,7 +69,7 @@ class JointUnary(unary.UnaryEncoding):
         s, t = (math.sqrt(-self.rho_ * chance * (1 - chance)) for chance in self.probabilities)
         return s, t if self.lean == "report" else -t
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return one row of k bits a user, an array of uint8 of shape (n, k)."""
         _inputs.require(rng=rng)
         x = _inputs.check_values(x, self.k)
@@ -81,7 +81,7 @@ class JointUnary(unary.UnaryEncoding):
         sign = dealt["sign"][:, None] * flips[pair]
         return toss(own, sign, chances, exact_moves(chances, self.moves), rng)
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
+    def simulate(self, population: Population, *, rng: pure.Rng, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k); each column is distributed exactly as that of ``estimate(perturb(x))``.
 
         The columns are drawn independently. The user-level ones are uncorrelated, but not independent: one pairing
@@ -141,14 +141,14 @@ class JointHashing(hashing.OLH):
         """Largest ratio of one report's probabilities under two values, exactly: at most exp(epsilon)."""
         return self._pairs.realised_ratio
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return one report a user, in the form of `hashing.OLH.perturb`."""
         y = super().perturb(x, rng=rng)  # draws the seeds; its reports are replaced
         bucket = hashing.hash_values(y["seed"], x, self.g_)
         y["y"] = self._pairs.perturb(bucket, rng=rng)
         return y
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
+    def simulate(self, population: Population, *, rng: pure.Rng, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k); each column is distributed exactly as that of ``estimate(perturb(x))``.
 
         Who tells the truth is drawn for all values together. Supports by others are drawn independently for each value,

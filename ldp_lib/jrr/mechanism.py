@@ -125,7 +125,7 @@ class KJRR(Reports):
         p, after_truth, after_lie = self._chances
         return p * after_truth, p * (1 - after_truth), (1 - p) * after_lie, (1 - p) * (1 - after_lie)
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return all users' reports, shape (n,): an integer array of the smallest unsigned type that holds them."""
         _inputs.require(rng=rng)
         x = _inputs.check_values(x, self.k)
@@ -146,7 +146,7 @@ class KJRR(Reports):
         told = np.count_nonzero(first) + sum(np.count_nonzero(_sampling.bernoulli(*coins, rng)) for coins in second)
         return _sampling.random_places(n, told, rng)
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
+    def simulate(self, population: Population, *, rng: pure.Rng, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, k), drawn distributed exactly as ``estimate(perturb(x))``.
 
         Pairs with two truths, one and none are counted. Given their number, the true reports are a uniform sample of
@@ -158,12 +158,12 @@ class KJRR(Reports):
         counts += _sampling.draw_others(histogram - counts, rng)
         return pure.estimate(counts, n, *self.probabilities)
 
-    def draw_truths(self, histogram, *, rng: np.random.Generator, runs: int) -> np.ndarray:
+    def draw_truths(self, histogram, *, rng: pure.Rng, runs: int) -> np.ndarray:
         """Draw how many of each value's holders tell the truth, shape (runs, k), jointly distributed as they are."""
         pool = int(histogram.sum())
         types = rng.multinomial(pool // 2, self.truths, size=runs)
         left = 2 * types[:, 0] + types[:, 1] + rng.binomial(pool % 2, self.p_, runs)
-        counts = np.zeros((runs, histogram.size), dtype=np.int64)
+        counts = np.zeros((runs, histogram.size), np.int64)
         for v, size in enumerate(histogram):
             pool -= size
             counts[:, v] = rng.hypergeometric(size, pool, left)

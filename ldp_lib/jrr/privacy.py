@@ -144,7 +144,7 @@ def _check(p, rho, n, colluders=0):
 def _cells(p, rho):
     both, one, none = table(p, rho)
     # At the ends of rho's range an entry is 0; floats may miss it by rounding.
-    exact = isinstance(p, (int, Fraction)) and isinstance(rho, (int, Fraction))
+    exact = isinstance(p, int | Fraction) and isinstance(rho, int | Fraction)
     rounding = 0 if exact else 8 * np.finfo(float).eps * p * (1 - p)
     return both, one if one > rounding else 0, none if none > rounding else 0
 

@@ -51,7 +51,7 @@ class SignedRR(Reports):
         """What the sign +1 adds to the probability of a 1."""
         return math.sqrt(-self.rho_ * self.p_ * (1 - self.p_))
 
-    def perturb(self, x, *, rng: np.random.Generator) -> np.ndarray:
+    def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return all users' reports, shape (n,), in the smallest unsigned integer type."""
         _inputs.require(rng=rng)
         if np.ndim(x) > 1:
@@ -63,7 +63,7 @@ class SignedRR(Reports):
         chances, sign = (self.realised_p, 1 - self.realised_p), server_messages(x.size, rng)["sign"]
         return toss(x == 1, sign, chances, exact_moves(chances, (self.move, self.move)), rng)
 
-    def simulate(self, population: Population, *, rng: np.random.Generator, runs: int) -> np.ndarray:
+    def simulate(self, population: Population, *, rng: pure.Rng, runs: int) -> np.ndarray:
         """Return estimates of shape (runs, 2), drawn distributed exactly as ``estimate(perturb(x))``."""
         histogram, n, q = _inputs.check_histogram(population, 2), check_users(population), 1 - self.p_
         ones = simulate_counts(histogram, self.p_, q, self.move, self.move, rng=rng, runs=runs)[:, 1]

@@ -37,7 +37,7 @@ def equal_row(d, k, share):
     """
     number = np.unique(np.linspace(1, d, min(d, DRAWN)).round().astype(int)).tolist()
     table = np.array([[float(overlap(d, part, i, k)) for i in number] for part in number])
-    need = np.array([share - 1] + [share] * (len(number) - 1), dtype=float)
+    need = np.array([share - 1] + [share] * (len(number) - 1), float)
     found = linprog(np.ones(len(number)), A_ub=table, b_ub=need, bounds=(0, None), method="highs").x
     if found is None:
         return None

@@ -67,7 +67,7 @@ class TableCertificate:
             or sum(self.frequencies) != 1
         ):
             return False
-        f, dual, h = (np.array(v, dtype=object) for v in (self.frequencies, self.dual, self.directions))
+        f, dual, h = (np.array(v, object) for v in (self.frequencies, self.dual, self.directions))
         total = sum(self.dual)
         both = np.outer(f, dual)
         covered = holds_for_all_sets(total, t * (total * f + dual), t * t * ((both + both.T) / Fraction(2) - h.T @ h))
@@ -82,11 +82,11 @@ def target_rows(k, target):
     """
     values = np.indices(k).reshape(len(k), -1)
     if target == "shares":
-        return np.array([values[j] == v for j in range(len(k)) for v in range(k[j])], dtype=int)
+        return np.array([values[j] == v for j in range(len(k)) for v in range(k[j])], int)
     if target == "pairs" and len(k) > 1:
         pairs = itertools.combinations(range(len(k)), 2)
         cells = [(j, i, v, u) for j, i in pairs for v in range(k[j]) for u in range(k[i])]
-        return np.array([(values[j] == v) & (values[i] == u) for j, i, v, u in cells], dtype=int)
+        return np.array([(values[j] == v) & (values[i] == u) for j, i, v, u in cells], int)
     if target == "prefixes" and len(k) == 1:
         return prefixes(k[0])
     return None

@@ -42,7 +42,7 @@ def never_negative(c0, c1, c2, low=0, high=1):
 
 def subset_sums(rows):
     """Return the sums of each row's entries over all sets of columns, set by set: bit x of the number is column x."""
-    sums = np.zeros((len(rows), 1), dtype=rows.dtype)
+    sums = np.zeros((len(rows), 1), rows.dtype)
     for column in rows.T:
         sums = np.concatenate([sums, sums + column[:, None]], axis=1)
     return sums
@@ -54,8 +54,8 @@ def holds_for_all_sets(constant, linear, square):
     scale = math.lcm(*(x.denominator for x in numbers))
     c, *rest = (int(x * scale) for x in numbers)
     size = len(linear)
-    q = np.array(rest[size:], dtype=object).reshape(size, size)
-    values = np.array([c], dtype=object)
+    q = np.array(rest[size:], object).reshape(size, size)
+    values = np.array([c], object)
     for x in range(size):  # with record x, or without it
         values = np.concatenate([values, values + rest[x] + q[x, x] + 2 * subset_sums(q[x : x + 1, :x])[0]])
     return min(values) >= 0

@@ -40,17 +40,11 @@ def up_sets(k, most):
 def marginal_counts(masks, k):
     """Return how many records each set has, shape (m,), and with each value, a list of shapes (m, k_j)."""
     size = math.prod(k)
-    bits = np.array([[mask >> r & 1 for r in range(size)] for mask in masks], dtype=np.int64)
+    bits = np.array([[mask >> r & 1 for r in range(size)] for mask in masks], np.int64)
     values = np.indices(k).reshape(len(k), -1)
     return bits.sum(axis=1), [
         np.stack([bits[:, values[j] == v].sum(axis=1) for v in range(k[j])], axis=1) for j in range(len(k))
     ]
-
-
-def kept(k, keep):
-    """Return the attributes that are taken exactly, the `keep` smallest, and the others."""
-    order = sorted(range(len(k)), key=lambda j: (k[j], j))
-    return order[:keep], order[keep:]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -78,7 +72,7 @@ class Cells:
             return None
         total, parts = marginal_counts(masks, k)
         if rest:
-            short = np.array(masks, dtype=np.uint64)
+            short = np.array(masks, np.uint64)
             low, high = np.nonzero((short[:, None] & ~short) == 0)
             low, high = low[low != high], high[low != high]
         else:
@@ -97,7 +91,7 @@ class Cells:
 
     def best(self, weights, t):
         """Return the largest information, its attributes' parts, and (the share of records, the pair's number)."""
-        n0, n1, n2 = np.tensordot(np.asarray(weights, dtype=float), self.poly, axes=1)
+        n0, n1, n2 = np.tensordot(np.asarray(weights, float), self.poly, axes=1)
         p, q = self.size + t * self.inner, t * self.extra
         with np.errstate(divide="ignore", invalid="ignore"):
             inside = np.clip(np.nan_to_num((2 * q * n0 - n1 * p) / (2 * n2 * p - n1 * q)), 0, 1)
@@ -116,12 +110,19 @@ class Cells:
     def holds(self, weights, t, limit):
         """Return whether no set has more information than `limit`, exactly: all arguments are Fractions."""
         scale = math.lcm(*(w.denominator for w in weights))
-        n = np.tensordot(np.array([int(w * scale) for w in weights], dtype=object), self.poly.astype(object), axes=1)
+        n = np.tensordot(np.array([int(w * scale) for w in weights], object), self.poly.astype(object), axes=1)
         n *= t.numerator**2 * limit.denominator
         p = t.denominator * self.size + t.numerator * self.inner.astype(object)
         q = t.numerator * self.extra.astype(object)
         top = limit.numerator * scale
         return bool(never_negative(top * p * p - n[0], 2 * top * p * q - n[1], top * q * q - n[2]).all())
+
+
+def kept(k, keep):
+    """Return the attributes that are taken exactly, the `keep` smallest, the others, and the cells of all."""
+    order = sorted(range(len(k)), key=lambda j: (k[j], j))
+    taken, rest = order[:keep], order[keep:]
+    return taken, rest, Cells.of(tuple(k[j] for j in taken), bool(rest))
 
 
 def shares(parts, rho):
@@ -162,7 +163,7 @@ def mixture(best, rho, tolerance=1e-9, rounds=40):
     `best(weights)` returns the largest information, its parts and a name of the set. Each round adds the set that the
     present weights miss most; their bound is (sum of rho sqrt(weight))^2 over the largest information.
     """
-    rho = np.asarray(rho, dtype=float)
+    rho = np.asarray(rho, float)
     found = [best(unit) for unit in np.eye(len(rho)) + 1e-9]
     parts, names, top = [f[1] for f in found], [f[2] for f in found], (0.0, None)
     for _ in range(rounds):
@@ -184,7 +185,7 @@ def product_set(weights, t, k):
     It begins with single values of a few attributes, equal ones in turn. With the share mu = c s and the others' part
     R, s of attribute j's values inform (t c s)^2 (R + w (k/s - 1)) / (1 + t c s)^2, which rises and then falls.
     """
-    k, weights = np.array(k), np.asarray(weights, dtype=float)
+    k, weights = np.array(k), np.asarray(weights, float)
     d, alone = len(k), weights * (k - 1.0)
     order = np.argsort(-alone, kind="stable").tolist()
     kinds = list(dict.fromkeys((k[j], weights[j]) for j in order))

@@ -9,7 +9,7 @@ from ldp_lib._inputs import check_domain, check_population, unmasked
 from ldp_lib.limit import _any_population, _covering, _given_population
 from ldp_lib.limit._given_population import RECORDS
 from ldp_lib.limit._rational import ABOVE, below, check_budget, gained, rounded
-from ldp_lib.limit._uniform import Cells, chosen, kept, mixture, product_mixture
+from ldp_lib.limit._uniform import chosen, kept, mixture, product_mixture
 from ldp_lib.limit.certificates import Limit, SetCertificate
 from ldp_lib.population import Population
 
@@ -108,7 +108,7 @@ def fixed_data_error(k, epsilon, population):
     """
     k = check_domain(k)
     check_population(population, k)
-    alike = np.zeros((1, len(k)), dtype=int)
+    alike = np.zeros((1, len(k)), int)
     return least_error(k, epsilon, Population.from_records(alike, k=k))
 
 
@@ -116,8 +116,7 @@ def _at_uniform(k, e):
     """Return a certificate, the error attained, the sets and their weights, where all records are equally likely."""
     t = float(e[1] - 1)
     rho = np.array([(size - 1) / math.sqrt(size) for size in k])
-    order, _ = kept(k, len(k))
-    cells = Cells.of(tuple(k[j] for j in order), False)
+    order, _, cells = kept(k, len(k))
     if cells is not None:  # every set of records
         _, weights, attained, names, share = mixture(lambda w: cells.best(w, t), rho[order])
         weights = np.array(weights)[np.argsort(order)]
@@ -146,8 +145,7 @@ def _certify(k, e, weights, *, keep=0, rows=()):
     exact = [root * root / size for root, size in zip(roots, k, strict=True)]
     t = float(e[1] - 1)
     if keep:
-        order, rest = kept(k, keep)
-        cells = Cells.of(tuple(k[j] for j in order), bool(rest))
+        order, rest, cells = kept(k, keep)
         if cells is None:
             return None
         others = [max(exact[j] for j in rest)] if rest else []
@@ -165,8 +163,7 @@ def _certify(k, e, weights, *, keep=0, rows=()):
 
 def _in_cells(k, e, rho, keep):
     """Return the certificate that takes the `keep` smallest attributes exactly; None if there are too many sets."""
-    order, rest = kept(k, keep)
-    cells = Cells.of(tuple(k[j] for j in order), True)
+    order, rest, cells = kept(k, keep)
     if cells is None:
         return None
     found = mixture(lambda w: cells.best(w, float(e[1] - 1)), [*rho[order], rho[rest].sum()])[1]

@@ -7,7 +7,7 @@ from typing import Any
 
 from ldp_lib.limit import _covering
 from ldp_lib.limit._rational import gained, well_formed
-from ldp_lib.limit._uniform import Cells, kept
+from ldp_lib.limit._uniform import kept
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,8 +122,7 @@ class SetCertificate:
         weights = [Fraction(root * root) / size for root, size in zip(self.roots, self.k, strict=True)]
         t = self.e[1] - 1  # a set's information grows with t
         if self.keep:
-            order, rest = kept(self.k, self.keep)
-            cells = Cells.of(tuple(self.k[j] for j in order), bool(rest))
+            order, rest, cells = kept(self.k, self.keep)
             weights = [weights[j] for j in order] + ([max(weights[j] for j in rest)] if rest else [])
             covered = cells is not None and cells.holds(weights, t, self.ceiling)
         else:

@@ -51,7 +51,7 @@ def _same_question(found):
 
 def _attained(found):
     """Return the error of reporting a limit's sets as often as it says."""
-    weights, sets, t = np.array(found.weights, dtype=float), found.sets, math.expm1(found.epsilon)
+    weights, sets, t = np.array(found.weights, float), found.sets, math.expm1(found.epsilon)
     if weights.shape != (len(sets),) or not weights.min() > 0 or not abs(weights.sum() - 1) < NEAR:
         return math.inf
     if found.population is None and found.target == "pairs":

@@ -154,7 +154,7 @@ def _block(values, dimension, level):
 
 
 def _check(estimates, noise):
-    parts = [np.asarray(g, dtype=float) for g in estimates]
+    parts = [np.asarray(g, float) for g in estimates]
     small = any(g.ndim == 0 or g.shape[-1] < 2 for g in parts)
     if not parts or small or len({g.shape[:-1] for g in parts}) > 1:
         raise ValueError(
@@ -170,7 +170,7 @@ def _check(estimates, noise):
 def _centre(parts, centre):
     if centre is None:
         return [np.full(g.shape[-1], 1 / g.shape[-1]) for g in parts]
-    centre = [np.asarray(c, dtype=float) for c in centre]
+    centre = [np.asarray(c, float) for c in centre]
     if len(centre) != len(parts) or any(c.shape[-1:] != g.shape[-1:] for c, g in zip(centre, parts, strict=True)):
         raise ValueError(
             f"centre must have the shapes of the estimates, {[g.shape for g in parts]}; got {[c.shape for c in centre]}"

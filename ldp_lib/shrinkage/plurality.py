@@ -254,7 +254,7 @@ def _draw(counts, chances, rng):
 def _check_shares(shares):
     allowed = "shares must be three numbers from 0 to 1 that sum to 1, the first two above 0"
     values = tuple(shares) if isinstance(shares, Iterable) else (shares,)
-    if not all(isinstance(v, numbers.Real) and not isinstance(v, (bool, np.bool_)) for v in values):
+    if not all(isinstance(v, numbers.Real) and not isinstance(v, bool | np.bool_) for v in values):
         raise TypeError(f"{allowed}; got {shares!r}")
     if len(values) != 3 or not (min(values) >= 0 < min(values[:2]) and abs(sum(values) - 1) <= 1e-9):
         raise ValueError(f"{allowed}; got {shares!r}")

@@ -132,7 +132,7 @@ def _optimal(k, epsilon, start, at):
     if (sizes == sizes[0]).all():
         return _equal(sizes.size, epsilon)
     # A floating-point sum of d positive numbers, in any order, exceeds the true sum by at most (d-1) 2**-53 of it.
-    total, free = epsilon * (1 - (sizes.size + 5) * 2.0**-53), np.ones(sizes.size, dtype=bool)
+    total, free = epsilon * (1 - (sizes.size + 5) * 2.0**-53), np.ones(sizes.size, bool)
     while free.any():  # the problem is convex: who would get less than the least gets the least
         rest, budgets = total - LEAST * np.count_nonzero(~free), np.full(sizes.size, LEAST)
         found = _least_error(sizes[free], rest, start, at)
@@ -181,7 +181,7 @@ def _sizes(k, epsilon):
     sizes = check_domain(k)
     if max(sizes) > 2**63:
         raise ValueError(f"k must be integers of at most 2**63; got {max(sizes)}")
-    sizes = np.array(sizes, dtype=float)
+    sizes = np.array(sizes, float)
     part = float(_equal(sizes.size, epsilon)[0])
     if part < LEAST:
         raise ValueError(

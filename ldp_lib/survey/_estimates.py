@@ -106,15 +106,14 @@ def weighted_shares(
     are those of the linearized ratio. They may be below 0 where people are few, and are slightly too large where
     people are assigned to questions in groups.
     """
-    w = np.asarray(weights, dtype=float)
-    if population is not None and not (isinstance(population, Real) and len(w) <= population < np.inf):
-        raise ValueError(f"population must be the number of people in it, {len(w)} or more; got {population!r}")
+    w = np.asarray(weights, float)
+    total: Any = w.sum() if population is None else population
     far = 6 * np.sqrt((w**2 - w).sum()) + w.max()  # what an independent choice of people nearly never exceeds
-    if abs(w.sum() - (population or w.sum())) > far:
-        raise ValueError(f"population must be near the sum of the weights, {w.sum():.6g}; got {population!r}")
-    total = w.sum() if population is None else float(population)
+    if not (isinstance(total, Real) and len(w) <= float(total) and abs(w.sum() - total) <= far):
+        told = f"{population!r} for {len(w)} people asked"
+        raise ValueError(f"population must be near the sum of the weights, {w.sum():.6g}; got {told}")
     shares = w @ z / total
-    centre = shares if population is None else np.zeros_like(shares)
+    centre = shares if population is None else 0
     if not isinstance(sampling, bool | str) or sampling not in (False, True, "poisson", "with replacement"):
         raise ValueError(f"sampling must be a bool, 'poisson' or 'with replacement'; got {sampling!r}")
     if sampling == "with replacement":

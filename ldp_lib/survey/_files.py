@@ -49,7 +49,13 @@ def from_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
     check_columns(frame.columns, kinds, "the data frame")
     flat = np.empty(len(frame), list(kinds.items()))
     for name, kind in kinds.items():
-        flat[name] = _typed(frame[name].to_numpy(), kind, name)
+        column, ends = frame[name].to_numpy(), np.iinfo(kind)
+        if column.dtype.kind not in "iu":
+            raise TypeError(f"reports must hold integers in column {name!r}; got type {column.dtype}")
+        if len(column) and not ends.min <= column.min() <= column.max() <= ends.max:
+            told = f"from {ends.min} to {ends.max} in column {name!r}"
+            raise ValueError(f"reports must be {told}; got {column.min()} to {column.max()}")
+        flat[name] = column
     return flat.view(like.dtype).reshape(len(flat), *like.shape[1:])
 
 
@@ -216,8 +222,6 @@ def description(reports):
 
 def row_groups(path, mechanism, act, told, size=None):
     """Yield what `act` gives for each block of a Parquet file, as a data frame; errors name the row group."""
-    from pyarrow import ArrowException
-
     with opened(path) as file:
         names = file.schema_arrow.names
         check_columns(names, columns(mechanism), repr(str(path)))
@@ -225,11 +229,11 @@ def row_groups(path, mechanism, act, told, size=None):
         for group in range(file.num_row_groups):
             try:
                 for batch in file.iter_batches(size or CHUNK, row_groups=[group], columns=wanted):
-                    held = {name: batch[name].to_numpy(zero_copy_only=False) for name in wanted}
-                    check_numbers(frame := pd.DataFrame(held), told, repr(str(path)))
-                    if batch.num_rows:
+                    frame = batch.to_pandas(ignore_metadata=True)
+                    check_numbers(frame, told, repr(str(path)))
+                    if len(frame):
                         yield act(frame, mechanism)
-            except (ArrowException, OSError, TypeError, ValueError) as error:
+            except (OSError, TypeError, ValueError) as error:
                 where = f"in row group {group} of {str(path)!r}"
                 kind = TypeError if isinstance(error, TypeError) else ValueError
                 raise kind(f"{error} ({where})") from error
@@ -253,13 +257,3 @@ def _flat(kind, name="report"):
     else:
         return [(name, kind)]
     return [column for part in parts for column in _flat(*part)]
-
-
-def _typed(column, dtype, name):
-    if column.dtype.kind not in "iu":
-        raise TypeError(f"reports must hold integers in column {name!r}; got type {column.dtype}")
-    ends = np.iinfo(dtype)
-    if len(column) and not ends.min <= column.min() <= column.max() <= ends.max:
-        told = f"from {ends.min} to {ends.max} in column {name!r}"
-        raise ValueError(f"reports must be {told}; got {column.min()} to {column.max()}")
-    return column

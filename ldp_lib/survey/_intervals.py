@@ -102,10 +102,9 @@ def estimate_interval(
     check_unbiased(mechanism)
     spread = standard_errors(mechanism, estimate, n)
     z = half_width(confidence, len(joined(spread)) if simultaneous else 1)
-    if isinstance(spread, list):
-        pairs = list(zip(estimate, spread, strict=True))
-        return [a - z * s for a, s in pairs], [a + z * s for a, s in pairs]
-    return estimate - z * spread, estimate + z * spread
+    pairs = list(zip(listed(estimate), listed(spread), strict=True))
+    low, high = ([a + side * s for a, s in pairs] for side in (-z, z))
+    return (low, high) if isinstance(spread, list) else (low[0], high[0])
 
 
 def required_users(
@@ -148,10 +147,10 @@ def required_users(
         raise ValueError(f"wants must be 'frequencies' or 'tables'; got {wants!r}")
     if wants == "tables":
         check_joint(mechanism, 2)
-    cell = worst_cell(mechanism, sampling) if wants == "tables" else None
+        cell = worst_cell(mechanism, sampling)
 
     def enough(n):
-        worst = cell / n if cell is not None else _worst_variance(mechanism, n, sampling)
+        worst = cell / n if wants == "tables" else _worst_variance(mechanism, n, sampling)
         return bool(z * np.sqrt(worst) <= margin)
 
     users = range(mechanism.least_users, MOST_USERS + 1)

@@ -8,7 +8,7 @@ Tables: ways to collect and, from the same reports, ways to estimate; squared di
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,7 @@ import pandas as pd
 from ldp_lib import _inputs
 from ldp_lib._pair_errors import ESTIMATORS, Pairs, every_pair, pair_estimates
 from ldp_lib._pair_errors import strength_errors as strength_errors
-from ldp_lib.mechanism import NoExactMoments
+from ldp_lib.mechanism import NoExactMoments, Rng
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.survey._intervals import joined
@@ -24,7 +24,6 @@ from ldp_lib.tables.product import RRIndependent, RRJoint
 from ldp_lib.tables.sampled import ask_pairs
 
 RUNS = 200
-Rng: TypeAlias = np.random.Generator
 
 
 def total_error(mechanism: Any, population: Population, *, rng: Rng | None = None, runs: int = RUNS) -> float:
@@ -121,6 +120,6 @@ def pair_table_errors(
                 rows.append((way, type(mechanism).__name__, name, error))
     every = pd.DataFrame(rows, columns=["way", "mechanism", "estimator", "error"])
     errors = every.groupby(["way", "mechanism", "estimator"], sort=False)["error"]
-    found = pd.DataFrame({"error": errors.mean(), "standard_error": errors.sem()}).reset_index().drop(columns="way")
+    found = errors.agg(error="mean", standard_error="sem").reset_index().drop(columns="way")
     found["root"] = np.sqrt(found["error"] / len(pairs))
     return found.sort_values("error", kind="stable", ignore_index=True)

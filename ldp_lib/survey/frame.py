@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ldp_lib import __version__, _inputs
-from ldp_lib.mechanism import Stated
+from ldp_lib.mechanism import Rng, Stated
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.survey import _files, _labels
 from ldp_lib.survey._results import Results
@@ -73,13 +73,7 @@ class Survey(Results):
 
     @classmethod
     def from_frame(
-        cls,
-        frame: pd.DataFrame,
-        *,
-        epsilon: float,
-        mechanism: Any = None,
-        missing: Any = None,
-        other: Any = None,
+        cls, frame: pd.DataFrame, *, epsilon: float, mechanism: Any = None, missing: Any = None, other: Any = None
     ) -> "Survey":
         """Return the survey whose domain is the categories of a frame's columns, all of categorical type.
 
@@ -138,7 +132,7 @@ class Survey(Results):
         self,
         frame: pd.DataFrame,
         *,
-        rng: np.random.Generator,
+        rng: Rng,
         weights: str | None = None,
         keep: Sequence[str] = (),
         shuffle: bool = True,

@@ -50,12 +50,7 @@ class Recommendation:
 
 
 def recommend(
-    *,
-    k: int | Sequence[int],
-    epsilon: float,
-    n: float,
-    wants: str = "frequencies",
-    sampling: bool = False,
+    *, k: int | Sequence[int], epsilon: float, n: float, wants: str = "frequencies", sampling: bool = False
 ) -> Recommendation:
     """Return the mechanism with the least exact error for a survey, before anybody is asked.
 
@@ -107,12 +102,7 @@ def recommend(
 
 
 def required_budget(
-    *,
-    k: int | Sequence[int],
-    n: float,
-    points: float,
-    wants: str = "frequencies",
-    sampling: bool = False,
+    *, k: int | Sequence[int], n: float, points: float, wants: str = "frequencies", sampling: bool = False
 ) -> float:
     """Return the least epsilon, to 1 part in 1,000, at which the typical error of the best mechanism is `points`.
 

@@ -13,7 +13,7 @@ from ldp_lib.tables._product_channel import keep_probability
 
 def check_table(table, axes=None):
     """Return a table of probabilities as floats, or raise an error that names it."""
-    table = np.asarray(table, dtype=float)
+    table = np.asarray(table, float)
     if table.ndim < 1 or (axes and table.ndim != axes) or min(table.shape) < 2:
         raise ValueError(f"table must have {axes or 'some'} axes of at least 2 values; got shape {table.shape}")
     if not np.isfinite(table).all() or table.min() < 0 or abs(table.sum() - 1) > 1e-6:
@@ -23,7 +23,7 @@ def check_table(table, axes=None):
 
 def check_users(n):
     """Return a number of users, or raise an error that names it."""
-    if isinstance(n, bool) or not isinstance(n, (int, float, np.integer)) or not 1 <= n < math.inf:
+    if isinstance(n, bool) or not isinstance(n, int | float | np.integer) or not 1 <= n < math.inf:
         raise ValueError(f"n must be a number of users of at least 1; got {n!r}")
     return n
 
@@ -47,7 +47,7 @@ def check_numbers(table, axes=None):
 
 def check_marginal(marginal, j, size=None):
     """Return a distribution as floats whose sum is 1 exactly, or raise an error that names its axis."""
-    marginal = np.asarray(marginal, dtype=float)
+    marginal = np.asarray(marginal, float)
     allowed = f"marginals must be {size or 'at least 2'} numbers of at least 0 that sum to 1 for axis {j}"
     if marginal.ndim != 1 or marginal.size != (size or max(marginal.size, 2)):
         raise ValueError(f"{allowed}; got shape {marginal.shape}")
@@ -141,7 +141,7 @@ def _check_channel(entry, cells):
                 f"the truth with probability 1e-150; got 2**{math.log2(cells):.1f}"
             )
         return float(entry)
-    matrix = np.asarray(entry, dtype=float)
+    matrix = np.asarray(entry, float)
     if matrix.shape != (cells, cells):
         raise ValueError(f"channel must be a budget or a {cells} by {cells} matrix; got shape {matrix.shape}")
     channel.check_channel(matrix)

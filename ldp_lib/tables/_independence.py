@@ -49,7 +49,7 @@ def adjusted_p_values(p_values, method="holm"):
         Hochberg (1995) bound the expected share of false ones among the rejections, for exploration, if the tests are
         independent or positively dependent.
     """
-    p = np.asarray(p_values, dtype=float)
+    p = np.asarray(p_values, float)
     if p.ndim != 1 or not p.size or not ((p >= 0) & (p <= 1)).all():
         raise ValueError(f"p_values must be at least one number from 0 to 1; got {p_values!r}")
     if method == "benjamini-hochberg":

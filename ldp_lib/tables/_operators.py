@@ -115,7 +115,7 @@ def check_channels(channels, reports):
             if isinstance(entry, bool) or not isinstance(entry, numbers.Real) or not 0 < entry <= 1:
                 raise ValueError(f"channels must be matrices, or numbers above 0 up to 1; entry {number} is {entry!r}")
             continue
-        channels[number] = entry = np.asarray(entry, dtype=float)
+        channels[number] = entry = np.asarray(entry, float)
         if entry.ndim != 2 or entry.shape[1] != m:
             raise ValueError(f"channels must have {m} columns in entry {number}; got shape {entry.shape}")
         if not np.isfinite(entry).all() or entry.min() < 0:

@@ -119,7 +119,7 @@ class ProductChannel(Several):
         """
         _inputs.require(rng=rng)
         x = check_records(x, self.k)
-        y = np.empty(x.shape, dtype=self.dtype.base, order="F")
+        y = np.empty(x.shape, self.dtype.base, order="F")
         for (cluster, sizes, _, matrix, _), told in zip(self._blocks, self._told, strict=True):
             if matrix is None:  # the truth, or a uniform cell: independent uniform values of its attributes
                 noisy = _sampling.bernoulli(1 - told, len(x), rng)
@@ -128,7 +128,7 @@ class ProductChannel(Several):
                     y[:, j] = truth + noisy * (rng.integers(self.k[j], size=len(x), dtype=y.dtype) - truth)
                 continue
             cell = cells_of(x, self.k, cluster)
-            drawn = np.empty(len(x), dtype=np.int64)
+            drawn = np.empty(len(x), np.int64)
             for u in np.unique(cell):
                 who = np.flatnonzero(cell == u)
                 drawn[who] = _sampling.draw(matrix[u], who.size, rng)

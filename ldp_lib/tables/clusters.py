@@ -96,7 +96,7 @@ def cluster_attributes(dependence, k, *, max_cells, min_dependence):
     Domingo-Ferrer and Soria-Comas (2022), Algorithm 1. Chapter `audit_multidim`. Of pairs of clusters with the same
     dependence to 12 decimals the first is merged, so that rounding decides nothing.
     """
-    k, dependence = check_domain(k), np.asarray(dependence, dtype=float)
+    k, dependence = check_domain(k), np.asarray(dependence, float)
     if dependence.shape != (len(k), len(k)) or not np.array_equal(dependence, dependence.T, equal_nan=True):
         raise ValueError(f"dependence must be a symmetric {len(k)} by {len(k)} matrix; got shape {dependence.shape}")
     pairs = dependence[~np.eye(len(k), dtype=bool)]

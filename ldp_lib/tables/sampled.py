@@ -73,7 +73,7 @@ def pair_tables(mechanism, y, pairs=None):
     every = itertools.combinations(range(len(mechanism.k)), 2)
     pairs = [pair for pair in every if are_asked(mechanism, pair)] if pairs is None else [tuple(p) for p in pairs]
     for pair in pairs:
-        whole = all(isinstance(j, (int, np.integer)) for j in pair)
+        whole = all(isinstance(j, int | np.integer) for j in pair)
         if len(pair) != 2 or not whole or not 0 <= pair[0] < pair[1] < len(mechanism.k):
             raise ValueError(f"pairs must hold numbers j < l from 0 to {len(mechanism.k) - 1}; got {pair}")
     return asked_tables(mechanism, y, pairs)

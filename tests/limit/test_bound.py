@@ -403,7 +403,7 @@ def test_a_certificate_of_some_attributes_holds_from_the_best_cell_s_information
     weights = [Fraction(root**2, of) for root, of in zip(roots, k, strict=True)]
     others = max(w for j, w in enumerate(weights) if j != first)
     top = nested(k[first], weights[first], others, t)
-    assert kept(k, 1) == ([first], sorted(set(range(len(k))) - {first}, key=lambda j: k[j]))
+    assert kept(k, 1)[:2] == ([first], sorted(set(range(len(k))) - {first}, key=lambda j: k[j]))
     certificate = SetCertificate(
         k=k, e=(1 + t / 2, 1 + t), roots=tuple(map(Fraction, roots)), keep=1, rows=(), ceiling=top, error=Fraction(1)
     )
@@ -482,8 +482,8 @@ def test_exp_is_enclosed_between_fractions_that_are_near():
 
 
 def test_attributes_are_kept_by_size_and_then_in_order():
-    assert kept((3, 2, 2, 5), 2) == ([1, 2], [0, 3])
-    assert kept((5, 3, 2), 3) == ([2, 1, 0], [])
+    assert kept((3, 2, 2, 5), 2)[:2] == ([1, 2], [0, 3])
+    assert kept((5, 3, 2), 3)[:2] == ([2, 1, 0], [])
 
 
 def stated(found):
