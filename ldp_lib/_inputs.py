@@ -65,9 +65,8 @@ def unmasked(x, name):
     try:
         return np.asarray(x)
     except (TypeError, ValueError, OverflowError) as error:  # ragged, or with missing values
-        raise ValueError(
-            f"{name} must be an array; got {type(x).__name__}, of which NumPy makes none: {error}"
-        ) from None
+        told = f"{type(x).__name__}, of which NumPy makes none: {error}"
+        raise ValueError(f"{name} must be an array; got {told}") from None
 
 
 def check_values(x, k, name="x"):
@@ -113,9 +112,8 @@ def check_records(x, k, name="x"):
     if x.ndim == 1 and len(k) == 1:
         x = x[:, None]
     if x.ndim != 2 or x.shape[1] != len(k) or len(x) == 0:
-        raise ValueError(
-            f"{name} must have at least one row and {len(k)} columns, one an attribute; got shape {x.shape}"
-        )
+        allowed = f"{name} must have at least one row and {len(k)} columns, one an attribute"
+        raise ValueError(f"{allowed}; got shape {x.shape}")
     if x.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers; got type {x.dtype}, first row {x[0]!r}")
     unsigned, least = np.dtype(x.dtype.str.replace("i", "u")), 2 ** (8 * x.dtype.itemsize - 1)

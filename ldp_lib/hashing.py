@@ -219,4 +219,4 @@ class OLH(pure.Oracle):
         bucket = _inputs.check_values(y["y"], self.g_, "y['y']")
         if y["seed"].max() >= PRIME:
             raise ValueError(f"y['seed'] must be below {PRIME}; got {y['seed'].max()}")
-        return np.concatenate([[y.size], _count_support(y["seed"], bucket, self.k, self.g_)])
+        return np.append(y.size, _count_support(y["seed"], bucket, self.k, self.g_))

@@ -138,13 +138,18 @@ class Several(Stated):
         _inputs.settle(self, "epsilon")
 
     @property
+    def d(self) -> int:
+        """Number of attributes."""
+        return len(self.k)
+
+    @property
     def dtype(self) -> np.dtype | None:
         """Type and shape of one report: a record."""
-        return np.dtype((_inputs.small_dtype(max(self.k)), (len(self.k),)))
+        return np.dtype((_inputs.small_dtype(max(self.k)), (self.d,)))
 
     def reports(self) -> np.ndarray:
         """Return all reports, one a row, in lexicographic order, if a report is a record."""
-        if getattr(self.dtype, "shape", None) != (len(self.k),):
+        if getattr(self.dtype, "shape", None) != (self.d,):
             return super().reports()
         _inputs.check_cells(1, math.prod(self.k))
         return np.array(list(np.ndindex(*self.k)), self.dtype.base)

@@ -111,7 +111,7 @@ class Oracle(Stated):
     def count(self, y) -> np.ndarray:
         """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
         y = _inputs.check_values(y, self.k, "y")
-        return np.concatenate([[y.size], np.bincount(y, minlength=self.k)])
+        return np.append(y.size, np.bincount(y, minlength=self.k))
 
     def estimate(self, y) -> np.ndarray:
         """Return unbiased frequencies, shape (k,), from the reports of `perturb`; raw, so some may be negative."""

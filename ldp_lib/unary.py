@@ -126,7 +126,7 @@ class _Bits(pure.Oracle):
             raise TypeError(f"{allowed}; got type {y.dtype}")
         if y.max() > 1 or (y.dtype.kind == "i" and y.min() < 0):
             raise ValueError(f"{allowed}; got values from {y.min()} to {y.max()}")
-        return np.concatenate([[len(y)], _count_ones(y)])
+        return np.append(len(y), _count_ones(y))
 
 
 @dataclass(frozen=True, kw_only=True)

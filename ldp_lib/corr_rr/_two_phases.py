@@ -60,7 +60,7 @@ class TwoPhase(Several):
 
     def _draw_first(self, records, chosen, rng):
         """Return the first phase's estimates, d arrays (runs, k_j), and what the second phase learns: these."""
-        root, n1 = math.exp(self.epsilon / len(self.k)), chosen[0].sum()
+        root, n1 = math.exp(self.epsilon / self.d), chosen[0].sum()
         parts = zip(self._first.oracles, marginal_counts(records, chosen, self.k), strict=True)
         counts = [part.draw_support(held, rng) for part, held in parts]
         first = [pure.estimate(count, n1, *grr.probabilities(root, count.shape[1])) for count in counts]

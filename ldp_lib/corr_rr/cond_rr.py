@@ -58,7 +58,7 @@ class CondRR(TwoPhase):
 
         `pairs` counts the first phase's reports of each pair j < m, a dict of arrays (runs, k_j, k_m).
         """
-        root, found = math.exp(self.epsilon / len(self.k)), {}
+        root, found = math.exp(self.epsilon / self.d), {}
         for (j, m), counts in pairs.items():
             joint = counts / counts[0].sum()
             for axis in (-1, -2):  # invert randomized response along each axis
@@ -78,13 +78,13 @@ class CondRR(TwoPhase):
         """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
         first, second = self._report_first(x, rng)
         laws = self._learn(first)
-        pivot = rng.integers(len(self.k), size=len(second))
+        pivot = rng.integers(self.d, size=len(second))
         y = np.empty(second.shape, _inputs.small_dtype(max(self.k)))
         for j, size in enumerate(self.k):
             mine = np.flatnonzero(pivot == j)
             if mine.size:
                 y[mine, j] = grr.GRR(k=size, epsilon=self.epsilon).perturb(second[mine, j], rng=rng)
-            for m in range(len(self.k)):
+            for m in range(self.d):
                 if m != j:
                     for v in np.unique(y[mine, j]):
                         told = mine[y[mine, j] == v]
@@ -102,12 +102,12 @@ class CondRR(TwoPhase):
         return [v for (v,) in combine(before, after, len(first), len(second))]
 
     def _learn(self, first):
-        pairs = itertools.combinations(range(len(self.k)), 2)
+        pairs = itertools.combinations(range(self.d), 2)
         return self.conditionals({pair: _count(first, self.k, pair) for pair in pairs})
 
     def _draw_first(self, records, chosen, rng):
         """Return the first phase's estimates, and the conditionals that it shows."""
-        d, n1, oracles = len(self.k), int(chosen[0].sum()), self._first.oracles
+        d, n1, oracles = self.d, int(chosen[0].sum()), self._first.oracles
         sets = [*((j,) for j in range(d)), *itertools.combinations(range(d), 2)]
         step = max(1, BLOCK // min(math.prod(self.k), n1 * d))
         parts = (chosen[start : start + step] for start in range(0, len(chosen), step))
@@ -132,10 +132,10 @@ class CondRR(TwoPhase):
         return [_count(reports, self.k, some, len(chosen)) for some in sets]
 
     def _draw_second(self, learned, held, n2, rng):
-        totals = [0] * len(self.k)
+        totals = [0] * self.d
         for j, values in enumerate(held):
             report = grr.GRR(k=self.k[j], epsilon=self.epsilon).draw_support(values, rng)
-            for m in range(len(self.k)):
+            for m in range(self.d):
                 drawn = report if m == j else rng.multinomial(report, learned[j, m]).sum(axis=1)
                 totals[m] = totals[m] + drawn
         return self._second_estimates(totals, learned)

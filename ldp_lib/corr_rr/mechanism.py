@@ -30,7 +30,7 @@ class _Copies(Several):
     def __post_init__(self):
         super().__post_init__()
         if self.reuse is not None:
-            object.__setattr__(self, "reuse", _as_table(self.reuse, len(self.k)))
+            object.__setattr__(self, "reuse", _as_table(self.reuse, self.d))
 
     @property
     def _size(self):
@@ -40,7 +40,7 @@ class _Copies(Several):
     @property
     def unbiased(self) -> bool:
         """Whether there is one attribute only."""
-        return len(self.k) == 1
+        return self.d == 1
 
 
 def _as_table(reuse, d):
@@ -73,7 +73,7 @@ class SecondPhase(_Copies):
     @cached_property
     def reuse_(self) -> tuple:
         """The reuse table."""
-        return _as_table(1 / self._size, len(self.k)) if self.reuse is None else self.reuse
+        return _as_table(1 / self._size, self.d) if self.reuse is None else self.reuse
 
     @cached_property
     def probabilities(self):
@@ -94,7 +94,7 @@ class SecondPhase(_Copies):
         """Return one row of d reported values a user, in the smallest unsigned integer type that holds them."""
         _inputs.require(rng=rng)
         x = check_records(x, self.k)
-        k, d, n = self._size, len(self.k), len(x)
+        k, d, n = self._size, self.d, len(x)
         pivot = rng.integers(d, size=n)
         report = grr.GRR(k=k, epsilon=self.epsilon).perturb(x[np.arange(n), pivot], rng=rng)
         y = np.empty((n, d), self.dtype.base, order="F")
@@ -211,7 +211,7 @@ class CorrRR(_Copies, TwoPhase):
         n2, shares = n - n1, population.counts / n
         coins1 = [v * n for v in self._first.variance(population)]  # of one user's debiased report, on average
         coins2 = [v * n for v in second.variance(population)]
-        k, d = self._size, len(self.k)
+        k, d = self._size, self.d
         held = np.eye(k)[population.records].transpose(1, 0, 2)
         moved = held - _record_means(population.records, self.reuse, k)  # by the choice of the phase
         spread = [shares @ (moved[m] - shares @ moved[m]) ** 2 for m in range(d)]

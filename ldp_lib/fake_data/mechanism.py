@@ -152,7 +152,7 @@ class _FakeData(Several):
     @cached_property
     def probabilities(self) -> list:
         """For each attribute, the probabilities that a report supports the own value, and another, one a value."""
-        e, d = math.exp(self.epsilon), len(self.k)
+        e, d = math.exp(self.epsilon), self.d
         return [probabilities(e, size, d, np.array(prior)) for size, prior in zip(self.k, self.priors_, strict=True)]
 
     def channel(self) -> np.ndarray:
@@ -170,7 +170,7 @@ class _FakeData(Several):
         _inputs.require(rng=rng)
         x = check_records(x, self.k)
         y = np.empty(x.shape, self.dtype.base, order="F")
-        sampled = rng.integers(len(self.k), size=len(x), dtype=_inputs.small_dtype(len(self.k)))
+        sampled = rng.integers(self.d, size=len(x), dtype=_inputs.small_dtype(self.d))
         for j, (size, prior) in enumerate(zip(self.k, self.priors_, strict=True)):
             y[:, j] = _sampling.draw(prior, len(x), rng)
             mine = sampled == j

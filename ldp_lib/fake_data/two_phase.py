@@ -63,6 +63,6 @@ class TwoPhaseRSRFD(TwoPhase):
             prior = postprocess.clip_normalize(learned[j])
             fakes = rng.multinomial(n2 - sampled.sum(axis=1), prior)
             counts = grr.GRR(k=self.k[j], epsilon=self.epsilon).draw_support(sampled, rng) + fakes
-            support = probabilities(e, self.k[j], len(self.k), prior)
+            support = probabilities(e, self.k[j], self.d, prior)
             second.append(pure.estimate(counts, n2, *support))
         return second

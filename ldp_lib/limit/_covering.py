@@ -73,11 +73,11 @@ def pieces(k, rows):
     """Yield, for consecutive intervals of mu from 0 to 1, (low, high, row number, m, s): what bounds best there."""
     m = k[0] if len(set(k)) == 1 else 2
     knots = {Fraction(s, m) for s in range(min(m, MANY) + 1)} | {rounded(x) for x in np.geomspace(1e-4 / m, 1, 400)}
-    b, v = np.array([[float(x) for x in row] for row in rows]).T
+    b, v = np.array(rows, float).T
     for low, high in pairwise(sorted(knots | {Fraction(0), Fraction(1)})):
         s = min(int(low * m), m - 1)
         middle = float(low + high) / 2
-        r0, r1, r2 = (float(c) for c in remainder(m, s))
+        r0, r1, r2 = map(float, remainder(m, s))
         rest = r0 + middle * (r1 + middle * r2)
         yield low, high, int(np.argmin(b * middle * (1 - middle) + v * rest)), m, s
 
@@ -92,7 +92,7 @@ def largest(k, t, rows):
     """Return an upper bound of t^2 sum_j weights_j W_j / (1 + t mu)^2 over all sets of records, as a float."""
     top = 0.0
     for low, high, i, m, s in pieces(k, rows):
-        c0, c1, c2 = (float(c) for c in quadratic(rows[i], m, s))
+        c0, c1, c2 = map(float, quadratic(rows[i], m, s))
         turn = (2 * t * c0 - c1) / (2 * c2 - t * c1) if 2 * c2 != t * c1 else 0.0
         for mu in (float(low), float(high), min(max(turn, float(low)), float(high))):
             top = max(top, (c0 + mu * (c1 + mu * c2)) * (t / (1 + t * mu)) ** 2)

@@ -158,7 +158,7 @@ def dual_variables(told, every, f):
 def solve(k, e, frequencies):
     """Return a certificate, the error attained, the sets and their weights, at a population."""
     size, t = math.prod(k), float(e[1] - 1)
-    f, a = np.array([float(x) for x in frequencies]), target_rows(k, "shares")
+    f, a = np.array(frequencies, float), target_rows(k, "shares")
     member = subset_sums(np.eye(size, dtype=np.int8)).T[1:-1]
     every = 1 + t * member
     q, inverse = newton(every, a, f, balanced(every))

@@ -149,7 +149,7 @@ def _certify(k, e, weights, *, keep=0, rows=()):
         if cells is None:
             return None
         others = [max(exact[j] for j in rest)] if rest else []
-        top = cells.best([float(w) for w in [exact[j] for j in order] + others], t)[0]
+        top = cells.best([exact[j] for j in order] + others, t)[0]
     else:
         scale = exact[0] if len(set(k)) == 1 else Fraction(1)
         units = [w / scale for w in exact]

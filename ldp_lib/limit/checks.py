@@ -61,9 +61,8 @@ def _attained(found):
         return _uniform_error(found.k, t, sets, weights)
     if isinstance(found.population, Population):
         return _asked_error(found, weights)
-    f = [float(x) for x in found.population]
     rows = _given_population.target_rows(found.k, found.target)
-    return _given_population.mixture_error(found.k, t, np.array(f), sets, weights, rows)
+    return _given_population.mixture_error(found.k, t, np.array(found.population, float), sets, weights, rows)
 
 
 def _uniform_error(k, t, sets, weights):

@@ -140,8 +140,10 @@ def _set_parts(k, name):
         j, size = of
         return size / k[j], {(j,): size / k[j] * (1 - size / k[j])}
     if kind == "boxes":
-        j, i, u, v = of[0], of[1], of[2] / k[of[0]], of[3] / k[of[1]]
-        return u * v, {(j,): u * (1 - u) * v**2, (i,): v * (1 - v) * u**2, (j, i): u * (1 - u) * v * (1 - v)}
+        j, i, size, other = of
+        u, v = size / k[j], other / k[i]
+        a, b = u * (1 - u), v * (1 - v)
+        return u * v, {(j,): a * v**2, (i,): b * u**2, (j, i): a * b}
     if kind == "balanced":
         row, column, size = of
         share = size / k[column]

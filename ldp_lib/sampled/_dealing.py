@@ -88,7 +88,7 @@ def check_asked(mechanism, counts):
         return
     n, weights, m = counts[0], np.array(mechanism.weights_), getattr(mechanism, "m_", None)
     asked = counts[1 : 1 + len(weights)] if m else counts[np.cumsum([1, *np.add(mechanism.k[:-1], 1)])]
-    if (asked @ design.concerns(len(mechanism.k), m or 1)).min() == 0:
+    if (asked @ design.concerns(mechanism.d, m or 1)).min() == 0:
         raise ValueError(f"reports must ask each attribute of somebody; got {asked.tolist()} for the questions of {n}")
     if (abs(asked - n * weights) > 6 * np.sqrt(n * weights) + 20).any():  # not at random, by Bernstein's inequality
         told = f"got {asked.tolist()} of {n} for questions of weights {weights.round(3).tolist()}"

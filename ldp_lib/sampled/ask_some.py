@@ -57,7 +57,7 @@ class AskSome(Several):
 
     def __post_init__(self):
         super().__post_init__()
-        d, sizes = len(self.k), self.sizes
+        d, sizes = self.d, self.sizes
         if self.m is not None:
             _inputs.require_one("m", self.m, Integral, lambda v: 1 <= v <= d, f"an integer from 1 to d = {d}")
             object.__setattr__(self, "m", int(self.m))
@@ -105,12 +105,12 @@ class AskSome(Several):
     def weights_(self) -> tuple:
         """How often each of the `questions` is asked."""
         weights = self._design[2] if self.weights is None else self.weights
-        return _inputs.check_weights(weights, math.comb(len(self.k), self.m_))
+        return _inputs.check_weights(weights, math.comb(self.d, self.m_))
 
     @property
     def questions(self) -> np.ndarray:
         """All choices of m attributes in lexicographic order, shape (Q, m)."""
-        return design.questions(len(self.k), self.m_)
+        return design.questions(self.d, self.m_)
 
     @property
     def keep(self) -> np.ndarray:
@@ -136,7 +136,7 @@ class AskSome(Several):
 
     def probabilities(self, j) -> tuple:
         """Return p and q of attribute j, and the questions that concern it: three arrays of shape (Q_j,)."""
-        concern = np.flatnonzero(design.concerns(len(self.k), self.m_)[:, j])
+        concern = np.flatnonzero(design.concerns(self.d, self.m_)[:, j])
         return *design.support_probabilities(self.keep[concern], self.k[j], self.sizes_[j]), concern
 
     @cached_property
@@ -150,7 +150,7 @@ class AskSome(Several):
         columns = sum(math.prod(math.comb(self.k[j], self.sizes_[j]) for j in asked) for asked in self.questions)
         _inputs.check_cells(math.prod(self.k), columns)
         sets = [_sets.all_sets(k, size) for k, size in zip(self.k, self.sizes_, strict=True)]
-        records, blocks, e = np.indices(self.k).reshape(len(self.k), -1), [], math.exp(self.epsilon)
+        records, blocks, e = np.indices(self.k).reshape(self.d, -1), [], math.exp(self.epsilon)
         for asked, weight in zip(self.questions, self.weights_, strict=True):
             inside = np.ones((records.shape[1], 1), bool)
             for j in asked:

@@ -59,7 +59,7 @@ class OneQuestion(Several):
         if self.oracle is not None and not pure_one:
             raise TypeError(f"oracle must be a class of pure frequency oracles for users alone; got {self.oracle!r}")
         if self.weights is not None:
-            object.__setattr__(self, "weights", _inputs.check_weights(self.weights, len(self.k)))
+            object.__setattr__(self, "weights", _inputs.check_weights(self.weights, self.d))
         if min(self.weights_) == 0:
             raise ValueError(f"weights must be above 0 for every attribute; got {self.weights}")
         _inputs.check_bool(groups=self.groups)
@@ -86,13 +86,13 @@ class OneQuestion(Several):
         if self.weights is not None:
             return self.weights
         roots = [math.sqrt(attribute_error(part.k, *part.probabilities)) for part in self.oracle_]
-        return _inputs.check_weights(roots, len(self.k))  # by the inequality of Cauchy and Schwarz
+        return _inputs.check_weights(roots, self.d)  # by the inequality of Cauchy and Schwarz
 
     @cached_property
     def dtype(self) -> np.dtype:
         """Type of one report: fields `asked` and `report`, wide enough for each oracle's bytes."""
         width = max(part.dtype.itemsize for part in self.oracle_)
-        return np.dtype([("asked", _inputs.small_dtype(len(self.k))), ("report", np.uint8, (width,))])
+        return np.dtype([("asked", _inputs.small_dtype(self.d)), ("report", np.uint8, (width,))])
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: the most that an oracle spends."""
@@ -107,7 +107,7 @@ class OneQuestion(Several):
         """Return the channel from records in lexicographic order to pairs of attribute and report, as floats."""
         parts = [w * part.channel() for w, part in zip(self.weights_, self.oracle_, strict=True)]
         _inputs.check_cells(math.prod(self.k), sum(part.shape[1] for part in parts))
-        records = np.indices(self.k).reshape(len(self.k), -1)
+        records = np.indices(self.k).reshape(self.d, -1)
         return np.hstack([part[values] for part, values in zip(parts, records, strict=True)])
 
     def reports(self) -> np.ndarray:
@@ -143,7 +143,7 @@ class OneQuestion(Several):
 
         Counts of disjoint sets of reports add up.
         """
-        y = _inputs.check_reports(y, self.dtype, len(self.k))
+        y = _inputs.check_reports(y, self.dtype, self.d)
         asked, counts = y["asked"].copy(), [np.array([len(y)])]
         for j, part in enumerate(self.oracle_):
             rows = y.take(np.flatnonzero(asked == j))["report"]

@@ -121,12 +121,12 @@ class Plurality(Several):
     def channel(self) -> np.ndarray:
         """Return the channel from records, in lexicographic order, to reports, as floats."""
         _inputs.check_cells(math.prod(self.k), self._reports)
-        return channel(math.exp(self.epsilon), self._size, len(self.k), self.shares).astype(float)
+        return channel(math.exp(self.epsilon), self._size, self.d, self.shares).astype(float)
 
     @property
     def _reports(self):
         """How many different reports there are."""
-        return self._size + len(self.k) * (2 + self._size)
+        return self._size + self.d * (2 + self._size)
 
     @property
     def dtype(self) -> np.dtype:
@@ -145,7 +145,7 @@ class Plurality(Several):
         """Return one report a user, shape (n,): below k a vote, then d times no, yes, then d times k answers."""
         _inputs.require(rng=rng)
         x = _inputs.check_records(x, self.k)
-        k, d, n, (vote, agree, ask) = self._size, len(self.k), len(x), self.shares
+        k, d, n, (vote, agree, ask) = self._size, self.d, len(x), self.shares
         kind = _sampling.draw([vote] + [agree / d] * d + [ask / d] * d, n, rng).astype(np.intp)
         plurality = (_votes(x, k) + rng.random((n, k))).argmax(axis=1)
         asked = x[np.arange(n), (kind - 1) % d].astype(np.intp)  # a vote looks at none
@@ -160,7 +160,7 @@ class Plurality(Several):
     def count(self, y) -> np.ndarray:
         """Return the number of reports, then how often each occurs; counts of disjoint sets of reports add up."""
         y = _inputs.check_values(y, self._reports, "y")
-        return np.concatenate([[y.size], np.bincount(y, minlength=self._reports)])
+        return np.append(y.size, np.bincount(y, minlength=self._reports))
 
     def estimate_counts(self, counts) -> list:
         """Return the estimates, one array (k,) for each attribute, from the counts of all reports."""
@@ -173,7 +173,7 @@ class Plurality(Several):
         """
         _inputs.require(rng=rng, runs=runs)
         _inputs.check_population(population, self.k)
-        k, d, (vote, agree, ask) = self._size, len(self.k), self.shares
+        k, d, (vote, agree, ask) = self._size, self.d, self.shares
         chances, reports = _law(population.records, k), []
         agrees, rest = _agreement(population.records, chances), np.tile(population.counts, (runs, 1))
         cells = np.array([vote] + [agree / d] * d + [ask / d] * d)
@@ -214,7 +214,7 @@ class Plurality(Several):
         _inputs.check_population(population, self.k)
         (p, q), (p2, q2) = self.probabilities
         k, n, (vote, agree, _) = self._size, population.n, self.shares
-        agree, chances = agree / len(self.k), _law(population.records, self._size)
+        agree, chances = agree / self.d, _law(population.records, self._size)
         share = q + (p - q) * chances
         second = (share * (1 - 2 / k) + 1 / k**2) / (vote * (n * (p - q)) ** 2)
         right = _agreement(population.records, chances)
@@ -225,7 +225,7 @@ class Plurality(Several):
 
     def _estimate(self, counts):
         """Return the estimates, d arrays (runs, k), from counts of reports, (runs, reports)."""
-        k, d, (vote, agree, ask) = self._size, len(self.k), self.shares
+        k, d, (vote, agree, ask) = self._size, self.d, self.shares
         (p, q), (p2, q2) = self.probabilities
         n = counts[0].sum()
         votes, bits, answers = np.split(counts, [k, k + 2 * d], axis=1)

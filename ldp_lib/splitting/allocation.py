@@ -184,7 +184,6 @@ def _sizes(k, epsilon):
     sizes = np.array(sizes, float)
     part = float(_equal(sizes.size, epsilon)[0])
     if part < LEAST:
-        raise ValueError(
-            f"epsilon must be at least {LEAST:g} for each of {sizes.size} attributes; got {epsilon!r}, that is {part!r}"
-        )
+        allowed = f"epsilon must be at least {LEAST:g} for each of {sizes.size} attributes"
+        raise ValueError(f"{allowed}; got {epsilon!r}, that is {part!r}")
     return sizes

@@ -110,7 +110,7 @@ def raw_table(mechanism, y, *attributes):
 def check_asked(mechanism, attributes):
     """Return the attributes as ints, or raise unless an `AskSome` asks them together."""
     require_ask_some(mechanism)
-    d = len(mechanism.k)
+    d = mechanism.d
     if not attributes or len(set(attributes)) != len(attributes) or not set(attributes) <= set(range(d)):
         raise ValueError(f"attributes must be distinct numbers from 0 to {d - 1}; got {attributes}")
     if not are_asked(mechanism, attributes):

@@ -49,7 +49,7 @@ class ProductChannel(Several):
     @property
     def joint(self) -> int:
         """Of how many attributes the reports give an unbiased joint table: all."""
-        return len(self.k)
+        return self.d
 
     @cached_property
     def _blocks(self):
@@ -139,11 +139,11 @@ class ProductChannel(Several):
     def count(self, y) -> np.ndarray:
         """Return the number of reports, then counts for each attribute; counts of disjoint sets of reports add up."""
         y = check_records(y, self.k, "y")
-        return np.concatenate([[len(y)], *(self._count(y, self.taken((j,))) for j in range(len(self.k)))])
+        return np.concatenate([[len(y)], *(self._count(y, self.taken((j,))) for j in range(self.d))])
 
     def estimate_counts(self, counts) -> list:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from the counts of all reports."""
-        shapes = [[self.k[i] for i in self.taken((j,))] for j in range(len(self.k))]
+        shapes = [[self.k[i] for i in self.taken((j,))] for j in range(self.d)]
         parts = np.split(counts[1:], np.cumsum([math.prod(shape) for shape in shapes])[:-1])
         tables = [part.reshape(shape) / counts[0] for part, shape in zip(parts, shapes, strict=True)]
         return [self._inverted(table, (j,)) for j, table in enumerate(tables)]
@@ -153,12 +153,12 @@ class ProductChannel(Several):
 
         The cost is that of the table. Chapter `audit_multidim`.
         """
-        return self._table(check_records(y, self.k, "y"), self.check_attributes(attributes or range(len(self.k))))
+        return self._table(check_records(y, self.k, "y"), self.check_attributes(attributes or range(self.d)))
 
     def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return a list of d arrays (runs, k_j), drawn from the exact joint law of ``estimate(perturb(x))``."""
         _inputs.require(rng=rng, runs=runs)
-        estimates: list = [None] * len(self.k)
+        estimates: list = [None] * self.d
         for block in self._blocks:
             cluster, _, keep, matrix, _ = block
             if matrix is None:
@@ -265,9 +265,9 @@ class ProductChannel(Several):
 
     def check_attributes(self, attributes) -> tuple:
         """Return distinct attributes as ints, or raise."""
-        allowed = f"attributes must be distinct numbers from 0 to {len(self.k) - 1}"
+        allowed = f"attributes must be distinct numbers from 0 to {self.d - 1}"
         chosen = tuple(attributes) if isinstance(attributes, Iterable) else (attributes,)
-        if not chosen or len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(len(self.k))):
+        if not chosen or len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(self.d)):
             raise ValueError(f"{allowed}; got {attributes}")
         return tuple(map(int, chosen))
 

@@ -167,11 +167,11 @@ class RRClusters(ProductChannel):
 
     def _given(self):
         if not isinstance(self.epsilons, Iterable) or isinstance(self.epsilons, str):
-            allowed = f"epsilons must be a sequence with one entry an attribute, {len(self.k)}"
+            allowed = f"epsilons must be a sequence with one entry an attribute, {self.d}"
             raise TypeError(f"{allowed}; got {self.epsilons!r}")
         own = tuple(self.epsilons)
-        if len(own) != len(self.k):
-            raise ValueError(f"epsilons must have one entry an attribute, {len(self.k)}; got {len(own)}")
+        if len(own) != self.d:
+            raise ValueError(f"epsilons must have one entry an attribute, {self.d}; got {len(own)}")
         for budget in own:
             _inputs.require(epsilon=budget)
         return tuple(map(float, own))

@@ -96,7 +96,7 @@ class ProductRR(ProductChannel):
     @property
     def clusters_(self) -> tuple:
         """The clusters."""
-        return tuple((j,) for j in range(len(self.k))) if self.clusters is None else self.clusters
+        return tuple((j,) for j in range(self.d)) if self.clusters is None else self.clusters
 
     @cached_property
     def channels_(self) -> tuple:
@@ -132,7 +132,7 @@ class RRIndependent(ProductChannel):
     @property
     def clusters_(self) -> tuple:
         """One cluster for each attribute."""
-        return tuple((j,) for j in range(len(self.k)))
+        return tuple((j,) for j in range(self.d))
 
     @cached_property
     def channels_(self) -> tuple:
@@ -181,7 +181,7 @@ class RRJoint(ProductChannel):
     @property
     def clusters_(self) -> tuple:
         """One cluster with all attributes."""
-        return (tuple(range(len(self.k))),)
+        return (tuple(range(self.d)),)
 
     @property
     def channels_(self) -> tuple:
