@@ -42,9 +42,7 @@ def marginal_counts(masks, k):
     size = math.prod(k)
     bits = np.array([[mask >> r & 1 for r in range(size)] for mask in masks], np.int64)
     values = np.indices(k).reshape(len(k), -1)
-    return bits.sum(axis=1), [
-        np.stack([bits[:, values[j] == v].sum(axis=1) for v in range(k[j])], axis=1) for j in range(len(k))
-    ]
+    return bits.sum(axis=1), [bits @ (own[:, None] == np.arange(size)) for own, size in zip(values, k, strict=True)]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -148,11 +148,10 @@ def _errors(*, k, epsilon, n, wants="frequencies", sampling=False):
         raise ValueError(f"k must have at least two attributes for {wants}; got {k!r}")
     drawn = sampling * sum(1 - 1 / cells for cells in _cells(sizes, wants)) / n
     if wants == "tables":
-        ways = [mechanism for mechanism in collectors(sizes, epsilon) if mechanism.joint > 1]
-        return [(pairs_error(mechanism, n) + drawn, mechanism) for mechanism in ways]
+        return [(pairs_error(one, n) + drawn, one) for one in collectors(sizes, epsilon) if one.joint > 1]
     if sum(sizes) > MANY and len(sizes) > 1 and wants == "frequencies":
         ways = [family(k=sizes, epsilon=epsilon) for family in (OneQuestion, SPL, OMRR, OBRR)]
-        return [(mechanism.uniform_variance(n) + drawn, mechanism) for mechanism in ways]
+        return [(one.uniform_variance(n) + drawn, one) for one in ways]
     if sum(sizes) > MOST_VALUES:
         raise ValueError(f"k must have at most {MOST_VALUES:,} values together; got {sum(sizes):,}")
     even = plug_in_population([np.full(size, 1 / size) for size in sizes], n)
@@ -162,4 +161,4 @@ def _errors(*, k, epsilon, n, wants="frequencies", sampling=False):
     ways = [one for one in ways if one.unbiased and one.has_exact_moments and n >= one.least_users]
     if wants == "records":
         ways = [one for one in ways if one.joint == len(sizes) and one.dtype.shape == (len(sizes),)]
-    return [(total_error(mechanism, even) + drawn, mechanism) for mechanism in ways]
+    return [(total_error(one, even) + drawn, one) for one in ways]
