@@ -61,8 +61,8 @@ def value_covariance(mechanism, estimate, j, n, sampling):
     """Return the covariance of the estimated shares of one attribute's values; NaN beside the diagonal if unknown."""
     if isinstance(mechanism, OneQuestion) and all(isinstance(one, SubsetSelection) for one in mechanism.oracle_):
         some = {name: getattr(mechanism, name) for name in ("k", "epsilon", "groups")}
-        sizes = tuple(one.size_ for one in mechanism.oracle_)
-        mechanism = AskSome(**some, m=1, sizes=sizes, weights=mechanism.weights_)  # the same, told of tables
+        # The same mechanism, told of tables.
+        mechanism = AskSome(**some, m=1, sizes=[one.size_ for one in mechanism.oracle_], weights=mechanism.weights_)
     if isinstance(mechanism, AskSome | ProductChannel):
         return near_covariance(mechanism, np.asarray(estimate[j]), (j,), n, sampling)
     variance = listed(standard_errors(mechanism, estimate, n, sampling=sampling))[j] ** 2

@@ -220,7 +220,7 @@ def description(reports):
         return json.loads((file.schema_arrow.metadata or {}).get(b"PANDAS_ATTRS", b"{}")).get(KEY)
 
 
-def row_groups(path, mechanism, act, told, size=None):
+def row_groups(path, mechanism, act, told):
     """Yield what `act` gives for each block of a Parquet file, as a data frame; errors name the row group."""
     with opened(path) as file:
         names = file.schema_arrow.names
@@ -228,7 +228,7 @@ def row_groups(path, mechanism, act, told, size=None):
         wanted = [name for name in names if name.startswith("report")]
         for group in range(file.num_row_groups):
             try:
-                for batch in file.iter_batches(size or CHUNK, row_groups=[group], columns=wanted):
+                for batch in file.iter_batches(CHUNK, row_groups=[group], columns=wanted):
                     frame = batch.to_pandas(ignore_metadata=True)
                     check_numbers(frame, told, repr(str(path)))
                     if len(frame):

@@ -30,11 +30,9 @@ def check_domain(domain):
         found[name] = tuple(pd.Index([one]).tolist()[0] if isinstance(one, np.generic) else one for one in labels)
         if not all(isinstance(one, Hashable) for one in found[name]) or np.ndim(labels) > 1:
             raise TypeError(f"domain must have labels such as texts or numbers for {name!r}; got {labels!r}")
-        missing, printed_ones = (
-            pd.isna(pd.Series(found[name], dtype=object)).any(),
-            {printed(one).casefold() for one in found[name]},
-        )
-        if missing or not 2 <= len(found[name]) == len(set(found[name])) == len(printed_ones):
+        missing = pd.isna(pd.Series(found[name], dtype=object)).any()
+        shown = {printed(one).casefold() for one in found[name]}
+        if missing or not 2 <= len(found[name]) == len(set(found[name])) == len(shown):
             told = f"at least two different labels for {name!r} that differ in print, and none for missing values"
             raise ValueError(f"domain must list {told}; got {labels!r}")
     return found

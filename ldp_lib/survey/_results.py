@@ -148,8 +148,7 @@ class Results:
                 raise ValueError(f"given must hold more people; their estimated share, {whole:.3g}, is near the noise")
             slope, found = (slope - found / whole * base) / whole, found / whole
         cells = np.flatnonzero(slope)
-        parts = covariance[np.ix_(cells, cells)]
-        parts *= np.outer(slope[cells], slope[cells])
+        parts = covariance[np.ix_(cells, cells)] * np.outer(slope[cells], slope[cells])
         found, variance = float(found), float(parts.sum(axis=0).sum())
         if np.isnan(variance):
             raise TypeError(f"where must name one label, since {self.mechanism!r} has no covariances here")

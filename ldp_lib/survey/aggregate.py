@@ -180,9 +180,8 @@ def _check_drawn(rows, mechanism, what):
     even = rng.integers(0, mechanism.k, (10 * len(rows), *np.shape(mechanism.k)))  # of whom fewest agree
     agree = files.to_frame(mechanism.perturb(even, rng=rng)).value_counts()
     if len(np.unique(rows, axis=0)) == len(rows) and (agree * (agree - 1)).sum() > 200 * 20:
-        raise ValueError(
-            f"reports must be all that were collected; in {what} all differ, as if duplicates were dropped"
-        )
+        told = f"in {what} all differ, as if duplicates were dropped"
+        raise ValueError(f"reports must be all that were collected; {told}")
 
 
 def _check_parts(parts, known):

@@ -2,10 +2,8 @@
 
 import ldp_lib
 
-_NAMES = """
-RR GRR SUE OUE UnaryEncoding OLH SubsetSelection JRR KJRR SignedRR ServerProtocol ShuffleProtocol JointUnary
+_NAMES = """RR GRR SUE OUE UnaryEncoding OLH SubsetSelection JRR KJRR SignedRR ServerProtocol ShuffleProtocol JointUnary
 JointHashing OneQuestion AskSome SPL BRR MRR OBRR OMRR SecondPhase CorrRR CondRR
-RSFD RSRFD TwoPhaseRSRFD Plurality RRIndependent RRJoint RRClusters ProductRR
-"""
+RSFD RSRFD TwoPhaseRSRFD Plurality RRIndependent RRJoint RRClusters ProductRR"""
 
 MECHANISMS = [getattr(ldp_lib, name) for name in _NAMES.split()]

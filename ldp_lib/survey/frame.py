@@ -90,17 +90,15 @@ class Survey(Results):
     @property
     def description(self) -> str:
         """What reports carry: domain, labels in order, mechanism with its parameters, budget; a text in JSON."""
-        return json.dumps(self._as_dict(), default=str)
-
-    def _as_dict(self):
-        return {each.name: getattr(self, each.name) for each in fields(self)} | {"mechanism": repr(self.mechanism)}
+        told = {each.name: getattr(self, each.name) for each in fields(self)}
+        return json.dumps(told | {"mechanism": repr(self.mechanism)}, default=str)
 
     def save(self, path: str | Path) -> None:
         """Write the survey to a JSON file that people can read; labels must be texts, numbers or booleans."""
         strange = [one for values in self.domain.values() for one in values if not isinstance(one, str | int | float)]
         if strange:
             raise TypeError(f"domain must hold texts, numbers or booleans to be saved; got {strange[0]!r}")
-        _files.save_json({"format": FORMAT, "ldp_lib": __version__} | self._as_dict(), path, indent=1)
+        _files.save_json({"format": FORMAT, "ldp_lib": __version__} | json.loads(self.description), path, indent=1)
 
     @classmethod
     def load(cls, path: str | Path) -> "Survey":
