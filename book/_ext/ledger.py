@@ -27,7 +27,8 @@ ALONE = "alone: "
 SIGNS = (
     "Signs: ✓ true as stated, or the numbers come out again; ± conditional, true under a condition that the paper "
     "leaves out; ≠ misprint, a slip that its context sets right; ✗ refuted, false by a witness, or not reproduced; "
-    "– not checkable, for example because a formula is lost in the text that we read. The rules are "
+    "– not checkable, for example because a formula is lost in the text that we read and its context leaves it open. "
+    "The rules are "
 )
 NAMES = {
     "corr-rr-v1": "Corr-RR, first version",
