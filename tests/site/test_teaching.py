@@ -109,7 +109,7 @@ def test_the_instructors_page_names_every_set_and_learn_chapter():
 def unread(page):
     """Return what the timetable leaves out: chapters that a set or another chapter needs and nobody was told to read.
 
-    Each row of the first table adds to what was read before. Of shrinkage only the half is set that needs no limits.
+    Each row of the first table adds to what was read before.
     """
     section = page.split("## Six weeks, or twelve\n")[1].partition("\n## ")[0]
     after, wrong = {}, []
@@ -122,7 +122,7 @@ def unread(page):
         for slug in read:
             first = json.loads((ROOT / "notebooks" / f"{slug}.ipynb").read_text(encoding="utf-8"))["cells"][0]["source"]
             needs = re.findall(r"\{doc\}`(\w+)`", "".join(first).partition("**You need:**")[2])
-            wrong += [(slug, need) for need in needs if need not in read and slug != "shrinkage"]
+            wrong += [(slug, need) for need in needs if need not in read]
     return wrong
 
 
