@@ -38,6 +38,27 @@ POISSON = [
 ]
 
 
+PAIRS = [(0.5, (0, 1)), (0.3, (1, 2)), (0.2, (0, 2))]  # samples of two people, with unequal probabilities
+
+
+def test_the_page_s_variance_of_any_design_is_unbiased_by_enumeration():
+    """With joint inclusion probabilities, over all samples and all reports; the foil is that of Poisson sampling."""
+    grr, values, both = GRR(k=2, epsilon=1.0), np.array([0, 1, 1]), np.zeros((3, 3))
+    for probability, sample in PAIRS:
+        both[np.ix_(sample, sample)] += probability
+    moments = np.zeros((4, 2))
+    for probability, sample, y in outcomes(grr, values, PAIRS):
+        z, joint = np.array([grr.estimate(np.array([v])) for v in y]), both[np.ix_(sample, sample)]
+        w = 1 / np.diag(joint)
+        stated = np.diag(z.T @ (np.outer(w, w) - 1 / joint) @ z) + w @ (z**2 - z)
+        foil = estimates.weighted_shares(z, w, population=3, sampling="poisson")[1] * 9
+        moments += probability * np.array([w @ z, (w @ z) ** 2, stated, foil])
+    mean, square, stated, foil = moments
+    assert mean == pytest.approx([1, 2])
+    assert stated == pytest.approx(square - mean**2)
+    assert not np.allclose(foil, square - mean**2, rtol=0.05)
+
+
 def test_weighted_variances_are_unbiased_by_enumeration():
     """Horvitz and Thompson's total and its variance estimate, over all samples and all reports."""
     grr, values = GRR(k=2, epsilon=1.0), np.array([0, 1, 1])
