@@ -1,4 +1,7 @@
-"""Unary encoding: one bit a value, each bit randomized on its own (SUE, OUE, and any q between)."""
+"""Unary encoding: one bit a value, each bit randomized on its own (SUE, OUE, and any q between).
+
+Estimate and variance are those of all oracles that count supports: `ldp_lib.pure`.
+"""
 
 import math
 from dataclasses import dataclass

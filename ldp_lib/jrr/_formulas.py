@@ -37,7 +37,8 @@ def variance(n_v, n, p, rho, k=2, odd=0):
     odd : {0, 1}
         1 if n is odd: then one user, chosen at random, answers alone.
 
-    For k = 2 and even n this is Theorem 3 of Zheng et al. (2025). Derived in the chapter `jrr`.
+    For k = 2 and even n this is Theorem 3 of Zheng et al. (2025), derived in the chapter `jrr`. For odd n see
+    `audit_jrr`; for more values it is enumerated in the tests.
     """
     q = (1 - p) / (k - 1)
     alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)

@@ -83,7 +83,7 @@ def recommend(
     Compared are all unbiased mechanisms of the library with exact moments whose users need nobody but the collector
     (so not `jrr`, which needs somebody who deals secrets), built from the domain and the budget alone, for users whose
     values are uniform. For frequencies and records, with more than 12 attributes of different sizes, `AskSome` is not
-    compared, since its search for the best sizes takes minutes. With more than 20,000 values of several attributes,
+    compared, since its search for the best sizes takes minutes. For frequencies of more than 20,000 values together
     only attribute sampling and budget splitting (SPL, OMRR, OBRR) are compared, by closed forms. Mechanisms equal to
     within rounding count as one; the first of the list is taken. For tables compared are those of `errors.collectors`
     from which unbiased tables follow.
@@ -135,7 +135,8 @@ def _cells(sizes, wants):
 def _errors(*, k, epsilon, n, wants="frequencies", sampling=False):
     """Return what `recommend` compares: a list of pairs, a mechanism's total error and the mechanism.
 
-    The order is that of `MECHANISMS`. Parameters, errors raised and what is compared as in `recommend`.
+    The order is that of the list compared, by which ties are broken. Parameters, errors raised and what is compared as
+    in `recommend`.
     """
     require(epsilon=epsilon)
     epsilon, sizes = float(epsilon), check_domain(k)
