@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldp_lib import check, recommend, subset
+from ldp_lib import AskSome, OneQuestion, SubsetSelection, check, grr, recommend, subset
 from ldp_lib.book import choose
 from ldp_lib.jrr import calibration
 from ldp_lib.population import Population
 from ldp_lib.splitting import allocation
 from ldp_lib.survey import planner
+from ldp_lib.tables._totals import pairs_error
 from ldp_lib.tables.product import RRIndependent, RRJoint, squared_length
 from ldp_lib.tables.sampled import ask_pairs, pair_tables
 
@@ -156,3 +157,16 @@ def test_pairs_error_is_the_exact_variance_at_an_even_table():
         stated = planner.pairs_error(mechanism, 50 * cells)
         off = squared_errors(mechanism, people, runs=200)
         assert check.mean_z(off, stated) < 5 < check.mean_z(off, 1.5 * stated)
+
+
+def test_the_rules_without_an_epsilon_are_those_of_the_examples_as_the_page_says():
+    for k, epsilon, best in ((4, 0.5, SubsetSelection), (3, 0.5, grr.GRR), (5, 1.0, grr.GRR), ((2,) * 8, 1.4, AskSome)):
+        assert isinstance(planner.recommend(k=k, epsilon=epsilon, n=10_000).mechanism, best), (k, epsilon)
+    eight = (2,) * 8
+    assert isinstance(planner.recommend(k=eight, epsilon=1.3, n=10_000).mechanism, OneQuestion)
+    errors = {(b, m): pairs_error(AskSome(k=eight, epsilon=b, m=m), 10_000) for b in (1.0, 2.0, 4.0) for m in (2, 3, 4)}
+    named = {b: planner.recommend(k=eight, epsilon=b, n=10_000, wants="tables").error for b in (1.0, 2.0, 4.0)}
+    assert named[1.0] < min(errors[1.0, m] for m in (3, 4))
+    assert errors[2.0, 3] < named[2.0]
+    assert errors[4.0, 4] < named[4.0] / 3
+    assert errors[4.0, 3] < named[4.0] / 2
