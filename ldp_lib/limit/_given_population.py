@@ -191,7 +191,7 @@ def mixture_error(k, t, f, sets, weights, rows):
         line[np.ravel_multi_index(np.transpose(chosen), k)] = t
     mean = 1 + told @ f
     q = np.array(weights) / mean
-    if not abs(q @ (1 + told) - 1).max() < 1e-6:
+    if not abs(q @ (1 + told) - 1).max() < 1e-6 * min(1, t):  # what a set tells is of the order of t
         return math.inf
     basis = np.linalg.svd(np.ones((1, len(f))))[2][1:].T  # directions that sum to 0
     columns, half = (told @ basis * np.sqrt(q / mean)[:, None]).T, basis.T @ rows.T

@@ -35,8 +35,9 @@ def check_certificate(found):
             and Fraction(found.error) <= min(inner.error, Fraction(found.attained))
             and bool(inner.check())
             and abs(_attained(found) / found.attained - 1) < NEAR
+            and inner.error <= found.attained * (1 + NEAR)
         )
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+    except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError):
         return False
 
 
@@ -57,16 +58,17 @@ def _attained(found):
     if found.population is None and found.target == "pairs":
         listed = all(kind == "records" and 0 < mask < 2 ** math.prod(found.k) for kind, mask in sets)
         return pair_tables._mixture_error(found.k, t, sets, weights) if listed else math.inf
-    if found.population is None:
+    if found.population is None and found.target == "shares":
         return _uniform_error(found.k, t, sets, weights)
     if isinstance(found.population, Population):
         return _asked_error(found, weights)
-    rows = _given_population.target_rows(found.k, found.target)
-    return _given_population.mixture_error(found.k, t, np.array(found.population, float), sets, weights, rows)
+    rows, even = _given_population.target_rows(found.k, found.target), np.ones(math.prod(found.k)) / math.prod(found.k)
+    f = even if found.population is None else np.array(found.population, float)
+    return _given_population.mixture_error(found.k, t, f, sets, weights, rows)
 
 
 def _uniform_error(k, t, sets, weights):
-    sizes, informs = np.array(k), np.zeros(len(k))
+    sizes, informs = np.array(k, float), np.zeros(len(k))  # the square of 2**32 is no int64
     for chosen, weight in zip(sets, weights, strict=True):
         values = np.array(chosen)
         whole = values.dtype.kind == "i" and values.shape[-1:] == sizes.shape
@@ -76,10 +78,10 @@ def _uniform_error(k, t, sets, weights):
             mu = (values / sizes).prod()
             parts = mu**2 * (sizes / values - 1)
         else:
-            mu = len(set(chosen)) / math.prod(k)
+            mu = len(np.unique(values, axis=0)) / math.prod(k)
             counts = [np.bincount(own, minlength=size) for own, size in zip(values.T, k, strict=True)]
             parts = np.array([len(c) * (c**2).sum() for c in counts]) / math.prod(k) ** 2 - mu**2
-            if len(set(chosen)) != len(chosen):
+            if mu * math.prod(k) < len(values) - 0.5:  # a record is there twice
                 return math.inf
         informs += weight * (t / (1 + t * mu)) ** 2 * parts
     with np.errstate(divide="ignore"):

@@ -15,7 +15,8 @@ import pytest
 
 from ldp_lib import limit
 from ldp_lib.datasets import load_adult
-from ldp_lib.limit import pair_tables
+from ldp_lib.limit import checks, pair_tables
+from ldp_lib.limit._given_population import TableCertificate
 from ldp_lib.limit._rational import enclose, rounded
 from ldp_lib.limit.pair_tables import least_pair_error
 from ldp_lib.population import Population
@@ -341,3 +342,42 @@ def test_a_limit_without_a_certificate_writes_none():
     with pytest.raises(ValueError, match="too many records"):
         least_pair_error((4, 5), 1.0).to_json()
     assert not limit.check_certificate(least_pair_error((4, 5), 1.0))
+
+
+def replaced(found, **parts):
+    """Return a limit with other sets, whose stated numbers are what the check computes from them."""
+    forged = dataclasses.replace(found, **parts)
+    attained = checks._attained(forged)
+    return dataclasses.replace(forged, attained=attained, error=min(found.error, attained * (1 - 1e-9)))
+
+
+def test_what_attains_a_limit_is_judged_at_its_own_question():
+    """An error attained below what the own certificate proves, records named twice, sets that are no mechanism."""
+    shares, rows = limit.least_error((8,), 1.0), json.loads((FILE.parent / "atlas.json").read_text(encoding="utf-8"))
+    told = next(one for one in rows if (one["target"], one["domain"], one["epsilon"]) == ("prefixes", [8], 1.0))
+    told = {name: told["certificate"][name] for name in ("e", "frequencies", "dual", "directions", "error")}
+    parts = {name: tuple(map(Fraction, told[name])) for name in ("e", "frequencies", "dual")}
+    directions = tuple(tuple(map(Fraction, one)) for one in told["directions"])
+    more = {"directions": directions, "error": Fraction(told["error"]), "target": "prefixes"}
+    cumulative = TableCertificate(k=(8,), **parts, **more)
+    assert limit.check_certificate(shares)
+    assert limit.check_certificate(cumulative)
+    swapped = dataclasses.replace(shares, certificate=cumulative, target="prefixes")
+    assert shares.attained < cumulative.error  # the error of shares, for cumulative ones
+    assert not limit.check_certificate(swapped)
+    three = limit.least_error((4, 4, 4), 6.0)
+    assert not limit.check_certificate(replaced(three, sets=(((0, 1, 2), range(3)),), weights=(1.0,)))
+    for epsilon in (1e-6, 1e-4):
+        one = limit.least_error((2,), epsilon, np.array([1, 1]))
+        assert limit.check_certificate(one)
+        assert not limit.check_certificate(replaced(one, weights=(0.505, 0.495)))
+        assert not limit.check_certificate(replaced(one, sets=(((0,),),), weights=(1.0,)))
+
+
+@pytest.mark.parametrize("k", [(3_037_000_501,), (2**32,), (2, 2**32)])
+def test_limits_of_the_largest_domains_are_verified(k):
+    found = limit.least_error(k, 1.0)
+    assert limit.check_certificate(found)
+    assert not limit.check_certificate(
+        dataclasses.replace(found, attained=found.attained / 100, error=found.error / 100)
+    )
