@@ -1059,7 +1059,7 @@ def test_pages_for_readers_say_how_wide_the_gap_is(page):
     assert re.search(rf"\b{binary} (at ε = 2 |above it )?for 200 binary attributes", text)
     tried = r"(at ε = 1.5 |above it on some 80 domains tried \(that )?for 60 (binary ones |binary attributes )?"
     assert re.search(rf"\b{odd} {tried}and one with 5,000 values", text)
-    assert page != "choose" or f"{adult} above it on Adult's domain at ε = 2" in text
+    assert page != "choose" or f"{adult} above the better limit on Adult's domain at ε = 2" in text
     assert f"{limit.least_error(BINARY, 4.0).gap:.1f} " in text.partition("5,000 values")[2][:160]
 
 
