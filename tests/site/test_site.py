@@ -641,7 +641,8 @@ def test_a_picture_and_lists_say_what_rests_on_what(visitor):
         claims = page.locator("article .claim-badge code").all_inner_texts()
         assert set(claims) <= listed
         assert sum(picture.locator(f".rests-claims a[href$='#{c}']").count() for c in anchors(claims)) == len(claims)
-        assert page.locator(".rests-results a").count() == page.locator(".proof:is(.theorem, .proposition)").count()
+        results = page.locator(".proof:is(.theorem, .proposition, .corollary)")
+        assert page.locator(".rests-results a").count() == results.count()
     # A line of the picture leads to each row but for those on the left, and some row rests on it.
     assert picture.locator("path").count() > 2
     assert checks.sideways_scroll(page) == []
