@@ -98,83 +98,100 @@ const formulas = (() => {
   });
   const endOf = (k, sizes) => k.map((size, j) => sizes[j] * (size - 1) ** 2 / (size * (size - sizes[j])));
 
-  // What all reports about each attribute weigh.
-  function pulls(k, asked, keep, weights) {
-    const total = new Float64Array(k.length);
-    for (let i = 0; i < asked.length; i++) {
+  // The same for each part: an attribute, or a pair of them.
+  const endsOf = (k, sizes, parts) => {
+    const own = endOf(k, sizes);
+    return parts.map((part) => part.reduce((a, j) => a * own[j], 1));
+  };
+  // Which parts each question holds.
+  const holds = (asked, parts) => asked.map((question) =>
+    range(parts.length).filter((i) => parts[i].every((j) => question.includes(j))));
+
+  // What all reports about each part weigh.
+  function pulls(held, count, keep, weights) {
+    const total = new Float64Array(count);
+    for (let i = 0; i < held.length; i++) {
       const pull = weights[i] * keep[i] ** 2;
-      for (const j of asked[i]) total[j] += pull;
+      for (const j of held[i]) total[j] += pull;
     }
     return total;
   }
-  function bestWeights(k, asked, sizes, keep, rounds) {
-    const ends = endOf(k, sizes), slope = new Float64Array(k.length);
-    const weights = new Float64Array(asked.length).fill(1 / asked.length);
+  function bestWeights(ends, held, keep, rounds) {
+    const slope = new Float64Array(ends.length), weights = new Float64Array(held.length).fill(1 / held.length);
     for (let round = 0; round < rounds; round++) {
-      const pull = pulls(k, asked, keep, weights);
-      for (let j = 0; j < k.length; j++) slope[j] = ends[j] / pull[j] ** 2;
+      const pull = pulls(held, ends.length, keep, weights);
+      for (let j = 0; j < ends.length; j++) slope[j] = ends[j] / pull[j] ** 2;
       let total = 0;
-      for (let i = 0; i < asked.length; i++) {
+      for (let i = 0; i < held.length; i++) {
         let slopes = 0;
-        for (const j of asked[i]) slopes += slope[j];
+        for (const j of held[i]) slopes += slope[j];
         weights[i] *= keep[i] * Math.sqrt(slopes);
         total += weights[i];
       }
-      for (let i = 0; i < asked.length; i++) weights[i] /= total;
+      for (let i = 0; i < held.length; i++) weights[i] /= total;
     }
     return weights;
-  }
-  function designError(e, k, asked, sizes, rounds) {
-    const keep = keepOf(e, k, asked, sizes), weights = bestWeights(k, asked, sizes, keep, rounds);
-    const pull = pulls(k, asked, keep, weights);
-    return sum(endOf(k, sizes).map((end, j) => end / pull[j]));
   }
   // The first of those that are least to within rounding.
   function least(errors) {
     const most = Math.min(...errors) * (1 + 1e-9);
     return errors.findIndex((error) => error <= most);
   }
-  function bestSizes(e, k, asked) {
-    const equal = k.every((size) => size === k[0]);
-    if (equal) {
-      const all = range(k[0] - 1).map((s) => k.map(() => s + 1));
-      return all[least(all.map((sizes) => designError(e, k, asked, sizes, 0)))];
-    }
+  function bestSizes(e, k, asked, parts, held, known) {
+    const equal = k.every((size) => size === k[0]), pairs = parts[0].length > 1;
+    const errorOf = (sizes, rounds) => {
+      const keep = keepOf(e, k, asked, sizes), ends = endsOf(k, sizes, parts);
+      const pull = pulls(held, parts.length, keep, bestWeights(ends, held, keep, rounds));
+      return sum(ends.map((end, j) => end / pull[j]));
+    };
     const starts = new Map();
-    for (const i of range(90)) {
+    for (const i of range(equal ? k[0] - 1 : 90)) {
       const share = i < 89 ? 0.01 + i * ((0.9 - 0.01) / 89) : 0.9;
-      const sizes = k.map((size) => clip(roundEven(share * size), 1, size - 1));
+      const sizes = k.map((size) => (equal ? i + 1 : clip(roundEven(share * size), 1, size - 1)));
       starts.set(sizes.join(), sizes);
     }
     const first = (a, b) => a.findIndex((s, j) => s !== b[j]);
     const all = [...starts.values()].sort((a, b) => a[first(a, b)] - b[first(a, b)]);
-    let sizes = all[least(all.map((start) => designError(e, k, asked, start, 50)))];
-    for (;;) {
+    const tried = all.map((start) => errorOf(start, equal && !pairs ? 0 : 50));
+    let sizes = all[least(tried)];
+    for (; (pairs || !equal) && Math.min(...tried) < 2 * known;) {
       const steps = [1, -1].flatMap((step) => k.map((_, j) =>
         sizes.map((s, i) => (i === j ? clip(s + step, 1, k[i] - 1) : s))));
-      const around = [sizes, ...steps], errors = around.map((one) => designError(e, k, asked, one, 100));
-      if (Math.min(...errors) >= errors[0] * (1 - 1e-9)) return sizes;
+      const around = [sizes, ...steps], errors = around.map((one) => errorOf(one, 100));
+      if (Math.min(...errors) >= errors[0] * (1 - 1e-9)) break;
       sizes = around[least(errors)];
     }
+    return sizes;
+  }
+  function design(e, k, m, together, known) {
+    const asked = questions(k.length, m), parts = questions(k.length, together), held = holds(asked, parts);
+    const sizes = bestSizes(e, k, asked, parts, held, known), keep = keepOf(e, k, asked, sizes), ends = endsOf(k, sizes, parts);
+    let weights = Array.from(bestWeights(ends, held, keep, 500), (w) => roundEven(w * 1e6) / 1e6);
+    const total = sum(weights);
+    weights = weights.map((w) => w / total);
+    const pull = pulls(held, parts.length, keep, weights);
+    return { error: sum(ends.map((end, j) => end / pull[j])), m, asked, sizes, keep, weights };
   }
   const designs = new Map();
-  function bestDesign(k, b) {
-    const key = `${k.join()};${b}`;
-    if (designs.has(key)) return designs.get(key);
-    const e = Math.exp(b);
-    let best = null;
-    for (const m of range(k.length).map((i) => i + 1)) {
-      const asked = questions(k.length, m), sizes = bestSizes(e, k, asked), keep = keepOf(e, k, asked, sizes);
-      let weights = Array.from(bestWeights(k, asked, sizes, keep, 500), (w) => roundEven(w * 1e6) / 1e6);
-      const total = sum(weights);
-      weights = weights.map((w) => w / total);
-      const pull = pulls(k, asked, keep, weights), error = sum(endOf(k, sizes).map((end, j) => end / pull[j]));
-      if (best === null || error < best.error * (1 - 1e-9)) best = { error, m, asked, sizes, keep, weights };
+  function remembered(key, make) {
+    if (!designs.has(key)) {
+      if (designs.size > 50) designs.clear();
+      designs.set(key, make());
     }
-    if (designs.size > 50) designs.clear();
-    designs.set(key, best);
-    return best;
+    return designs.get(key);
   }
+  // Designs for each number of questions from `together` on; one that is far above the least before it is not searched further.
+  function allDesigns(k, b, together) {
+    const found = [];
+    for (let m = together; m <= k.length; m++) {
+      found.push(design(Math.exp(b), k, m, together, Math.min(Infinity, ...found.map(({ error }) => error))));
+    }
+    return found;
+  }
+  const bestDesign = (k, b) => remembered(`${k.join()};${b}`, () => {
+    const all = allDesigns(k, b, 1);
+    return all[least(all.map(({ error }) => error))];
+  });
   function askSome(k, b, n) {
     const { asked, sizes, keep, weights } = bestDesign(k, b);
     const expected = weights.map((w) => n * w), groups = groupSizes(expected);
@@ -276,7 +293,7 @@ const formulas = (() => {
   const pairsOf = (k) => questions(k.length, 2).map(([i, j]) => [k[i], k[j]]);
   const drawing = (cells) => sum(cells.map((size) => 1 - 1 / size));
   const cellsOf = (k) => pairsOf(k).map(([a, b]) => a * b);
-  const kept = (k, b) => Math.expm1(b) / (Math.expm1(b) + k);
+  const truthful = (k, b) => Math.expm1(b) / (Math.expm1(b) + k);
   const inverseSquares = (k, keep) => 1 + (k - 1) / keep ** 2; // of a matrix that keeps, or draws evenly
   // The parts of tables that renaming values keeps apart: single attributes, then pairs (ldp_lib.limit.pair_tables.spaces).
   const spaces = (k) => [
@@ -285,40 +302,28 @@ const formulas = (() => {
     })),
     ...questions(k.length, 2).map((of) => ({ of, square: of.reduce((a, j) => a * (k[j] - 1) ** 2 / k[j], 1) })),
   ];
-  function askPairs(k, b) {
-    const e = Math.exp(b), asked = questions(k.length, 2);
-    const roots = (sizes) => {
-      const keep = keepOf(e, k, asked, sizes), ends = endOf(k, sizes);
-      return asked.map(([i, j], q) => Math.sqrt(ends[i] * ends[j]) / keep[q]);
-    };
-    let sizes = k.map((size) => Math.max(1, Math.min(size - 1, roundEven(size / (1 + Math.sqrt(e))))));
-    for (;;) {
-      const steps = k.flatMap((_, j) => [-1, 1].map((step) => sizes.map((s, i) => (i === j ? s + step : s))));
-      const around = steps.filter((one) => one.every((s, j) => s >= 1 && s < k[j]));
-      const totals = around.map((one) => sum(roots(one))), best = totals.length ? least(totals) : -1;
-      if (best < 0 || totals[best] >= sum(roots(sizes)) * (1 - 1e-9)) break;
-      sizes = around[best];
-    }
-    const keep = keepOf(e, k, asked, sizes), weights = roots(sizes), odds = sizes.map((s, j) => k[j] / s - 1);
+  // Two or more questions together, as many as have the least error.
+  const askPairs = (k, b) => remembered(`tables ${k.join()};${b}`, () => Math.min(...allDesigns(k, b, 2).map((found) => {
+    const { asked, sizes, keep, weights } = found, odds = sizes.map((s, j) => k[j] / s - 1);
     return sum(spaces(k).map(({ of, square }) => {
       const concern = range(asked.length).filter((q) => of.every((j) => asked[q].includes(j)));
-      const inform = sum(concern.map((q) => weights[q] / sum(weights) * keep[q] ** 2));
+      const inform = sum(concern.map((q) => weights[q] * keep[q] ** 2));
       return square / (inform * of.reduce((a, j) => a * odds[j], 1));
     })) - drawing(cellsOf(k));
-  }
+  })));
   const TABLES = [
     { names: ["AskSome"], chapter: "pair_tables", error: (k, b, n) => askPairs(k, b) / n },
     {
       names: ["RRIndependent"], chapter: "audit_multidim",
       error: (k, b, n) => {
-        const own = mrrShares(k, b).map((share, j) => inverseSquares(k[j], kept(k[j], share)) / k[j]);
+        const own = mrrShares(k, b).map((share, j) => inverseSquares(k[j], truthful(k[j], share)) / k[j]);
         return sum(pairsOf(own).map(([one, other]) => one * other - 1)) / n;
       },
     },
     {
       names: ["RRJoint"], chapter: "audit_multidim",
       error: (k, b, n) => {
-        const keep = kept(k.reduce((x, y) => x * y, 1), b);
+        const keep = truthful(k.reduce((x, y) => x * y, 1), b);
         return sum(cellsOf(k).map((cells) => inverseSquares(cells, keep) / cells - 1)) / n;
       },
     },

@@ -105,7 +105,7 @@ def leaves():
             _Leaf("ε up to 2 or 3", OneQuestion(k=FOUR, epsilon=1.0), four, "attribute_sampling"),
             _Leaf("larger ε", AskSome(k=FOUR, epsilon=4.0), four, "attribute_sampling"),
         ],
-        "association of two questions": [_Leaf("all pairs", ask_pairs(FOUR, 1.0), four, "pair_tables", "pair")],
+        "association of two questions": [_Leaf("all pairs", ask_pairs(FOUR, 1.0, None), four, "pair_tables", "pair")],
         "complete records": [
             _Leaf("few possible records", joint, "3 questions, 2 answers each", "audit_multidim", "table"),
             _Leaf("many", RRIndependent(k=adult, epsilon=4.0), "Adult's 8 questions", "audit_multidim", "pair"),

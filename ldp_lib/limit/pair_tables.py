@@ -17,6 +17,8 @@ from ldp_lib.limit._given_population import TableCertificate, target_rows
 from ldp_lib.limit._rational import ABOVE, below, check_budget, rounded
 from ldp_lib.limit._uniform import chosen, mixture
 from ldp_lib.limit.certificates import Limit
+from ldp_lib.sampled import design
+from ldp_lib.tables._totals import asked_error
 
 RECORDS = 16  # of domains whose sets are all tried, at most
 STEPS = 4_000  # intervals of shares for other domains
@@ -232,14 +234,7 @@ def _relaxed(k, t, rho):
 
 
 def pair_error(k, epsilon, sizes, m, weights):
-    """Return the total error of all pair tables of `AskSome`, users uniform, for one user, by `spaces`."""
-    found, e, asked = 0.0, math.exp(epsilon), list(itertools.combinations(range(len(k)), m))
-    shares = [size / of for size, of in zip(sizes, k, strict=True)]
-    for space, square in spaces(k):
-        inform = 0.0
-        for question, weight in zip(asked, weights, strict=True):
-            if set(space) <= set(question):
-                keep = subset.keep_probability(e, math.prod(shares[j] for j in question))
-                inform += weight * keep**2 * math.prod(1 / shares[j] - 1 for j in space)
-        found += float(square) / inform if inform else math.inf
-    return found
+    """Return the total error of all pair tables of `AskSome`, for one user drawn uniformly."""
+    keep = design.keep_probabilities(math.exp(epsilon), k, sizes, m)
+    drawn = sum(1 - 1 / (one * other) for one, other in itertools.combinations(k, 2))
+    return asked_error(k, sizes, m, keep, weights) + drawn

@@ -56,42 +56,50 @@ def keep_probabilities(e, k, sizes, m):
     return subset.keep_probability(e, shares[..., questions(len(k), m)].prod(axis=-1))
 
 
-def attribute_errors(k, sizes, m, keep, weights):
+def attribute_errors(k, sizes, m, keep, weights, together=1):
     """Return each attribute's total variance for one user drawn from the uniform distribution, shape (..., d).
 
     size (k-1)^2 / (k (k-size)) over the sum of weights keep^2 of the questions that concern the attribute: with weight
-    1 it is `attribute_error` of the `support_probabilities`. Derived in the chapter `attribute_sampling`.
+    1 it is `attribute_error` of the `support_probabilities`. Derived in the chapter `attribute_sampling`. With
+    `together` = 2 each pair's interaction instead, shape (..., d (d-1) / 2): the numerators of both are multiplied.
     """
+    return _ends(k, sizes, together) / ((weights * keep**2) @ concerns(len(k), m, together))
+
+
+def _ends(k, sizes, together):
+    """Return the numerators of `attribute_errors`."""
     k, sizes = np.array(k), np.asarray(sizes)
-    return sizes * (k - 1) ** 2 / (k * (k - sizes)) / ((weights * keep**2) @ concerns(len(k), m))
+    return (sizes * (k - 1) ** 2 / (k * (k - sizes)))[..., questions(len(k), together)].prod(axis=-1)
 
 
 @lru_cache
-def concerns(d, m):
-    """Return the matrix with 1 where a question (row) concerns an attribute (column), shape (Q, d)."""
-    found = (questions(d, m)[:, :, None] == np.arange(d)).any(axis=1).astype(int)
+def concerns(d, m, together=1):
+    """Return the matrix with 1 where a question (row) concerns an attribute, or all of so many together (column)."""
+    asked = (questions(d, m)[:, :, None] == np.arange(d)).any(axis=1)
+    found = asked[:, questions(d, together)].all(axis=-1).astype(int)
     found.flags.writeable = False
     return found
 
 
 @lru_cache
-def best_design(e, k, m=None, sizes=None):
+def best_design(e, k, m=None, sizes=None, together=1):
     """Return the m, sizes and weights of the least total error, what is given held fixed: `AskSome`'s default.
 
+    The error is that of all attributes or, with `together` = 2, of the interactions of all pairs; m is at least that.
     Weights minimize the total, which is convex, by the multiplicative algorithm of optimal design, and are rounded to
-    six digits. Equal domains get equal sizes, all of which are tried. Otherwise sizes start at equal shares of the
-    domains, and one of them is changed by one, or by 1/128 of a domain of 256 and more values, as long as that helps: a
-    search that need not find the very best.
+    six digits. Equal domains get equal sizes, all of which are tried; for pairs they are the start. Otherwise sizes
+    start at equal shares of the domains. Then one of them is changed by one, or by 1/128 of a domain of 256 and more
+    values, as long as that helps: a search that need not find the very best.
     """
     best = (math.inf,)
-    for number in [m] if m else range(1, len(k) + 1):
+    for number in [m] if m else range(together, len(k) + 1):
         if not m and math.comb(len(k), number) > MOST_QUESTIONS:
             continue
-        chosen = sizes or _best_sizes(e, k, number, best[0])
+        chosen = sizes or _best_sizes(e, k, number, best[0], together)
         keep = keep_probabilities(e, k, chosen, number)
-        weights = np.round(_best_weights(k, chosen, number, keep, 500), 6)
+        weights = np.round(_best_weights(k, chosen, number, keep, 500, together), 6)
         weights /= weights.sum()
-        total = _total(k, chosen, number, keep, weights)
+        total = _total(k, chosen, number, keep, weights, together)
         if total < best[0] * (1 - 1e-9):
             best = total, number, tuple(map(int, chosen)), tuple(weights.tolist())
     if best[0] == math.inf:
@@ -99,28 +107,26 @@ def best_design(e, k, m=None, sizes=None):
     return best[1:]
 
 
-def _total(k, sizes, m, keep, weights):
+@np.errstate(all="ignore")
+def _total(*how):
     """Return the sum of `attribute_errors`; infinity where the product of many shares is rounded to 0."""
-    with np.errstate(all="ignore"):
-        total = attribute_errors(k, sizes, m, keep, weights).sum(axis=-1)
-    return np.where(np.isfinite(total), total, math.inf)
+    return np.nan_to_num(attribute_errors(*how).sum(axis=-1), nan=math.inf, posinf=math.inf)
 
 
-def _best_sizes(e, k, m, known):
+def _best_sizes(e, k, m, known, together):
     """Return the sizes; those of the start if even twice the `known` error is less than theirs."""
 
     def total(sizes, rounds):
-        keep = keep_probabilities(e, k, sizes, m)
-        return _total(k, sizes, m, keep, _best_weights(k, sizes, m, keep, rounds))
+        how = k, sizes, m, keep_probabilities(e, k, sizes, m)
+        return _total(*how, _best_weights(*how, rounds, together), together)
 
     if m == 1:
         return [subset.optimal_size(e, size) for size in k]
-    k = np.array(k)
-    if len(set(k)) == 1:
-        sizes = np.arange(1, k.min())[:, None] * np.ones(len(k), int)
-        return sizes[_first_least(total(sizes, 0))]
-    parts = np.rint(np.linspace(0.01, 0.9, 90)[:, None] * k)
+    k, equal = np.array(k), len(set(k)) == 1
+    parts = np.arange(1, k[0])[:, None] * np.ones(len(k)) if equal else np.rint(np.linspace(0.01, 0.9, 90)[:, None] * k)
     starts = np.unique(np.clip(parts, 1, k - 1).astype(int), axis=0)
+    if equal and together == 1:
+        return starts[_first_least(total(starts, 0))]
     errors, one = total(starts, 50), np.diag(np.maximum(k // 128, 1))
     sizes, steps = starts[_first_least(errors)], np.vstack([one, -one])
     while errors.min() < 2 * known:
@@ -137,13 +143,15 @@ def _first_least(errors):
     return int(np.argmax(errors <= errors.min() * (1 + 1e-9)))
 
 
-def _best_weights(k, sizes, m, keep, rounds):
-    """Weights of shape (..., Q) for sizes (..., d), by the multiplicative algorithm of optimal design."""
-    member, k, sizes = concerns(len(k), m), np.array(k), np.asarray(sizes)
-    ends = sizes * (k - 1) ** 2 / (k * (k - sizes))
+def _best_weights(k, sizes, m, keep, rounds, together):
+    """Weights of shape (..., Q) for sizes (..., d), by the multiplicative algorithm of optimal design.
+
+    Where each question tells of one attribute or pair alone, its first round is the solution.
+    """
+    member, ends = concerns(len(k), m, together), _ends(k, sizes, together)
     weights, gain = np.full(keep.shape, 1 / keep.shape[-1]), keep / keep.max(axis=-1, keepdims=True).clip(1e-300)
     gain = gain.clip(1e-60) ** 2  # only ratios matter: no product of many shares overflows or vanishes
-    for _ in range(rounds):
+    for _ in range(min(rounds, 1) if m == together else rounds):
         slope = gain * ((ends / ((weights * gain) @ member) ** 2) @ member.T)
         weights = weights * np.sqrt(slope)
         weights /= weights.sum(axis=-1, keepdims=True)

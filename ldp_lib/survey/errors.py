@@ -70,10 +70,10 @@ def _seeded(mechanism, population):
     return np.random.default_rng(int.from_bytes(seed.digest(), "big"))
 
 
-def collectors(k: Sequence[int], epsilon: float) -> list:
-    """Return the ways to collect that are compared: a split budget, the whole record, pairs, one question."""
+def collectors(k: Sequence[int], epsilon: float, m: int | None = 2) -> list:
+    """Return the ways to collect that are compared: a split budget, the whole record, `ask_pairs`, one question."""
     some: Any = {"k": tuple(k), "epsilon": epsilon}
-    return [RRIndependent(**some), RRJoint(**some), ask_pairs(k, epsilon), OneQuestion(**some)]
+    return [RRIndependent(**some), RRJoint(**some), ask_pairs(k, epsilon, m), OneQuestion(**some)]
 
 
 def pair_table_errors(

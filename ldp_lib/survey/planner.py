@@ -19,7 +19,7 @@ from ldp_lib.tables._totals import pairs_error
 
 __all__ = ["Recommendation", "estimate_interval", "recommend", "required_budget", "required_users", "standard_errors"]
 WANTS = ("frequencies", "records", "tables")
-DESIGNED = 12  # attributes of different sizes with which `AskSome` is designed, at most
+DESIGNED = 12  # attributes of different sizes, or for tables of any, with which `AskSome` is designed freely, at most
 MANY = 20_000  # values of several attributes: above it none are listed
 MOST_VALUES = 10**7  # of one attribute or of all
 
@@ -86,7 +86,8 @@ def recommend(
     compared, since its search for the best sizes takes minutes. For frequencies of more than 20,000 values together
     only attribute sampling and budget splitting (SPL, OMRR, OBRR) are compared, by closed forms. Mechanisms equal to
     within rounding count as one; the first of the list is taken. For tables compared are those of `errors.collectors`
-    from which unbiased tables follow.
+    from which unbiased tables follow; up to 12 attributes, people are asked two or more of them together (`ask_pairs`),
+    as many as have the least error.
     """
     rows = _errors(k=k, epsilon=epsilon, n=n, wants=wants, sampling=sampling)
     least = min(error for error, _ in rows) * (1 + 1e-9)
@@ -149,7 +150,8 @@ def _errors(*, k, epsilon, n, wants="frequencies", sampling=False):
         raise ValueError(f"k must have at least two attributes for {wants}; got {k!r}")
     drawn = sampling * sum(1 - 1 / cells for cells in _cells(sizes, wants)) / n
     if wants == "tables":
-        return [(pairs_error(one, n) + drawn, one) for one in collectors(sizes, epsilon) if one.joint > 1]
+        ways = collectors(sizes, epsilon, None if len(sizes) <= DESIGNED else 2)
+        return [(pairs_error(one, n) + drawn, one) for one in ways if one.joint > 1]
     if sum(sizes) > MANY and len(sizes) > 1 and wants == "frequencies":
         ways = [family(k=sizes, epsilon=epsilon) for family in (OneQuestion, SPL, OMRR, OBRR)]
         return [(one.uniform_variance(n) + drawn, one) for one in ways]

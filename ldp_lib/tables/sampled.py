@@ -7,6 +7,7 @@ finds dependence. Chapter `pair_tables`.
 
 import itertools
 import math
+from numbers import Integral
 
 import numpy as np
 
@@ -14,39 +15,22 @@ from ldp_lib import _inputs
 from ldp_lib.sampled import design
 from ldp_lib.sampled.ask_some import AskSome
 from ldp_lib.tables._asked import are_asked, asked_tables, require_ask_some
+from ldp_lib.tables._totals import pairs_error
 
 
-def ask_pairs(k, epsilon):
-    """Return the `AskSome` with m = 2 whose interactions have the least error, summed over all cells and pairs.
+def ask_pairs(k, epsilon, m=2):
+    """Return the `AskSome` of m questions a user whose interactions have the least error, over all cells and pairs.
 
-    Users and values are taken as uniform. Weights are proportional to the square root of each pair's error; sizes are
-    changed by one at a time as long as that helps, a search that need not find the best.
+    Users and values are taken as uniform; sizes and weights are those of `design.best_design`, a search that need not
+    find the best. With m = None all numbers of questions are tried: the tables have the least error with two where
+    epsilon is small, with more where it is large.
     """
     k, _ = _inputs.check_attributes(k), _inputs.require(epsilon=epsilon)
-    e, asked = math.exp(epsilon), design.questions(len(k), 2)
-
-    def roots(sizes):
-        keep = design.keep_probabilities(e, k, sizes, 2)
-        each = [([k[j] for j in pair], [sizes[j] for j in pair]) for pair in asked]
-        return [math.sqrt(_interaction_error(*one, c)) for one, c in zip(each, keep, strict=True)]
-
-    sizes = tuple(max(1, round(size / (1 + math.sqrt(e)))) for size in k)
-    while True:
-        steps = [(*sizes[:j], sizes[j] + s, *sizes[j + 1 :]) for j in range(len(k)) for s in (-1, 1)]
-        around = [step for step in steps if all(1 <= s < size for s, size in zip(step, k, strict=True))]
-        best = min(around, key=lambda step: sum(roots(step)), default=sizes)
-        if sum(roots(best)) >= sum(roots(sizes)) * (1 - 1e-9):
-            return AskSome(k=k, epsilon=epsilon, m=2, sizes=sizes, weights=roots(sizes))
-        sizes = best
-
-
-def _interaction_error(k, sizes, keep):
-    """Return the total variance of a pair's interaction for one user who was asked, drawn from the uniform law.
-
-    It is the product over both attributes of size (k-1)^2 / (k (k-size)), divided by keep^2. Takes numbers and symbols.
-    """
-    ends = [size * (j - 1) ** 2 / (j * (j - size)) for j, size in zip(k, sizes, strict=True)]
-    return math.prod(ends) / keep**2
+    allowed = f"an integer from 2 to d = {len(k)}, or None"
+    _inputs.require_one("m", 2 if m is None else m, Integral, lambda v: 2 <= v <= len(k), allowed)
+    designs = [design.best_design(math.exp(epsilon), k, n, None, 2) for n in ([int(m)] if m else range(2, len(k) + 1))]
+    found = [AskSome(k=k, epsilon=epsilon, m=m, sizes=sizes, weights=weights) for m, sizes, weights in designs]
+    return min(found, key=lambda one: pairs_error(one, 1))
 
 
 def pair_tables(mechanism, y, pairs=None):

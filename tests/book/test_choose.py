@@ -164,9 +164,16 @@ def test_the_rules_without_an_epsilon_are_those_of_the_examples_as_the_page_says
         assert isinstance(planner.recommend(k=k, epsilon=epsilon, n=10_000).mechanism, best), (k, epsilon)
     eight = (2,) * 8
     assert isinstance(planner.recommend(k=eight, epsilon=1.3, n=10_000).mechanism, OneQuestion)
-    errors = {(b, m): pairs_error(AskSome(k=eight, epsilon=b, m=m), 10_000) for b in (1.0, 2.0, 4.0) for m in (2, 3, 4)}
-    named = {b: planner.recommend(k=eight, epsilon=b, n=10_000, wants="tables").error for b in (1.0, 2.0, 4.0)}
-    assert named[1.0] < min(errors[1.0, m] for m in (3, 4))
-    assert errors[2.0, 3] < named[2.0]
-    assert errors[4.0, 4] < named[4.0] / 3
-    assert errors[4.0, 3] < named[4.0] / 2
+
+
+def test_for_tables_two_questions_are_best_at_small_epsilon_and_more_at_large_ones():
+    eight = (2,) * 8
+    for epsilon, best in ((1.0, 2), (2.0, 3), (4.0, 4)):
+        errors = {
+            m: pairs_error(AskSome(k=eight, epsilon=epsilon, m=m, weights=[1] * math.comb(8, m)), 10_000)
+            for m in range(2, 9)
+        }
+        found = planner.recommend(k=eight, epsilon=epsilon, n=10_000, wants="tables")
+        assert min(errors, key=errors.get) == found.mechanism.m == best
+        assert found.error == pytest.approx(errors[best], rel=1e-9)
+    assert 3 < errors[2] / errors[4] < 3.5

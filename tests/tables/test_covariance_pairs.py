@@ -7,17 +7,32 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
+from scipy.special import softmax
 
 from ldp_lib import check
 from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
 from ldp_lib.sampled import AskSome, assignment
 from ldp_lib.tables._asked import set_gain as gain
+from ldp_lib.tables._totals import pairs_error
 from ldp_lib.tables.consistency import _interaction as interaction
 from ldp_lib.tables.covariance import table_covariance
 from ldp_lib.tables.product import RRIndependent
-from ldp_lib.tables.sampled import _interaction_error as interaction_error
 from ldp_lib.tables.sampled import ask_pairs, pair_tables
+
+
+def interactions(k, epsilon, m, sizes, weights):
+    """Return the total variance of all pairs' interactions, from its definition."""
+    asked, total = list(itertools.combinations(range(len(k)), m)), 0.0
+    for pair in itertools.combinations(range(len(k)), 2):
+        told = 0.0
+        for question, weight in zip(asked, weights, strict=True):
+            if set(pair) <= set(question):
+                odds = math.expm1(epsilon) * math.prod(sizes[j] / k[j] for j in question)
+                told += weight * (odds / (1 + odds)) ** 2
+        total += math.prod(sizes[j] * (k[j] - 1) ** 2 / (k[j] * (k[j] - sizes[j])) for j in pair) / told
+    return total
 
 
 def stacked(tables):
@@ -112,7 +127,7 @@ def test_the_interactions_error_for_uniform_users():
     mechanism = AskSome(k=(4, 3), epsilon=1.0, m=2, sizes=(2, 1), groups=False)
     outcomes, law = mechanism.reports(), mechanism.channel().mean(axis=0)
     values = np.array([interaction(pair_tables(mechanism, report[None])[0, 1]).ravel() for report in outcomes])
-    stated = interaction_error((4, 3), (2, 1), mechanism.keep[0])
+    stated = interactions((4, 3), mechanism.epsilon, 2, (2, 1), [1.0])
     assert math.isclose((law @ values**2).sum(), stated, rel_tol=1e-12)
 
 
@@ -134,16 +149,11 @@ def test_asking_pairs_beats_a_split_budget_on_adult():
 def test_chosen_sizes_and_weights_are_better_than_plain_ones():
     k, epsilon = (9, 16, 7, 15, 6, 5, 2, 2), 1.0
     chosen = ask_pairs(k, epsilon)
-    errors = lambda m: [  # noqa: E731
-        interaction_error([k[j] for j in q], [m.sizes_[j] for j in q], c) / w
-        for q, c, w in zip(m.questions, m.keep, m.weights_, strict=True)
-    ]
+    errors = lambda m: interactions(k, epsilon, 2, m.sizes_, m.weights_)  # noqa: E731
     plain = AskSome(k=k, epsilon=epsilon, m=2, sizes=(1,) * 8, weights=np.ones(28))
-    assert sum(errors(chosen)) < sum(errors(plain)) / 2
+    assert errors(chosen) < errors(plain) / 2
     for weights in (np.ones(28), np.array(chosen.weights_) ** 2):
-        assert sum(errors(chosen)) < sum(
-            errors(AskSome(k=k, epsilon=epsilon, m=2, sizes=chosen.sizes_, weights=weights))
-        )
+        assert errors(chosen) < errors(AskSome(k=k, epsilon=epsilon, m=2, sizes=chosen.sizes_, weights=weights))
 
 
 def test_bad_input():
@@ -212,8 +222,27 @@ def test_sizes_for_pairs_are_the_best_of_all(k, epsilon):
 
     least = min(roots(sizes).sum() for sizes in itertools.product(*(range(1, size) for size in k)))
     assert roots(chosen.sizes_).sum() == pytest.approx(least, rel=1e-9)
-    assert chosen.weights_ == pytest.approx(roots(chosen.sizes_) / roots(chosen.sizes_).sum())
+    assert chosen.weights_ == pytest.approx(roots(chosen.sizes_) / roots(chosen.sizes_).sum(), abs=1e-6)
     assert (chosen.m_, chosen.epsilon) == (2, epsilon)
+
+
+@pytest.mark.parametrize("k", [(2, 3, 5), (2, 3, 2, 4), (2,) * 5])
+@pytest.mark.parametrize("epsilon", [0.3, 3.0])
+def test_more_questions_have_the_stated_error_and_nearly_the_best_design(k, epsilon):
+    """Against the traces of the exact covariances, and against all sizes with weights by a general optimizer."""
+    for m in range(2, len(k) + 1):
+        chosen = ask_pairs(k, epsilon, m)
+        assert (chosen.m, sum(chosen.weights_)) == (m, pytest.approx(1))
+        total = 0.0
+        for i, j in itertools.combinations(range(len(k)), 2):
+            even = np.full((k[i], k[j]), 1 / (k[i] * k[j]))
+            total += np.trace(table_covariance(chosen, even, i, j, n=1, sampling=False))
+        assert pairs_error(chosen, 1) == pytest.approx(total, rel=1e-9)
+        least = interactions(k, epsilon, m, chosen.sizes_, np.array(chosen.weights_))
+        for sizes in itertools.product(*(range(1, size) for size in k)):
+            start = np.zeros(math.comb(len(k), m))
+            found = minimize(lambda x, s=sizes: math.log(interactions(k, epsilon, m, s, softmax(x))), start)  # noqa: B023
+            assert least < math.exp(found.fun) * (1 + 1e-4), (m, sizes)
 
 
 @pytest.mark.parametrize(
@@ -222,6 +251,9 @@ def test_sizes_for_pairs_are_the_best_of_all(k, epsilon):
         (((3,), 1.0), ValueError, "k must give the domain sizes of at least two"),
         (((3, 2), 0), ValueError, "epsilon must be a number"),
         (((3, 2), "1"), TypeError, "epsilon must be a number"),
+        (((3, 2, 2), 1.0, 1), ValueError, "m must be an integer from 2 to d = 3, or None; got 1"),
+        (((3, 2, 2), 1.0, 4), ValueError, "m must be an integer from 2 to d = 3, or None; got 4"),
+        (((3, 2, 2), 1.0, 2.0), TypeError, "m must be"),
     ],
 )
 def test_pairs_of_no_domain_or_budget_are_refused(arguments, error, told):
