@@ -125,7 +125,7 @@ def test_the_most_likely_table_errs_less_than_the_raw_one():
     population, rng = load_adult(), np.random.default_rng(6)
     mechanism, squares = ask_pairs(population.k, 1.0), []
     truth = population.select(4, 5).joint
-    for _ in range(6):
+    for _ in range(9):
         y = mechanism.perturb(population.users(), rng=rng)
         tables = asked_table(mechanism, y, 4, 5), likelihood.estimate(mechanism, y, 4, 5).table
         squares.append([((table - truth) ** 2).sum() for table in tables])
