@@ -355,3 +355,13 @@ def test_no_draw_repeats_itself_from_block_to_block(what):
     for step in {_sampling.WIDE, _sampling.BLOCK, 2**20}:
         agree = (drawn[:-step] == drawn[step:]).mean()
         assert abs(agree - wanted) < 5 * np.sqrt(2 * wanted * (1 - wanted) / (2**21 - step))  # neighbours share a draw
+
+
+@pytest.mark.parametrize("lag", [1, 256, 4_096, 65_536])
+def test_what_is_left_over_is_drawn_anew_for_each_user(lag, monkeypatch):
+    """Words all too large for equal cells: every value is a leftover, and no copy of one some places before."""
+    monkeypatch.setattr(_sampling, "random_bits", lambda number, size, rng: np.full(size, np.iinfo(number).max, number))
+    n = 400_000
+    found = _sampling.uniform(3, n, np.random.default_rng(1))
+    same = lambda y: check.mean_z(y[lag:] == y[:-lag], 1 / 3)  # noqa: E731
+    assert same(found) < 5 < same(np.resize(found[:lag], n))
