@@ -28,7 +28,8 @@ def simple_error(k, epsilon):
     -----
     The least error itself for one attribute, and for equal domains up to e = 1 + k (2k-3). Else the larger of two: the
     squared sum of (k_j - 1) / sqrt(k_j) over sinh(epsilon/2)^2, and each attribute alone at the whole budget.
-    `limit.least_error` is never below. Chapter `limit_attained`.
+    `limit.least_error` proves no less, but for many attributes at a large budget: seven binary ones at epsilon = 7.
+    Chapter `limit_attained`.
     """
     k, _ = check_domain(k), require(epsilon=epsilon)
     e, drawing = math.exp(epsilon), sum(1 - 1 / size for size in k)

@@ -182,6 +182,11 @@ def test_the_closed_form_is_not_above_the_limit_and_is_it_where_it_says_so(k, ep
         assert bound > 0.95 * found.error
 
 
+def test_the_closed_form_is_above_what_the_search_proves_for_seven_binary_attributes_at_a_large_budget():
+    found, bound = limit.least_error((2,) * 7, 7.0), closed_forms.simple_error((2,) * 7, 7.0) + 7 / 2
+    assert found.error < bound <= found.attained
+
+
 @pytest.mark.parametrize("k", [(2, 3), (5, 7), (2, 2, 2), (4, 4, 4), (9, 16, 7)])
 @pytest.mark.parametrize("epsilon", [1e-6, 0.2, 1.0, 6.0])
 def test_the_closed_form_for_tables_is_not_above_the_limit(k, epsilon):
