@@ -47,8 +47,8 @@ def minimax_error(k, epsilon, n, *, interactive=True):
     k = found.k
     widest = _radius(k, found.certificate.roots, found.certificate.ceiling) * (1 - 1e-9)
     s = np.geomspace(1e-6, 1, 200)[:, None] * widest
-    a = 1 + np.geomspace(0.05, 1e6, 200)
-    loss = extra(s, a, sum(k) - len(k), int(n), interactive).min()
+    b = 1 + np.geomspace(0.05, 1e6, 200)
+    loss = extra(s, b, sum(k) - len(k), int(n), interactive).min()
     without_privacy = sum(1 - 1 / size for size in k) / (math.sqrt(n) + 1) ** 2
     return max(found.error / n / (1 + float(loss)), without_privacy)
 
@@ -59,14 +59,14 @@ def _radius(k, roots, ceiling):
     return min(float(ceiling) / spread, 1.0)
 
 
-def extra(s, a, q, n, interactive):
+def extra(s, b, free, n, interactive):
     """Return by how much van Trees' bound is below the limit: it is the limit over n, divided by 1 plus this.
 
-    The prior's density is proportional to (1 - z^2)^a at the distance z R from the centre of a ball of radius R in q
-    dimensions, a > 1, and s = R^2 Lambda:
-    what it adds to the information of n users, and by how much theirs may be larger than at its centre.
+    The prior's density is proportional to (1 - z^2)^b at the distance z R from the centre of a ball of radius R in
+    `free` dimensions, b > 1, and s = R^2 Lambda: what it adds to the information of n users, and by how
+    much theirs may be larger than at its centre.
     """
-    prior = a * q * (q + 2 * a) / ((a - 1) * s * n)
+    prior = b * free * (free + 2 * b) / ((b - 1) * s * n)
     if interactive:
-        return prior + q * s / ((q + 2 * a + 2) * (1 - np.sqrt(s)))
-    return prior + s / ((q + 2 * a + 2) * (1 - s))
+        return prior + free * s / ((free + 2 * b + 2) * (1 - np.sqrt(s)))
+    return prior + s / ((free + 2 * b + 2) * (1 - s))

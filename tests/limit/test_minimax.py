@@ -12,19 +12,19 @@ from ldp_lib import limit
 from ldp_lib.limit.minimax import _radius, extra
 
 
-@pytest.mark.parametrize(("q", "a"), list(itertools.product((1, 2, 3), (2, 3, 5))))
-def test_the_priors_moments_are_the_integrals(q, a):
+@pytest.mark.parametrize(("free", "b"), list(itertools.product((1, 2, 3), (2, 3, 5))))
+def test_the_priors_moments_are_the_integrals(free, b):
     z = sp.symbols("z", positive=True)
-    weight = z ** (q - 1)
-    mass = sp.integrate((1 - z**2) ** a * weight, (z, 0, 1))
-    score = sp.diff((1 - z**2) ** a, z) ** 2 / (1 - z**2) ** a
+    weight = z ** (free - 1)
+    mass = sp.integrate((1 - z**2) ** b * weight, (z, 0, 1))
+    score = sp.diff((1 - z**2) ** b, z) ** 2 / (1 - z**2) ** b
     information = sp.integrate(sp.simplify(score) * weight, (z, 0, 1)) / mass  # of a ball of radius 1
-    square = sp.integrate(z**2 * (1 - z**2) ** a * weight, (z, 0, 1)) / mass
-    assert sp.nsimplify(information) == sp.Rational(a * q * (q + 2 * a), a - 1)
-    assert square == sp.Rational(q, q + 2 * a + 2)
+    square = sp.integrate(z**2 * (1 - z**2) ** b * weight, (z, 0, 1)) / mass
+    assert sp.nsimplify(information) == sp.Rational(b * free * (free + 2 * b), b - 1)
+    assert square == sp.Rational(free, free + 2 * b + 2)
     s, n = 0.25, 10**6
-    assert math.isclose(extra(s, a, q, n, False), float(information) / (s * n) + float(square) / q * s / (1 - s))
-    assert math.isclose(extra(s, a, q, n, True), float(information) / (s * n) + float(square) * s / 0.5)
+    assert math.isclose(extra(s, b, free, n, False), float(information) / (s * n) + float(square) / free * s / (1 - s))
+    assert math.isclose(extra(s, b, free, n, True), float(information) / (s * n) + float(square) * s / 0.5)
 
 
 def bayes_risk(ratio, n, reach, a):
