@@ -37,36 +37,24 @@ def load():
 
 
 def named_claims(text):
-    """Return the claims that the page of theorems names as the check of each result, by the result's label."""
+    """Return the claims that the page of theorems names beside each result, by the result's label."""
     found = {}
     for block in re.split(r"\n\s*\n", text):
         head, _, body = block.partition("\n: ")
-        _, _, check = body.partition("*Check*")
-        check = check.partition("*Known")[0]
-        for label in re.findall(r"\{prf:ref\}`([\w-]+)`", head):
-            found.setdefault(label, []).extend(re.findall(r"\{claim\}`([^`]+)`", check))
+        for label in re.findall(r"\{prf:ref\}`([\w-]+)`", head) if body else ():
+            found.setdefault(label, []).extend(re.findall(r"\{claim\}`([^`]+)`", body))
     return found
 
 
-def results(notebook, claims, named):
-    """Return the results of a chapter with the claims on which each rests: kind, label, ids.
+def results(notebook, named):
+    """Return the results of a chapter with the claims on which each rests, none or more: kind, label, ids."""
+    told = "\n".join("".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown")
+    return [(kind, label, named.get(label, [])) for kind, label in RESULT.findall(told)]
 
-    They are those that the page of theorems names; else those settled in its section, from its statement to the next.
-    """
-    places, found = {}, []
-    for number, cell in enumerate(notebook["cells"]):
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "markdown":
-            found += [(kind, label, number) for kind, label in RESULT.findall(source)]
-        else:
-            shown = source + json.dumps(cell["outputs"])
-            places |= {id: number for id in claims if id in shown or f'id=\\"{ledger()[id].anchor}\\"' in shown}
-    listed = []
-    for kind, label, start in found:
-        end = min((number for *_, number in found if number > start), default=len(notebook["cells"]))
-        below = [id for id in claims if start <= places.get(id, -1) < end]
-        listed.append((kind, label, [id for id in named.get(label, []) if id in claims] or below or list(claims)))
-    return listed
+
+def settled(trace):
+    """Return the functions on which each claim rests, wherever it is settled."""
+    return {id: each["functions"] for entry in trace.values() for id, each in entry["claims"].items()}
 
 
 def module(name):
@@ -227,15 +215,17 @@ class Page:
         entry = self.trace[slug]
         notebook = json.loads((ROOT / f"{self.name}.ipynb").read_text(encoding="utf-8"))
         named = named_claims((ROOT / "book" / "theorems.md").read_text(encoding="utf-8"))
-        proved = results(notebook, entry["claims"], named)
-        rests = {id: each["functions"] for id, each in entry["claims"].items()}
+        proved = results(notebook, named)
+        here = [*entry["claims"], *(id for *_, ids in proved for id in ids)]
+        everywhere = settled(self.trace)
+        rests = {id: everywhere[id] for id in here}
         checks = entry["checks"]["functions"]
         every = {name for functions in [*rests.values(), checks] for name in functions}
         stand = grouped(every)
         picture = Picture("results", "claims", "functions", "tests")
         for kind, label, ids in proved:
             picture.row("results", label, self.title(kind, label), f"#{label}")
-            for id in ids:
+            for id in ids or [""] * bool(checks):
                 picture.line("results", label, id)
         for id, functions in [*rests.items(), ("", checks)]:
             if id:
