@@ -1,9 +1,14 @@
-"""Links between chapters read "Chapter 5" in running text, never a title inside a sentence; a hover shows the title."""
+"""Links between chapters read "Chapter 5" in running text, never a title inside a sentence; a hover shows the title.
+
+In the instructors' tables a link has the number before the title.
+"""
 
 import posixpath
 import re
 
 from docutils import nodes
+
+TABLES = "book/instructors"
 
 
 def setup(app):
@@ -14,7 +19,7 @@ def setup(app):
 
 def name_by_number(app, doctree, docname):
     """Name each numbered chapter by its number, where a chapter links to it without words of its own."""
-    if not docname.startswith("notebooks/"):
+    if not docname.startswith(("notebooks/", TABLES)):
         return  # the other pages list chapters by title
     for link in list(doctree.findall(nodes.reference)):
         words = next(iter(link.findall(nodes.inline)), None)
@@ -25,7 +30,9 @@ def name_by_number(app, doctree, docname):
         title = app.env.titles[target].astext() if target in app.env.titles else None
         if not number or words.astext() != title:
             continue
-        words.children = [nodes.Text(text_of(link, ".".join(map(str, number)), title))]
+        number = ".".join(map(str, number))
+        said = f"{number}. {title}" if docname == TABLES else text_of(link, number, title)
+        words.children = [nodes.Text(said)]
         link["reftitle"] = title
 
 

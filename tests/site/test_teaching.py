@@ -8,16 +8,20 @@ import re
 import sys
 from fractions import Fraction as F
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import yaml
+from docutils import nodes
+from docutils.utils import new_document
 from scipy.stats import binom, norm
 
 from ldp_lib import GRR, OLH, OUE, SPL, OneQuestion, Population, RRJoint, jrr, leakage, limit, splitting, subset
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
+import chapters  # noqa: E402
 import teaching  # noqa: E402
 
 SITE = ROOT / "_build" / "html"
@@ -106,6 +110,15 @@ def test_the_instructors_page_names_every_set_and_learn_chapter():
     )
 
 
+def test_the_front_page_says_how_long_a_chapter_takes():
+    front = (ROOT / "book" / "intro.md").read_text(encoding="utf-8")
+    most, audits = map(int, re.search(r"at most (\d+) minutes \(audits of papers in about (\d+)\)", front).groups())
+    printed = {path: int(re.search(r"Minutes:\*\* (\d+)", path.read_text(encoding="utf-8"))[1]) for path in LEARN}
+    assert max(printed.values()) == most
+    for path in teaching.learn("Audit"):
+        assert abs(int(re.search(r"Minutes:\*\* (\d+)", path.read_text(encoding="utf-8"))[1]) - audits) <= 5, path.stem
+
+
 def unread(page):
     """Return what the timetable leaves out: chapters that a set or another chapter needs and nobody was told to read.
 
@@ -132,6 +145,20 @@ def test_the_timetable_reads_what_its_sets_and_chapters_need():
     assert unread(page.replace("{doc}`../notebooks/attacker`", "")) == [("set 8", "attacker")]
     assert ("audit_corr_rr", "corr_rr") in unread(page.replace("{doc}`../notebooks/corr_rr`", ""))
     assert re.findall(r"^\|.*?set (\d)", page.split("## Six weeks, or twelve\n")[1], re.M) == list("123456789")
+
+
+@pytest.mark.parametrize(
+    ("page", "said"), [("book/instructors", "5. One each"), ("notebooks/x", "Chapter 5"), ("book/about", "One each")]
+)
+def test_a_link_to_a_chapter_has_its_number_in_running_text_and_in_the_instructors_tables(page, said):
+    tree = new_document("x")
+    tree += nodes.paragraph()
+    tree[0] += nodes.reference("", "", nodes.inline("", "One each", classes=["doc"]), refuri="../notebooks/one.html")
+    env = SimpleNamespace(
+        toc_secnumbers={"notebooks/one": {"": (5,)}}, titles={"notebooks/one": nodes.title("", "One each")}
+    )
+    chapters.name_by_number(SimpleNamespace(env=env), tree, page)
+    assert tree.astext() == said
 
 
 # The numbers in questions, answers and reasons, each computed.
