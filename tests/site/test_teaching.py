@@ -112,7 +112,7 @@ def test_the_instructors_page_names_every_set_and_learn_chapter():
 
 def test_the_front_page_says_how_long_a_chapter_takes():
     front = (ROOT / "book" / "intro.md").read_text(encoding="utf-8")
-    most, audits = map(int, re.search(r"at most (\d+) minutes \(audits of papers in about (\d+)\)", front).groups())
+    most, audits = map(int, re.search(r"at most (\d+) minutes \(audits about (\d+)\)", front).groups())
     printed = {path: int(re.search(r"Minutes:\*\* (\d+)", path.read_text(encoding="utf-8"))[1]) for path in LEARN}
     assert max(printed.values()) == most
     for path in teaching.learn("Audit"):
