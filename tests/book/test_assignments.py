@@ -104,7 +104,7 @@ def test_nbgrader_gives_no_leak_stops_a_loop_and_takes_points_from_the_source():
     handed = {"ada": problem_sets.submission(problems), "wrong": wrong, "blank": problem_sets.release(problems)}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        released, scores, told = problem_sets.through_nbgrader(problems, handed, config="c.Mark.seconds = 5")
+        released, scores, told = problem_sets.through_nbgrader(problems, handed, config="c.Mark.seconds = 12")
     full = {task.name: task.points for task in problems.graded}
     (by_hand,) = [task.name for task in problems.tasks if task.by_hand]
     assert scores["ada"] == full | {by_hand: None}
