@@ -34,12 +34,21 @@ def test_the_estimator_and_the_squared_error_of_bits():
         H not in count_variance.free_symbols, sp.cancel(k * count_variance - n * k * x / (x - 1) ** 2) == 0
     )
     assert sp.cancel(k * count_variance / n - allocation.brr_error(x - 1, k)) == 0
+    spent = {
+        ratios: channel.privacy_ratio(
+            channel.tensor(
+                *(unary.channel(*unary.sue_probabilities(r), s) for r, s in zip(ratios, (2, 3), strict=True))
+            )
+        )
+        for ratios in ((Fraction(2), Fraction(3)), (Fraction(5), Fraction(3, 2)))
+    }
     claim("obrr/eq-brr-objective").holds(
+        all(ratio == math.prod(ratios) ** 2 for ratios, ratio in spent.items()),  # e^epsilon, if the parts sum to half
         sp.simplify(
             sum((s * count_variance).subs(x, sp.exp(b)) for b, s in ((e1, k1), (e2, k2)))
             - sum(n * s * sp.exp(b) / (sp.exp(b) - 1) ** 2 for b, s in ((e1, k1), (e2, k2)))
         )
-        == 0
+        == 0,
     )
 
 

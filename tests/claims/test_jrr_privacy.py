@@ -67,7 +67,7 @@ def test_the_chance_that_the_partner_colludes():
 
 
 def test_the_two_cases_of_the_partner():
-    outside, inside = [], []
+    outside, inside, partner_colludes = [], [], {}
     for t, r in POINTS:
         cells = jrr.table(t, r)
         after = {1: [cells[1] / t, cells[0] / t], 0: [cells[2] / (1 - t), cells[1] / (1 - t)]}
@@ -76,6 +76,7 @@ def test_the_two_cases_of_the_partner():
             for m in range(1, size - 1):
                 for shown in itertools.product((0, 1), repeat=m):
                     outside.append((t, given(law, shown, lambda j, m=m: j > m)))
+                    partner_colludes[t, r, size, shown] = given(law, shown, lambda j, m=m: j <= m)
                     for mate in range(1, m + 1):
                         found = given(law, shown, lambda j, mate=mate: j == mate)
                         inside.append((t, r, found, after[shown[mate - 1]]))
@@ -84,10 +85,18 @@ def test_the_two_cases_of_the_partner():
     claim("jrr/eq-39").holds(all(min(chances) == 1 - t for t, chances in outside))
     claim("jrr/eq-40").holds(all(found == listed for _, _, found, listed in inside))
     seen = {}
-    for t, r, found, _ in inside:
-        seen.setdefault((t, r), set()).update(found)
-    claim("jrr/eq-46").holds(all(max(seen[at]) == extremes(*at)[0] for at in POINTS))
-    claim("jrr/eq-47").holds(all(min(seen[at]) == extremes(*at)[1] for at in POINTS))
+    for (*at, size, shown), found in partner_colludes.items():
+        seen.setdefault((*at, size, len(shown)), []).extend(found)
+    told = (*POINTS[0], 4, (1,))  # one colluder, who told the truth: not the extremes of Eq. (45)
+    assert extremes(*POINTS[0]) == (Fraction(9, 10), Fraction(1, 10))
+    claim("jrr/eq-46").conditional(
+        all(max(found) == extremes(*at[:2])[0] for at, found in seen.items()),
+        max(partner_colludes[told]) == Fraction(3, 5),
+    )
+    claim("jrr/eq-47").conditional(
+        all(min(found) == extremes(*at[:2])[1] for at, found in seen.items()),
+        min(partner_colludes[told]) == Fraction(2, 5),
+    )
 
 
 def test_the_extremes_of_equation_45():

@@ -226,6 +226,7 @@ def test_the_clustering_keeps_its_limits():
         merge(two, (3, 4), max_cells=12, min_dependence=0.5) == together,
         merge(two, (3, 4), max_cells=11, min_dependence=0.5) == alone,
         merge(two, (3, 4), max_cells=12, min_dependence=0.6) == alone,
+        merge(two, (16, 2), max_cells=10, min_dependence=0) == alone,  # a cluster of 16 cells: none is split
     )
     agree, full = the_clusterings_agree(300)
     claim("rr-multidim/alg-1").misprint(
