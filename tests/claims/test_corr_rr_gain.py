@@ -89,6 +89,23 @@ def test_inverting_the_mixture_of_two_attributes_costs_two_over_one_less_the_pro
     check.same(total / (2 * square), 2 / (1 - a * b))
 
 
+@pytest.mark.parametrize(
+    ("k", "p_ab", "p_ba", "sign"),
+    [(2, ONE / 5, ONE / 10, 1), (3, ONE, ONE / 2, 1), (3, ONE / 3, ONE, 0), (2, ONE, 0, -1)],
+)
+def test_undone_copies_have_the_stated_variance_for_every_record(k, p_ab, p_ba, sign):
+    law, (p, q) = corr_rr.channel(ODDS, k, [[ONE, p_ab], [p_ba * ONE, ONE]]), grr.probabilities(ODDS, k)
+    t_ab, t_ba = (corr_rr.shrinkage(x * ONE, k) for x in (p_ab, p_ba))
+    pairs = itertools.product((np.eye(k, dtype=int) - ONE / k) / (p - q), repeat=2)
+    added = np.array([2 * (a - t_ba * b) / (1 - t_ab * t_ba) for a, b in pairs])  # by each report, to attribute a
+    assert (law @ added == np.repeat(np.eye(k, dtype=int) - ONE / k, k, axis=0)).all()
+    variance = law @ (added**2).sum(axis=1) - ((law @ added) ** 2).sum(axis=1)
+    stated, without = ((1 - ONE / k) * (4 / (1 - x) / (p - q) ** 2 - 1) for x in (t_ab * t_ba, 0))
+    assert set(variance) == {stated}
+    assert np.sign(stated - without) == np.sign(t_ab * t_ba) == sign
+    assert stated >= (1 - ONE / k) * (2 / (p - q) ** 2 - 1)  # the pivot is named: a half of the users each
+
+
 def test_with_the_data_fixed_agreement_takes_off_at_most_the_stated_share_and_it_is_reached():
     for k, d, epsilon in itertools.product((2, 4), (2, 4), (0.1, 0.5, 1.0)):
         p, q = grr.probabilities(math.exp(epsilon), k)
