@@ -341,3 +341,13 @@ def test_an_earlier_scheme_is_described_in_two_sentences_only():
         "at light randomization, and that the privacy loss is minimal is nowhere shown. Whether that is superior "
         "depends on the earlier scheme's algorithm, which our text does not give."
     )
+
+
+@pytest.mark.parametrize(("size", "keep"), [(9, Fraction(1, 10)), (3, Fraction(1, 2)), (2, Fraction(1, 5))])
+def test_the_printed_level_is_that_of_the_printed_entries_if_what_is_missing_is_a_refusal(size, keep):
+    other = (1 - keep) / size
+    entries = np.full((size, size + 1), other)
+    np.fill_diagonal(entries, keep)
+    assert channel.privacy_ratio(channel.check_channel(entries)) == max(keep / other, other / keep)
+    proper = (keep + other) / other  # Corollary 1
+    assert channel.privacy_ratio(keep * np.eye(size, dtype=int) + other) == proper != keep / other
