@@ -64,14 +64,15 @@ def _fakes_error(people, epsilon, make, weights=None):
     """Return n times the total error of RS+RFD, the attributes sampled with these weights or, if not given, the best.
 
     `make` returns pairs of a size and of fakes for an attribute with shares f; what is sampled is reported by subset
-    selection of that size (GRR is size 1), and the pair with the least error is taken.
+    selection of that size (GRR is size 1), and the pair with the least error is taken. Fakes of two rows leave a choice
+    for each value.
     """
     laws = marginal_frequencies(people)
-    ways = [[(f, *subset.probabilities(math.exp(epsilon), len(f), s), r) for s, r in make(f)] for f in laws]
+    ways = [[(f, *subset.probabilities(math.exp(epsilon), len(f), s), np.array(r)) for s, r in make(f)] for f in laws]
 
     def goal(shares):
         return sum(
-            min(pure.variance(f, 1, r + w * (p - r), r + w * (q - r)).sum() for f, p, q, r in way)
+            min(np.atleast_2d(pure.variance(f, 1, r + w * (p - r), r + w * (q - r))).min(0).sum() for f, p, q, r in way)
             for w, way in zip(shares, ways, strict=True)
         )
 
@@ -81,8 +82,7 @@ def _fakes_error(people, epsilon, make, weights=None):
 def _for_shares(name, epsilon, *, rng=None):
     """Return one row a mechanism for the shares of each attribute: n times its total variance, the data held fixed."""
     people = uniform_population(UNIFORM[name]) if name in UNIFORM else head_to_head.population(name)
-    k = people.k
-    equal = np.ones(people.d) / people.d
+    k, equal = people.k, np.ones(people.d) / people.d
     asked = {
         "one question": {},
         "one question by GRR": {"oracle": grr.GRR},
@@ -94,6 +94,7 @@ def _for_shares(name, epsilon, *, rng=None):
     found["split"] = _split_error(k, epsilon * _best_shares(lambda part: _split_error(k, epsilon * part), k))
     fakes = {"constant fakes": lambda f: [(1, constant_fakes(f))], "uniform fakes": lambda f: [(1, 1 / len(f))]}
     fakes["constant sets"] = lambda f: [(size, constant_fakes(f, size)) for size in range(1, len(f))]
+    fakes["constant sets of any size"] = lambda f: [(size, [[0], [1]]) for size in range(1, len(f))]
     for kind, make in fakes.items():
         found[kind] = _fakes_error(people, epsilon, make)
         found[f"{kind}, equal weights"] = _fakes_error(people, epsilon, make, equal)

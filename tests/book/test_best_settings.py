@@ -121,6 +121,28 @@ def test_sets_as_fakes_spend_epsilon_have_the_stated_variance_and_size_one_is_gr
     assert (SHARES["constant sets"] < 0.8 * SHARES["constant fakes"]).any()
 
 
+def test_an_empty_set_as_the_fake_says_openly_what_was_asked_and_the_search_tries_it():
+    e, k, size, weights = Fraction(3), 4, 2, (Fraction(1, 4), Fraction(3, 4))
+    part, records = subset.channel(e, k, size), itertools.product(range(k), repeat=2)
+    whole = np.array([[*weights[0] * part[a], *weights[1] * part[b]] for a, b in records])  # the other set is empty
+    assert channel.privacy_ratio(whole) == e
+    p, q = subset.probabilities(e, k, size)
+    shown = [weights[0] * x for x in (p, q, q, q)]  # one user, who holds the first value
+    total = sum(x * (1 - x) for x in shown) / (weights[0] * (p - q)) ** 2
+    found = best._fakes_error(Population.from_counts([1, 0, 0, 0]), math.log(3), lambda _: [(size, 0)], [0.25])
+    assert found == pytest.approx(float(total))
+    named = "constant sets of any size"
+    assert (SHARES[named] <= SHARES["constant sets"] * (1 + 1e-5)).all()
+    f, rng = marginal_frequencies(ADULT)[1], np.random.default_rng(6)
+    for epsilon, w in itertools.product((0.5, 1.0, 4.0), (0.1, 0.4)):
+        people = Population.from_counts(np.rint(1e6 * f).astype(int))
+        least = best._fakes_error(people, epsilon, lambda f: [(3, [[0], [1]])], [w])
+        for fakes in (np.zeros(16), best.constant_fakes(f, 3), *rng.integers(2, size=(200, 16))):
+            assert least <= best._fakes_error(people, epsilon, lambda _, fakes=fakes: [(3, fakes)], [w]) * (1 + 1e-12)
+    over = SHARES[named] / SHARES["one question"]  # what the texts once gave as the least of constant fakes
+    assert [round(over[name, 1.0], 2) for name in ("four of 4", "Adult's domain", "adult 8")] == [1.25, 1.31, 1.3]
+
+
 @pytest.mark.parametrize(("name", "least"), [("four of 4", 2.2), ("ten of 2", 2.9), ("Adult's domain", 2.0)])
 def test_blank_fakes_of_unary_encoding_are_no_better_than_sets(name, least):
     people = best.uniform_population(best.UNIFORM[name])
@@ -170,5 +192,5 @@ def test_the_best_size_of_a_set_is_never_assumed():
 
 def test_at_their_best_settings_too_all_rivals_have_more_error_than_one_or_some_questions():
     first = SHARES[["one question", "some questions"]].min(axis=1)
-    for kind in ("split", "constant fakes", "constant sets", "uniform fakes"):
+    for kind in ("split", "constant fakes", "constant sets", "constant sets of any size", "uniform fakes"):
         assert (SHARES[kind] > 1.05 * first).all(), kind

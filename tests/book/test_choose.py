@@ -8,10 +8,22 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldp_lib import AskSome, OneQuestion, SubsetSelection, check, grr, recommend, subset
+from ldp_lib import (
+    AskSome,
+    OneQuestion,
+    SubsetSelection,
+    check,
+    grr,
+    limit,
+    recommend,
+    simple_pair_error,
+    subset,
+    total_error,
+)
 from ldp_lib.book import choose
 from ldp_lib.jrr import calibration
 from ldp_lib.population import Population
+from ldp_lib.sampled import design
 from ldp_lib.splitting import allocation
 from ldp_lib.survey import planner
 from ldp_lib.tables._totals import pairs_error
@@ -106,6 +118,56 @@ def test_the_words_between_the_numbers_hold():
     assert shares["AskSome"] < shares["RRJoint"]  # complete records cost, for the shares alone
 
 
+def _numbered_pairs(k, epsilon):
+    """Return n times the error of all tables if each person's pair is numbered and a set reported, data held fixed."""
+    cells = [a * b for a, b in itertools.combinations(k, 2)]
+    one = OneQuestion(k=cells, epsilon=epsilon)  # which question is asked is which pair
+    return one.uniform_variance(10**9) * 10**9
+
+
+def test_a_pair_whose_cells_are_numbered_has_less_error_where_questions_have_many_answers():
+    text, adult = " ".join((BOOK / "choose.md").read_text(encoding="utf-8").split()), (9, 16, 7, 15, 6, 5, 2, 2)
+    assert f"At ε = 1 that has {100 * math.sqrt(_numbered_pairs((4,) * 4, 1.0) / 96 / 10_000):.2f} points" in text
+    over = [
+        recommend(k=k, epsilon=1.0, n=1, wants="tables").error / _numbered_pairs(k, 1.0)
+        for k in (adult, (20,) * 8, (2,) * 8)
+    ]
+    said = "{:.2f} times its variance on Adult's eight questions, {:.2f} times on eight with twenty answers, and {:.2f}"
+    assert said.format(*over) in text
+    limits = []  # the numbers of `pair_tables`
+    for k, epsilon in (((10,) * 4, 1.0), (adult, 0.1), (adult, 1.0), (adult[4:], 1.0)):
+        drawn = sum(1 - 1 / (a * b) for a, b in itertools.combinations(k, 2))
+        limits.append((_numbered_pairs(k, epsilon) + drawn) / (simple_pair_error(k=k, epsilon=epsilon) + drawn))
+    assert np.round(limits, 2).tolist() == [1.17, 1.48, 1.48, 1.57]
+    e, law = math.e, np.full((4, 4), 100)
+    people = Population.from_counts(law)
+    oracle = SubsetSelection(k=16, epsilon=1.0)  # of one pair, simulated
+    rng, x = np.random.default_rng(3), people.users() @ [4, 1]
+    off = np.array([((oracle.estimate(oracle.perturb(x, rng=rng)) - 1 / 16) ** 2).sum() for _ in range(300)])
+    stated = _numbered_pairs((4, 4), 1.0) / people.n
+    assert stated == pytest.approx((subset.error(e, 16, subset.optimal_size(e, 16)) - 15 / 16) / people.n)
+    assert check.mean_z(off, stated) < 5 < check.mean_z(off, planner.pairs_error(ask_pairs((4, 4), 1.0), people.n))
+
+
+def test_what_the_page_names_may_be_above_the_best_known_and_the_best_known_above_the_limit():
+    text, many = " ".join((BOOK / "choose.md").read_text(encoding="utf-8").split()), (2,) * 200
+    named = recommend(k=many, epsilon=2.0, n=10**6, sampling=True)
+    assert isinstance(named.mechanism, OneQuestion)
+    assert f"it has {1e6 * named.error / limit.least_error(many, 2.0).attained:.2f} times its variance" in text
+    assert math.comb(100, 2) <= design.MOST_QUESTIONS < math.comb(101, 2)
+    halves = math.cosh(0.05) ** 2 * simple_pair_error(k=(20,) * 8, epsilon=0.1)  # one part each, half of every row
+    saved = 1 - halves / planner.pairs_error(ask_pairs((20,) * 8, 0.1, None), 1)
+    assert f"{100 * saved:.0f} % for eight questions with twenty answers" in text
+
+
+def test_where_most_people_agree_one_question_is_best_up_to_a_larger_epsilon():
+    people = Population.from_records(np.repeat([[0] * 8, [1] * 8], [9_700, 300], axis=0), k=(2,) * 8)
+    even = Population.from_records(np.repeat([[0] * 8, [1] * 8], [5_000, 5_000], axis=0), k=(2,) * 8)
+    ways = [family(k=(2,) * 8, epsilon=2.0) for family in (OneQuestion, AskSome)]
+    assert total_error(ways[0], people) < total_error(ways[1], people)
+    assert total_error(ways[0], even) > total_error(ways[1], even)
+
+
 def test_sets_of_numbered_records_have_less_error_than_the_record_itself():
     """By symmetry a set's variance of any cells is that of one number times one factor; enumerated for 8 records."""
     e, text = math.e, " ".join((BOOK / "choose.md").read_text(encoding="utf-8").split())
@@ -135,6 +197,8 @@ def test_sets_of_numbered_records_have_less_error_than_the_record_itself():
         alone = planner.pairs_error(RRJoint(k=k, epsilon=1.0), 1)
         over.append(alone * best / one / planner.pairs_error(ask_pairs(k, 1.0), 1))
     assert f"{over[0]:.2f} times its variance for questions with 6, 5 and 2 answers, and {over[1]:.1f} times" in text
+    two = _numbered_pairs((4, 4), 1.0)  # with two questions a pair is a record
+    assert f"have {two / planner.pairs_error(ask_pairs((4, 4), 1.0), 1):.2f} times the variance for two" in text
     assert round(math.sqrt(factor[256]), 1) == 0.2
 
 
@@ -177,3 +241,4 @@ def test_for_tables_two_questions_are_best_at_small_epsilon_and_more_at_large_on
         assert min(errors, key=errors.get) == found.mechanism.m == best
         assert found.error == pytest.approx(errors[best], rel=1e-9)
     assert 3 < errors[2] / errors[4] < 3.5
+    assert [ask_pairs((9, 16, 7, 15, 6, 5, 2, 2), epsilon, None).m for epsilon in (0.1, 1.0)] == [3, 2]

@@ -155,6 +155,7 @@ def careless():
         saved,
         fakes,
         functools.partial(fakes, "constant sets"),
+        functools.partial(fakes, "constant sets of any size"),
         tables,
         signed,
         one_sign,
