@@ -246,6 +246,16 @@ def not_all_alike(d, epsilon, rho, part=Fraction(1, 100)):
     return np.trace(answers @ np.linalg.solve(information, answers.T * 1.0)) - ((answers @ law) ** 2).sum()
 
 
+def test_with_rare_answers_two_attributes_that_agree_gain_more_than_uniform_ones():
+    rare, even = np.array([[0.98998, 1e-5], [1e-5, 0.01]]), np.array([[0.499, 0.001], [0.001, 0.499]])
+    gain = [
+        1 - least_error((2, 2), epsilon, joint).attained / least_error((2, 2), epsilon, independent(joint)).error
+        for joint, epsilon in ((rare, 5.0), (even, 2.5))
+    ]
+    assert 0.045 < gain[0] < 0.055
+    assert gain[1] < 0.035
+
+
 def test_at_larger_epsilon_correlation_gains_a_fifth_at_most_and_more_with_more_attributes():
     bits, first = [0.5, 0.5], {2: [0.7, 0.3], 3: [1 / 2, 1 / 3, 1 / 6]}
     tables = {(d, rho): tree_law(bits, rho, [0] * (d - 1)) for d in (2, 3) for rho in (0.5, 0.9, 0.99)}
