@@ -83,11 +83,12 @@ def recommend(
     Compared are all unbiased mechanisms of the library with exact moments whose users need nobody but the collector
     (so not `jrr`, which needs somebody who deals secrets), built from the domain and the budget alone, for users whose
     values are uniform. For frequencies and records, with more than 12 attributes of different sizes, `AskSome` is not
-    compared, since its search for the best sizes takes minutes. For frequencies of more than 20,000 values together
-    only attribute sampling and budget splitting (SPL, OMRR, OBRR) are compared, by closed forms. Mechanisms equal to
-    within rounding count as one; the first of the list is taken. For tables compared are those of `errors.collectors`
-    from which unbiased tables follow; up to 12 attributes, people are asked two or more of them together (`ask_pairs`),
-    as many as have the least error.
+    compared, since its search for the best sizes takes minutes. It tries no m with more than 5,000 groups of m
+    attributes, so of more than 100 it asks one or nearly all. For frequencies of more than 20,000 values together only
+    attribute sampling and budget splitting (SPL, OMRR, OBRR) are compared, by closed forms. Mechanisms equal to within
+    rounding count as one; the first of the list is taken. For tables compared are those of `errors.collectors` from
+    which unbiased tables follow; up to 12 attributes, people are asked two or more of them together (`ask_pairs`), as
+    many as have the least error.
     """
     rows = _errors(k=k, epsilon=epsilon, n=n, wants=wants, sampling=sampling)
     least = min(error for error, _ in rows) * (1 + 1e-9)
