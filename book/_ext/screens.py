@@ -2,11 +2,15 @@
 
 A diagram has a second drawing for a narrow screen, its parts one below the other (`tools/diagrams.py`); a wide table of
 a page has its cells one below the other there, each with its column's name. What a cell among the exercises computes
-belongs to the solution above it, and is hidden with it.
+belongs to the solution above it, and is hidden with it. No line ends between a letter, its sign and its number.
 """
+
+import re
 
 from docutils import nodes
 
+# An equation of a letter and a number, or a number with its unit: no line ends within it.
+TOGETHER = re.compile(r"(?<!\w)(\w|e\^ε) ([=<>≤≥≈]) (?=[-−.]?\d)|(?<=\d) (?=%)")
 PLACE = "_static/diagrams/"
 SHORT = 12  # letters of a row's title that does not say what it is, such as a number
 NARROW = '<picture><source media="screen and (max-width: 600px)" srcset="../{}phone/{}">'
@@ -47,6 +51,18 @@ def mark_check_lines(app, doctree):
             block["classes"].append("check-line")
 
 
+def keep_together(app, doctree):
+    """Put blanks at which no line ends into short equations of the running text."""
+    apart = nodes.literal, nodes.literal_block, nodes.math, nodes.math_block, nodes.raw, nodes.title
+    for text in list(doctree.findall(nodes.Text)):
+        whole = TOGETHER.sub(lambda found: found[0].replace(" ", "\xa0"), text)
+        above = text.parent
+        while above is not None and not isinstance(above, apart):
+            above = above.parent
+        if whole != text and above is None:
+            text.parent.replace(text, nodes.Text(whole))
+
+
 def is_of(node, kind):
     """Return whether a node is an element of this class."""
     return isinstance(node, nodes.Element) and kind in node["classes"]
@@ -72,4 +88,5 @@ def setup(app):
     app.connect("doctree-read", name_cells)
     app.connect("doctree-read", mark_check_lines)
     app.connect("doctree-read", hide_what_solutions_compute)
+    app.connect("doctree-read", keep_together)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

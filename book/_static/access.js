@@ -41,3 +41,9 @@ window.addEventListener("beforeprint", () => {
     window.addEventListener("afterprint", () => { folded.open = false; }, { once: true });
   }
 });
+
+// On a phone the contents of a page lie over it: who has chosen a section wants to see it.
+document.addEventListener("click", ({ target }) => {
+  const link = target.closest?.("dialog a[href^='#']");
+  if (link) link.closest("dialog").close();
+});

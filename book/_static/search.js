@@ -39,7 +39,7 @@ function improveSearch() {
   };
 
   // A page with many results is read once: to read the largest anew for each would take seconds.
-  const read = new Map(), ASIDE = ".headerlink, script, style, .cell_input, .highlight-python, summary, .cell-label, .ledger-label";
+  const read = new Map(), ASIDE = ".headerlink, script, style, .cell_input, .highlight-python, summary, .cell-label, .ledger-label, .rests, .witness";
   Search.htmlToText = (source, anchor) => {
     if (!read.has(source)) {
       // Pages read here bring handlers of theirs, which this page's policy would forbid one by one on the console.
