@@ -1,16 +1,16 @@
 r"""The best size of subset selection
 chapter: subset_selection
 
-A person reports a set of `d` values: with the true one in it with probability $e^\varepsilon d/(e^\varepsilon d + k - d)$, each set of a kind
+A person reports a set of `s` values: with the true one in it with probability $e^\varepsilon s/(e^\varepsilon s + k - s)$, each set of a kind
 equally likely. Is this the size with the least total variance? The page lists all sets of all sizes.
 """
 
 
 # formula
 def size(k, e):
-    def error(d):
-        p = e * d / (e * d + k - d)
-        q = (p * (d - 1) + (1 - p) * d) / (k - 1)
+    def error(s):
+        p = e * s / (e * s + k - s)
+        q = (p * (s - 1) + (1 - p) * s) / (k - 1)
         return (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2
 
     return min(range(1, k), key=error)
@@ -31,17 +31,17 @@ def cases():
     for k, e in [(4, F(3)), (5, F(3, 2)), (6, F(2)), (7, F(9, 5))]:
         best = {}
         for chosen in product((0, 1), repeat=k):
-            d = sum(chosen)
-            if 0 < d < k:
+            s = sum(chosen)
+            if 0 < s < k:
                 weight = (
                     e if chosen[0] else F(1)
                 )  # the true value is 0; value 1 is another one
-                sums = best.setdefault(d, [F(0), F(0), F(0)])
+                sums = best.setdefault(s, [F(0), F(0), F(0)])
                 sums[0] += weight
                 sums[1] += weight * chosen[0]
                 sums[2] += weight * chosen[1]
         errors = {}
-        for d, (total, own, other) in best.items():
+        for s, (total, own, other) in best.items():
             p, q = own / total, other / total
-            errors[d] = (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2
+            errors[s] = (p * (1 - p) + (k - 1) * q * (1 - q)) / (p - q) ** 2
         yield f"k = {k}, e^ε = {e}", min(sorted(errors), key=errors.get), size(k, e)
