@@ -6,6 +6,8 @@ user's data that is asked for. In large groups each user first draws a group alo
 too large change over until all sizes are right, which is faster than shuffling all users.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from ldp_lib import _inputs, _sampling
@@ -79,28 +81,32 @@ def centred_variance(f, noise, n, weights, concern, pull, groups):
     return chances @ given + (chances @ (share - 1) ** 2) * (f - 1 / k) ** 2
 
 
-def check_asked(mechanism, counts):
-    """Raise ValueError if an attribute was asked of nobody, or a question far more or less often than was planned.
+def as_counted(mechanism, counts):
+    """Return a mechanism whose planned groups are those that reported, given which its variances are exact; or raise.
 
-    `counts` are those of the reports of a mechanism that asks each user one question, or some; others pass.
+    `counts` are those of the reports of a mechanism that asks each user one question, or some; others pass. So do those
+    whose estimate is divided by numbers expected: users draw questions alone, or fewer than one was planned for each.
     """
+    from scipy.special import bdtr, bdtrc
+
     if not hasattr(mechanism, "weights_"):
-        return
+        return mechanism
     n, weights, m = counts[0], np.array(mechanism.weights_), getattr(mechanism, "m_", None)
     asked = counts[1 : 1 + len(weights)] if m else counts[np.cumsum([1, *np.add(mechanism.k[:-1], 1)])]
-    if (asked @ design.concerns(mechanism.d, m or 1)).min() == 0:
-        raise ValueError(f"reports must ask each attribute of somebody; got {asked.tolist()} for the questions of {n}")
-    if (abs(asked - n * weights) > 6 * np.sqrt(n * weights) + 20).any():  # not at random, by Bernstein's inequality
-        told = f"got {asked.tolist()} of {n} for questions of weights {weights.round(3).tolist()}"
-        raise ValueError(f"reports must be all that were collected, not chosen by what was asked; {told}")
+    concern = design.concerns(mechanism.d, m or 1)
+    chance = len(weights) * np.minimum(bdtr(asked, n, weights), bdtrc(asked - 1, n, weights))
+    if (asked @ concern).min() == 0 or chance.min() < 1e-6:
+        told = f"got {asked.tolist()} of {n} for weights {weights.round(3).tolist()}"
+        raise ValueError(f"reports must ask each attribute of somebody, and not be chosen by what was asked; {told}")
+    if not mechanism.groups or (n * weights[:, None] * concern).max(axis=0).min() < 1:
+        return mechanism
+    return replace(mechanism, weights=asked, **({"m": m, "sizes": mechanism.sizes_} if m else {}))
 
 
 def _random_groups(sizes, rng):
     """Return each user's group, 0 to Q-1, for groups of these sizes (Q,), all ways equally probable."""
-    dtype, ends = _inputs.small_dtype(len(sizes)), np.cumsum(sizes)
-    group = np.empty(ends[-1], dtype)
-    for number, (size, end) in enumerate(zip(sizes, ends, strict=True)):
-        group[end - size : end] = number
+    numbers = np.arange(len(sizes), dtype=_inputs.small_dtype(len(sizes)))
+    group = np.repeat(numbers, sizes)
     if group.size <= FEW:
         rng.shuffle(group)
         return group
@@ -111,5 +117,5 @@ def _random_groups(sizes, rng):
     surplus = np.bincount(group, minlength=len(sizes)) - sizes
     movers = [_sampling.members(group == number, surplus[number], rng) for number in np.flatnonzero(surplus > 0)]
     if movers:
-        group[np.concatenate(movers)] = np.repeat(np.arange(len(sizes), dtype=dtype), np.maximum(-surplus, 0))
+        group[np.concatenate(movers)] = np.repeat(numbers, np.maximum(-surplus, 0))
     return group

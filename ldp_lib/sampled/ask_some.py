@@ -73,8 +73,7 @@ class AskSome(Several):
             object.__setattr__(self, "weights", _inputs.check_weights(self.weights, math.comb(d, self.m)))
         searched = self.m is self.sizes is None  # such a design is right, and searched for when it is used
         if not searched and (np.array(self.weights_) @ design.concerns(d, self.m_) == 0).any():
-            allowed = "weights must be above 0 for at least one question about each attribute"
-            raise ValueError(f"{allowed}; got {self.weights}")
+            raise ValueError(f"weights must be above 0 for at least one question on each attribute; got {self.weights}")
         _inputs.check_bool(groups=self.groups)
 
     @property

@@ -65,9 +65,8 @@ class OneQuestion(Several):
         _inputs.check_bool(groups=self.groups)
 
     def __repr__(self):
-        given = {name: getattr(self, name) for name in ("k", "epsilon", "oracle", "weights", "groups")}
-        parts = [f"{name}={v.__name__ if isinstance(v, type) else repr(v)}" for name, v in given.items()]
-        return f"{type(self).__name__}({', '.join(parts)})"
+        how = f"oracle={self.oracle and self.oracle.__name__}, weights={self.weights!r}, groups={self.groups!r}"
+        return f"{type(self).__name__}(k={self.k!r}, epsilon={self.epsilon!r}, {how})"
 
     @property
     def independent(self) -> bool:
@@ -184,10 +183,9 @@ class OneQuestion(Several):
 
     def variance(self, population: Population) -> list:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
-        means, n, variances = self.mean(population), population.n, []
-        for j, (f, part) in enumerate(zip(means, self.oracle_, strict=True)):
+        variances = []
+        for j, (f, part) in enumerate(zip(self.mean(population), self.oracle_, strict=True)):
             noise = pure.variance(f, 1, *part.probabilities)[None]
-            variances.append(
-                _dealing.centred_variance(f, noise, n, self.weights_, np.array([j]), np.ones(1), self.groups)
-            )
+            how = (population.n, self.weights_, np.array([j]), np.ones(1), self.groups)
+            variances.append(_dealing.centred_variance(f, noise, *how))
         return variances

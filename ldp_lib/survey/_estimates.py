@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldp_lib.sampled import AskSome, OneQuestion
-from ldp_lib.sampled._dealing import check_asked as check_asked
+from ldp_lib.sampled import AskSome, OneQuestion, design
+from ldp_lib.sampled._dealing import as_counted as as_counted
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import _files as files
 from ldp_lib.survey._intervals import check_joint, joined, listed, standard_errors
@@ -23,38 +23,23 @@ from ldp_lib.tables._totals import near_covariance as near_covariance
 def rows(reports, mechanism, survey):
     """Return reports from memory and files as one data frame, with the columns that travelled with them."""
     frames = [frame for frame, _, _ in sources(reports, mechanism, survey, lambda frame, _: frame, whole=True)]
-    if not frames:
-        raise ValueError("reports must hold at least one report; got none")
-    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    return frames[0] if len(frames) == 1 else pd.concat(frames or [pd.DataFrame()], ignore_index=True)
 
 
 def blocks(reports, mechanism, survey):
-    """Yield arrays of about a million reports (all, if there are fewer), for estimates that need more than counts."""
-    waiting = []
-    for y, _, _ in sources(reports, mechanism, survey, files.from_frame):
-        waiting.append(y)
-        if sum(map(len, waiting)) >= files.CHUNK:
-            yield np.concatenate(waiting)
-            waiting = []
-    if waiting:
-        yield np.concatenate(waiting)
+    """Yield reports as arrays, one after the other, for estimates that need more than counts."""
+    return (y for y, _, _ in sources(reports, mechanism, survey, files.from_frame))
 
 
 def joint_table(mechanism, blocks, attributes):
-    """Return the raw table of some attributes and the number of reports, from blocks of reports.
+    """Return the raw table of some attributes, the mechanism `as_counted`, and the number of reports, from blocks.
 
     Groups are divided by how many were asked in all blocks: reports may be sorted, and a block hold one question only.
     """
     check_joint(mechanism, len(attributes))
-    counts, asked = [np.zeros(1, np.int64)], isinstance(mechanism, AskSome)
-    counted = (y for y in blocks if counts.append(mechanism.count(y)) is None)  # each block as it is read
-    table = raw_table(mechanism, counted, *attributes) if asked else 0
-    for y in counted:  # whole records: any block's table is unbiased
-        table = table + len(y) * raw_table(mechanism, y, *attributes)
-    if (n := int(sum(part[0] for part in counts))) == 0:
-        raise ValueError("reports must hold at least one report; got none")
-    check_asked(mechanism, sum(counts))
-    return table / (1 if asked else n), n
+    counts = []
+    table = raw_table(mechanism, (y for y in blocks if counts.append(mechanism.count(y)) is None), *attributes)
+    return table, as_counted(mechanism, sum(counts)), int(sum(counts)[0])
 
 
 def value_covariance(mechanism, estimate, j, n, sampling):
@@ -72,7 +57,8 @@ def value_covariance(mechanism, estimate, j, n, sampling):
 def contributions(mechanism, frame):
     """Return each person's own unbiased estimate of the indicators of all values, shape (people, values).
 
-    It is what the mechanism would estimate from this report alone; equal reports are computed once.
+    It is what the mechanism would estimate from this report alone; equal reports are computed once. With a mechanism
+    `as_counted` from the same reports, their mean is the estimate.
     """
     flat = frame[list(files.columns(mechanism))]
     distinct = files.from_frame(flat.drop_duplicates(), mechanism)
@@ -81,7 +67,7 @@ def contributions(mechanism, frame):
 
 
 def weighted_shares(
-    z: np.ndarray, weights: Any, *, population: float | None = None, sampling: Any = False
+    z: np.ndarray, weights: Any, *, population: float | None = None, sampling: Any = False, dealt: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return shares in a population and their variances, from people's contributions and design weights.
 
@@ -98,20 +84,21 @@ def weighted_shares(
         What is random beside the randomizers. False: nothing; the people asked are fixed. True or "poisson": each
         person was asked independently of the others. "with replacement": the approximation of Hansen and Hurwitz
         (1943), for other designs.
+    dealt : AskSome or OneQuestion, optional
+        If people were assigned to questions in groups, the mechanism `as_counted`, which gave the contributions.
 
     Notes
     -----
     An indicator is its own square, so E[z^2 - z] is the variance that the randomizer adds: for Horvitz and Thompson the
     variances are unbiased for the randomization and for Poisson sampling; for Hajek they
-    are those of the linearized ratio. They may be below 0 where people are few, and are slightly too large where
-    people are assigned to questions in groups.
+    are those of the linearized ratio. They may be below 0 where people are few. In groups somebody else answers for who
+    is not asked: what their sum tells of, squared, is taken off, as from the mean square in a sample's variance.
     """
     w = np.asarray(weights, float)
     total: Any = w.sum() if population is None else population
-    far = 6 * np.sqrt((w**2 - w).sum()) + w.max()  # what an independent choice of people nearly never exceeds
+    far = 4 * np.sqrt((w**2 - w).sum()) + w.max()  # what an independent choice of people nearly never exceeds
     if not (isinstance(total, Real) and len(w) <= float(total) and abs(w.sum() - total) <= far):
-        told = f"{population!r} for {len(w)} people asked"
-        raise ValueError(f"population must be near the sum of the weights, {w.sum():.6g}; got {told}")
+        raise ValueError(f"population must be near the sum of the weights, {w.sum():.6g}; got {population!r}")
     shares = w @ z / total
     centre = shares if population is None else 0
     if not isinstance(sampling, bool | str) or sampling not in (False, True, "poisson", "with replacement"):
@@ -119,7 +106,13 @@ def weighted_shares(
     if sampling == "with replacement":
         variance = len(w) * np.var(w[:, None] * (z - centre), axis=0, ddof=int(len(w) > 1))
         variance[variance < 1e-12] = np.nan  # one person, or reports that agree, tell of no variance
-        return shares, variance / total**2
-    square = z * (1 - 2 * centre) + centre**2  # unbiased for the square of the indicator less the centre
-    variance = w**2 @ (z**2 - z) + (sampling is not False) * (w**2 - w) @ square
+    else:
+        square = z * (1 - 2 * centre) + centre**2  # unbiased for the square of the indicator less the centre
+        variance = w**2 @ (z**2 - z) + (sampling is not False) * (w**2 - w) @ square
+    if dealt is not None:
+        pull, size = np.square(getattr(dealt, "keep", np.ones(dealt.d))), np.repeat(dealt.k, dealt.k)
+        counted = design.concerns(dealt.d, getattr(dealt, "m_", 1)) * pull[:, None]  # what an answer counts
+        spread = dealt.weights_ @ counted**2 / (dealt.weights_ @ counted) ** 2 - 1
+        one = np.repeat(spread, dealt.k) / len(w)
+        variance = (variance - one * (w @ z - w.sum() / size) ** 2) / (1 - one)
     return shares, variance / total**2

@@ -71,7 +71,7 @@ def check_description(found, wanted, what):
     """Raise ValueError unless a description is the wanted one; the error says what differs."""
     if found == wanted:
         return
-    if found is None or wanted is None:
+    if not (isinstance(found, str) and isinstance(wanted, str)):
         known = "if you know that all are of this one: survey.mark(reports)"
         raise ValueError(f"reports must say of which survey they are, and not all do: {what}; {known}")
     one, other = map(_parts, (found, wanted))
@@ -83,6 +83,14 @@ def check_description(found, wanted, what):
 def number(description):
     """Return the checksum of a survey's description, which each of its reports carries."""
     return np.uint32(int(hashlib.sha256(description.encode()).hexdigest()[:8], 16))
+
+
+def one_number(numbers):
+    """Return the one checksum of a survey that rows have, or None; ValueError if they have several."""
+    found = pd.Series(numbers).dropna().unique()
+    if len(found) > 1:
+        raise ValueError("reports must be of one survey; the rows of the data frame are of several")
+    return int(found[0]) if len(found) else None
 
 
 def check_numbers(frame, told, what):
@@ -213,8 +221,8 @@ def opened(path):
 def description(reports):
     """Return the description of the survey that a data frame or a Parquet file carries, or None."""
     if isinstance(reports, pd.DataFrame):
-        if KEY not in reports.attrs and len({*reports.get(NUMBER, ())}) > 1:
-            raise ValueError("reports must be of one survey; the rows of the data frame are of several")
+        if KEY not in reports.attrs:
+            one_number(reports.get(NUMBER))
         return reports.attrs.get(KEY)
     with opened(reports) as file:
         return json.loads((file.schema_arrow.metadata or {}).get(b"PANDAS_ATTRS", b"{}")).get(KEY)

@@ -102,8 +102,7 @@ def estimate_interval(
     check_unbiased(mechanism)
     spread = standard_errors(mechanism, estimate, n)
     z = half_width(confidence, len(joined(spread)) if simultaneous else 1)
-    pairs = list(zip(listed(estimate), listed(spread), strict=True))
-    low, high = ([a + side * s for a, s in pairs] for side in (-z, z))
+    low, high = ([a + side * s for a, s in zip(listed(estimate), listed(spread), strict=True)] for side in (-z, z))
     return (low, high) if isinstance(spread, list) else (low[0], high[0])
 
 

@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -14,7 +15,7 @@ from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey import _estimates, _files, _labels
 from ldp_lib.survey._intervals import half_width, joined, listed, standard_errors
 from ldp_lib.survey.aggregate import Counts, aggregate
-from ldp_lib.tables import _agreement, _independence, synthetic
+from ldp_lib.tables import _agreement, _checks, _independence, synthetic
 
 Reports: TypeAlias = pd.DataFrame | Counts | str | Path | Iterable[Any]
 
@@ -80,17 +81,16 @@ class Results:
         """
         if weights is not None:
             frame = self._read(_estimates.rows, reports)
-            w = _labels.check_weights(frame, weights)
-            self._counts(frame)
-            z = _estimates.contributions(self.mechanism, frame)
-            flat, variance = _estimates.weighted_shares(z, w, population=population, sampling=sampling)
+            w, (_, told) = _labels.check_weights(frame, weights), self._counted(frame)
+            z, dealt = _estimates.contributions(told, frame), None if told is self.mechanism else told
+            flat, variance = _estimates.weighted_shares(z, w, population=population, sampling=sampling, dealt=dealt)
             spread = np.sqrt(np.where(variance < -1e-12, np.nan, np.maximum(variance, 0)))
         else:
             if not isinstance(sampling, bool) or population is not None:
                 raise ValueError("weights must be given with population, and with a sampling that is not True or False")
-            counts = self._counts(reports)
+            counts, told = self._counted(reports)
             raw = counts.estimate()
-            flat, spread = map(joined, (raw, standard_errors(self.mechanism, raw, counts.n, sampling=sampling)))
+            flat, spread = map(joined, (raw, standard_errors(told, raw, counts.n, sampling=sampling)))
         found = self._with_intervals(self._labels(), flat, spread, confidence, simultaneous)
         check_bool(projected=projected)
         if projected:
@@ -193,10 +193,9 @@ class Results:
         """
         found = []
         for a, b in itertools.combinations(self.domain, 2):
-            raw, n = self._joint(at := self._numbers(a, b), reports)
-            found.append((a, b, _independence.p_value(self.mechanism, raw, at, n)))
-        found = pd.DataFrame(found, columns=["a", "b", "p_value"])
-        found = found.sort_values("p_value", kind="stable", ignore_index=True)
+            raw, told, n = self._joint(at := self._numbers(a, b), reports)
+            found.append((a, b, _independence.p_value(told, raw, at, n)))
+        found = pd.DataFrame(sorted(found, key=lambda row: row[-1]), columns=["a", "b", "p_value"])
         p = found["p_value"].to_numpy()
         return found.assign(adjusted=p if adjust is None else _independence.adjusted_p_values(p, adjust))
 
@@ -220,7 +219,7 @@ class Results:
         names = [f"{name}={label}" for name, values in self.domain.items() for label in values]
         if len({*names, *frame.columns}) < len(names) + len(frame.columns):
             raise ValueError(f"columns must differ from each other and from those kept; got {names}")
-        z = pd.DataFrame(_estimates.contributions(self.mechanism, frame), columns=names, index=frame.index)
+        z = pd.DataFrame(_estimates.contributions(self._counted(frame)[1], frame), columns=names, index=frame.index)
         kept = frame.drop(columns=[*_files.columns(self.mechanism), _files.NUMBER], errors="ignore")
         return pd.concat([z, kept], axis=1)  # row by row, also where the index has an entry twice
 
@@ -259,8 +258,11 @@ class Results:
         if reports.mechanism != self.mechanism:
             raise ValueError(f"counts must be of {self.mechanism!r}; got those of {reports.mechanism!r}")
         _files.check_description(reports.survey, self.description, "the counts")
-        _estimates.check_asked(self.mechanism, reports.counts)
         return reports
+
+    def _counted(self, reports):
+        counts = self._counts(reports)
+        return counts, _estimates.as_counted(self.mechanism, counts.counts)
 
     def _joint(self, at, reports):
         return _estimates.joint_table(self.mechanism, self._read(_estimates.blocks, reports), at)
@@ -268,9 +270,10 @@ class Results:
     def _raw(self, at, reports, sampling):
         """Return the raw table of some attributes, flat, and the covariance of its cells."""
         check_bool(sampling=sampling)
+        _checks.check_cells(math.prod(len([*self.domain.values()][j]) for j in at))
         if len(at) > 1:
-            table, n = self._joint(at, reports)
-            return table.ravel(), _estimates.near_covariance(self.mechanism, table, at, n, sampling)
-        counts = self._counts(reports)
+            table, told, n = self._joint(at, reports)
+            return table.ravel(), _estimates.near_covariance(told, table, at, n, sampling)
+        counts, told = self._counted(reports)
         shares = listed(counts.estimate())
-        return shares[at[0]], _estimates.value_covariance(self.mechanism, shares, at[0], counts.n, sampling)
+        return shares[at[0]], _estimates.value_covariance(told, shares, at[0], counts.n, sampling)

@@ -35,14 +35,14 @@ class Counts:
     parts : tuple of str
         Names of the parts that were counted: of a file its name and checksum, and a checksum of how the reports begin.
         No part can be added twice, and parts of one checksum are one part.
-    survey : str, optional
-        The description of the survey, if the reports carry one.
+    survey : str or int, optional
+        The description of the survey, if the reports carry one; its checksum, if the rows carry no more.
     """
 
     mechanism: Any
     counts: np.ndarray
     parts: tuple[str, ...] = ()
-    survey: str | None = None
+    survey: str | int | None = None
 
     def __post_init__(self) -> None:
         files.check_countable(self.mechanism)
@@ -92,12 +92,10 @@ class Counts:
             If the file is damaged, holds counts that cannot be, or is about another mechanism, budget or domain.
         """
         whole = files.load_json(path, {"mechanism", "reports", "parts", "counts", "survey", "sha256"})
-        if whole is None:
-            raise ValueError(f"path must be a file of counts; {str(path)!r} is none, or is damaged")
+        if whole is None or whole.pop("sha256") != _checksum(whole) or whole["counts"][0] != whole["reports"]:
+            raise ValueError(f"path must be a file of counts; {str(path)!r} is none, or is damaged or was changed")
         if (made := whole["mechanism"]) != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, as {str(path)!r} says; got {mechanism!r}")
-        if whole.pop("sha256") != _checksum(whole) or whole["counts"][0] != whole["reports"]:
-            raise ValueError(f"path must be a file of counts as written; {str(path)!r} is damaged or was changed")
         return cls(mechanism, np.array(whole["counts"]), tuple(whole["parts"]), whole["survey"])
 
 
@@ -131,26 +129,37 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
         twice: the file and its row group are named.
     """
     files.check_countable(mechanism)
-    total, parts = np.zeros(1, np.int64), {None: survey}
+    total, parts, told = np.zeros(1, np.int64), dict[str, None](), survey
     if hasattr(reports, "to_delayed"):
         from dask import delayed
 
         if survey is not None:
             raise TypeError("reports must be in memory or in files; give the folder that Dask's to_parquet wrote")
-        counts = [delayed(_count_frame)(part, mechanism) for part in reports.to_delayed()]
-        total = delayed(sum)(counts).compute()
+        each = [delayed(_count_part)(part, mechanism, i) for i, part in enumerate(reports.to_delayed())]
+        found = delayed(list)(each).compute()
     else:
-        for counts, told, names in sources(reports, mechanism, survey, _count_frame):
-            total = total + counts
-            parts |= dict.fromkeys([None, *names], told)
+        found = sources(reports, mechanism, survey, _numbered)
+    for (counts, number), described, names in found:
+        total, told = total + counts, described or files.one_number([told, number])
+        parts |= dict.fromkeys(names)
     if not total[0]:
         raise ValueError("reports must hold at least one report; got none")
-    return Counts(mechanism, total, tuple(filter(None, parts)), parts[None])
+    return Counts(mechanism, total, tuple(parts), told)
 
 
 def _count_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
-    """Return the counts of the reports in a data frame; what a Dask worker does with its partition."""
+    """Return the counts of the reports in a data frame, which may be empty."""
     return mechanism.count(files.from_frame(frame, mechanism)) if len(frame) else np.zeros(1, np.int64)
+
+
+def _numbered(frame, mechanism):
+    return _count_frame(frame, mechanism), files.one_number(frame.get(files.NUMBER))
+
+
+def _count_part(frame, mechanism, i):
+    """Return what `sources` yields, of a Dask frame's partition: what a worker does where it lies."""
+    begun = _beginnings(files.from_frame(frame, mechanism), mechanism, f"partition {i}")
+    return _numbered(frame, mechanism), None, begun
 
 
 def _beginnings(y, mechanism, what):
@@ -180,8 +189,7 @@ def _check_drawn(rows, mechanism, what):
     even = rng.integers(0, mechanism.k, (10 * len(rows), *np.shape(mechanism.k)))  # of whom fewest agree
     agree = files.to_frame(mechanism.perturb(even, rng=rng)).value_counts()
     if len(np.unique(rows, axis=0)) == len(rows) and (agree * (agree - 1)).sum() > 200 * 20:
-        told = f"in {what} all differ, as if duplicates were dropped"
-        raise ValueError(f"reports must be all that were collected; {told}")
+        raise ValueError(f"reports must be all that were collected; in {what} all differ as if duplicates were dropped")
 
 
 def _check_parts(parts, known):

@@ -106,8 +106,7 @@ class Survey(Results):
         names = [each.name for each in fields(cls)]
         told = _files.load_json(path, ["format", *names])
         if told is None or told["format"] != FORMAT:
-            needed = f"path must be a file that Survey.save wrote, of {FORMAT!r}"
-            raise ValueError(f"{needed}; {str(path)!r} is none, or is damaged")
+            raise ValueError(f"path must be a file of Survey.save, of {FORMAT!r}; {str(path)!r} is none or damaged")
         return cls(**{name: told[name] for name in names} | {"mechanism": _labels.rebuild(told["mechanism"])})
 
     def encode(self, frame: pd.DataFrame) -> np.ndarray:
@@ -166,6 +165,8 @@ class Survey(Results):
     def mark(self, reports: Any) -> Any:
         """Return a frame or counts of reports that say they are of this survey; for those that do not, if you know."""
         if isinstance(reports, Counts):
+            if reports.survey not in (None, self.description, _files.number(self.description)):
+                raise ValueError("reports must be of this survey; their description, or the rows', is of another one")
             return replace(reports, survey=self.description)
         _files.check_numbers(reports, self.description, "the data frame")
         marked = reports.assign(**{_files.NUMBER: _files.number(self.description)})

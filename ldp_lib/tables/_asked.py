@@ -100,11 +100,16 @@ def check_together(mechanism, attributes):
 
 
 def raw_table(mechanism, y, *attributes):
-    """Return the raw unbiased table of some attributes, from the reports of an `AskSome` or of whole records."""
+    """Return the raw unbiased table of some attributes, from reports, or blocks of them that are read once."""
     attributes = check_together(mechanism, attributes)
     if isinstance(mechanism, AskSome):
         return asked_tables(mechanism, y, [attributes])[attributes]
-    return mechanism.estimate_table(y, *attributes)
+    if isinstance(y, np.ndarray):
+        return mechanism.estimate_table(y, *attributes)
+    total = sum(len(part) * np.append(mechanism.estimate_table(part, *attributes), 1) for part in y)
+    if np.ndim(total) == 0:
+        raise ValueError("y must hold at least one report; got none")
+    return (total[:-1] / total[-1]).reshape([mechanism.k[j] for j in attributes])
 
 
 def check_asked(mechanism, attributes):

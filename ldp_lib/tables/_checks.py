@@ -10,6 +10,8 @@ from ldp_lib import _inputs, channel
 from ldp_lib.splitting import allocation
 from ldp_lib.tables._product_channel import keep_probability
 
+MOST_CELLS = 2**13
+
 
 def check_table(table, axes=None):
     """Return a table of probabilities as floats, or raise an error that names it."""
@@ -19,6 +21,13 @@ def check_table(table, axes=None):
     if not np.isfinite(table).all() or table.min() < 0 or abs(table.sum() - 1) > 1e-6:
         raise ValueError(f"table must hold probabilities; got least {table.min()} and sum {table.sum()}")
     return table
+
+
+def check_cells(cells):
+    """Raise ValueError if the covariance of so many shares is too large to be built."""
+    if cells > MOST_CELLS:
+        told = f"a matrix of {cells:,} times {cells:,} numbers; got a table of {cells:,} cells"
+        raise ValueError(f"attributes must have at most {MOST_CELLS:,} cells together, for their covariance is {told}")
 
 
 def check_users(n):

@@ -9,7 +9,7 @@ import numpy as np
 from ldp_lib import _inputs
 from ldp_lib.sampled.ask_some import AskSome
 from ldp_lib.tables._asked import check_together, set_gain, subsets_of
-from ldp_lib.tables._checks import check_table, check_users
+from ldp_lib.tables._checks import check_cells, check_table, check_users
 
 
 def table_covariance(mechanism, table, *attributes, n, sampling=True) -> np.ndarray:
@@ -30,6 +30,7 @@ def table_covariance(mechanism, table, *attributes, n, sampling=True) -> np.ndar
     _inputs.check_bool(sampling=sampling)
     table, n, attributes = check_table(table), check_users(n), check_together(mechanism, attributes)
     wanted = tuple(mechanism.k[j] for j in attributes)
+    check_cells(table.size)
     if table.shape != wanted:
         raise ValueError(f"table must have shape {wanted} for attributes {attributes}; got {table.shape}")
     if isinstance(mechanism, AskSome):
@@ -63,23 +64,19 @@ def _asked_covariance(mechanism, table, attributes):
             asks.setdefault(mine, []).append((keep, weight))
             for subset in subsets_of(mine):
                 pull[subset] += weight * keep**2
-    told = [_second_moments(of, size) for of, size in zip(k, sizes, strict=True)]
-    free = [np.mean(one, axis=0, keepdims=True) for one in told]
-    centred = [g * (np.eye(of) - 1 / of) for g, of in zip(gains, k, strict=True)]
-    cov, mean = np.zeros((math.prod(k),) * 2), np.zeros(math.prod(k))
+    cov, mean, even = np.zeros((math.prod(k),) * 2), np.zeros(math.prod(k)), np.full(k, 1 / math.prod(k))
     for mine, questions in asks.items():
         keep, weight = np.array(questions).T
         square, own = np.zeros_like(cov), np.zeros_like(mean)
         scale = {b: 1 / (pull[b] * math.prod(gains[a] for a in b)) for b in subsets_of(mine)}
         for one, other in itertools.product(scale, repeat=2):
-            sides = [(a in one, a in other) for a in range(len(k))]
-            blocks = [_block(told[a], gains[a], k[a], sides[a]) for a in range(len(k))]
-            loose = [_block(free[a], 0, k[a], sides[a])[0] for a in range(len(k))]
-            part = (weight @ keep**3) * _contract(table, blocks)
-            part = part + weight @ (keep**2 * (1 - keep)) * reduce(np.kron, loose)
+            told = [_moments(*each, a in one, a in other) for a, each in enumerate(zip(k, sizes, strict=True))]
+            part = (weight @ keep**3) * _contract(table, told)
+            if one == other:  # a set that is drawn among all is centred: alone, its mean is 0
+                part = part + weight @ (keep**2 * (1 - keep)) * _contract(even, told)
             square += scale[one] * scale[other] * part
         for one in scale:
-            own += scale[one] * _spread(centred, table, one)
+            own += _effect(table, one) / pull[one]
         cov += square - np.outer(own, own) * (weight @ keep**4) * mechanism.groups
         mean += weight @ keep**2 * own
     return cov - (0 if mechanism.groups else np.outer(mean, mean))
@@ -102,41 +99,35 @@ def _channel(mechanism, attributes):
     return [reduce(np.kron, one)[np.ix_(moved, moved)] for one in (parts, inverses)]
 
 
-def _second_moments(k, size):
-    """Mean product of two values' centred indicators in a set that holds the truth, shape (truth, k, k)."""
-    share = size / k
-    both = np.full((k, k, k), (size - 1) * (size - 2) / ((k - 1) * max(k - 2, 1)))
-    alone = np.full((k, k), (size - 1) / (k - 1))
-    for x in range(k):
-        alone[x, x] = 1
-        both[x, x, :] = both[x, :, x] = (size - 1) / (k - 1)
-        both[x, range(k), range(k)] = alone[x]
-    return both - share * (alone[:, :, None] + alone[:, None, :]) + share**2
+def _moments(k, size, left, right):
+    """Mean product of two values' indicators in a set that holds the truth, each centred, or where 1/k stands in.
+
+    A matrix of values in five parts: everywhere, in the row and in the column of the truth, on the diagonal, and where
+    all of these meet.
+    """
+    gain, share, other = set_gain(k, size), size / k, (size - 1) / (k - 1)
+    if not (left and right):
+        return (-gain if left or right else 1) / k**2, left * gain / k, right * gain / k, 0, 0
+    apart = other * (size - 2) / max(k - 2, 1)
+    row = other - apart - share * gain
+    return apart - 2 * share * other + share**2, row, row, other - apart, 1 + 2 * apart - 3 * other
 
 
-def _block(second, gain, k, sides):
-    """One attribute's factor, shape (truth, k, k): both indicators, one of them, or none, where 1/k stands in."""
-    if all(sides):
-        return second
-    first = gain * (np.eye(k)[: len(second)] - 1 / k)
-    if not any(sides):
-        return np.full((len(second), k, k), 1 / k**2)
-    return np.broadcast_to((first[:, :, None] if sides[0] else first[:, None, :]) / k, (len(second), k, k))
+def _contract(table, told):
+    """Mean over records drawn from the table of the product of the attributes' `_moments`, shape (cells, cells)."""
+    cells, axes = table.size, table.ndim
+    for everywhere, row, column, diagonal, meet in told:
+        table = np.moveaxis(table, 0, -1)  # the first axis is used up, two come last
+        whole, on = table.sum(axis=-1, keepdims=True), np.arange(table.shape[-1])
+        found = (everywhere * whole + row * table)[..., None] + (column * table)[..., None, :]
+        found[..., on, on] += diagonal * whole + meet * table
+        table = found
+    return table.transpose(*range(0, 2 * axes, 2), *range(1, 2 * axes, 2)).reshape(cells, cells)
 
 
-def _contract(table, blocks):
-    """Mean over records drawn from the table of the product of the attributes' factors, shape (cells, cells)."""
-    for block in blocks:
-        table = np.tensordot(table, block, axes=(0, 0))  # the first axis is used up, two come last
-    order = [*range(0, 2 * len(blocks), 2), *range(1, 2 * len(blocks), 2)]
-    side = math.prod(block.shape[1] for block in blocks)
-    return table.transpose(order).reshape(side, side)
-
-
-def _spread(centred, table, subset):
-    """Mean over records of the product of some attributes' centred indicators, evenly over the others, flat."""
-    for a, own in enumerate(centred):
-        if a not in subset:
-            own = np.full_like(own, 1 / len(own))
-        table = np.tensordot(table, own, axes=(0, 0))
+def _effect(table, subset):
+    """The part of a table that is the interaction of some attributes, spread evenly over the others, flat."""
+    for a in range(table.ndim):
+        even = table.mean(axis=a, keepdims=True)
+        table = table - even if a in subset else np.broadcast_to(even, table.shape)
     return table.ravel()
