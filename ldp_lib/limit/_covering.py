@@ -122,9 +122,11 @@ def mixed_rows(k, t, rho, weights):
     """Return the attributes' weights and the rows that bound best; `weights` is where the search begins."""
     sizes, kind = np.unique(k, return_inverse=True)
     start = np.array([weights[list(kind).index(i)] for i in range(len(sizes))])
-    mu, grid = np.geomspace(1e-3 / max(k), 1, 150), np.geomspace(1e-3, 1, 40)
+    mu = np.geomspace(1e-3 / max(k), 1, 150)
+    grid = np.geomspace(1e-3, 1, 40)
     gain = (t / (1 + t * mu)) ** 2
-    gained, often = np.bincount(kind, weights=rho), np.bincount(kind)
+    gained = np.bincount(kind, weights=rho)
+    often = np.bincount(kind)
 
     def bound(log):
         w = np.exp(log - log.max())

@@ -90,7 +90,8 @@ class Cells:
     def best(self, weights, t):
         """Return the largest information, its attributes' parts, and (the share of records, the pair's number)."""
         n0, n1, n2 = np.tensordot(np.asarray(weights, float), self.poly, axes=1)
-        p, q = self.size + t * self.inner, t * self.extra
+        p = self.size + t * self.inner
+        q = t * self.extra
         with np.errstate(divide="ignore", invalid="ignore"):
             inside = np.clip(np.nan_to_num((2 * q * n0 - n1 * p) / (2 * n2 * p - n1 * q)), 0, 1)
         tries = np.array([0 * inside, inside, 0 * inside + 1])

@@ -62,7 +62,8 @@ def _attained(found):
         return _uniform_error(found.k, t, sets, weights)
     if isinstance(found.population, Population):
         return _asked_error(found, weights)
-    rows, even = _given_population.target_rows(found.k, found.target), np.ones(math.prod(found.k)) / math.prod(found.k)
+    rows = _given_population.target_rows(found.k, found.target)
+    even = np.ones(math.prod(found.k)) / math.prod(found.k)
     f = even if found.population is None else np.array(found.population, float)
     return _given_population.mixture_error(found.k, t, f, sets, weights, rows)
 

@@ -143,7 +143,8 @@ def _set_parts(k, name):
         return size / k[j], {(j,): size / k[j] * (1 - size / k[j])}
     if kind == "boxes":
         j, i, size, other = of
-        u, v = size / k[j], other / k[i]
+        u = size / k[j]
+        v = other / k[i]
         a, b = u * (1 - u), v * (1 - v)
         return u * v, {(j,): a * v**2, (i,): b * u**2, (j, i): a * b}
     if kind == "balanced":
@@ -204,7 +205,8 @@ def _spread(informs, rho, rounds=3_000):
 
 def _relaxed(k, t, rho):
     """Return a lower bound of the error: the spaces share mu (1 - mu), and none has more than sets of its own could."""
-    e, flat = 1 + t, 4 * (1 + t) * (rho.sum() / t) ** 2
+    e = 1 + t
+    flat = 4 * (1 + t) * (rho.sum() / t) ** 2
     sizes = [a * b for a, b in itertools.combinations(k, 2)]  # of the tables, each for itself at the whole budget
     alone = sum(subset.error(e, size, subset.optimal_size(e, size)) for size in sizes)
     if len(rho) > SPACES:

@@ -3,6 +3,7 @@
 Variances hold the people who were asked fixed, unless `sampling` adds the error of drawing them at random.
 """
 
+import itertools
 from numbers import Real
 from typing import Any
 
@@ -27,8 +28,10 @@ def rows(reports, mechanism, survey):
 
 
 def blocks(reports, mechanism, survey):
-    """Yield reports as arrays, one after the other, for estimates that need more than counts."""
-    return (y for y, _, _ in sources(reports, mechanism, survey, files.from_frame))
+    """Yield arrays of reports, each of a few parts, for estimates that need more than counts."""
+    parts = (y for y, _, _ in sources(reports, mechanism, survey, files.from_frame))
+    while some := [*itertools.islice(parts, 32)]:
+        yield np.concatenate(some)
 
 
 def joint_table(mechanism, blocks, attributes):

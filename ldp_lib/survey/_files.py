@@ -221,8 +221,7 @@ def opened(path):
 def description(reports):
     """Return the description of the survey that a data frame or a Parquet file carries, or None."""
     if isinstance(reports, pd.DataFrame):
-        if KEY not in reports.attrs:
-            one_number(reports.get(NUMBER))
+        one_number(reports.get(NUMBER) if KEY not in reports.attrs else None)
         return reports.attrs.get(KEY)
     with opened(reports) as file:
         return json.loads((file.schema_arrow.metadata or {}).get(b"PANDAS_ATTRS", b"{}")).get(KEY)

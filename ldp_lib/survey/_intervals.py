@@ -141,7 +141,6 @@ def required_users(
     check_bool(sampling=sampling)
     require_share("margin", margin)
     check_unbiased(mechanism)
-    z = half_width(confidence)
     if wants not in ("frequencies", "tables"):
         raise ValueError(f"wants must be 'frequencies' or 'tables'; got {wants!r}")
     if wants == "tables":
@@ -150,7 +149,7 @@ def required_users(
 
     def enough(n):
         worst = cell / n if wants == "tables" else _worst_variance(mechanism, n, sampling)
-        return bool(z * np.sqrt(worst) <= margin)
+        return bool(half_width(confidence) * np.sqrt(worst) <= margin)
 
     users = range(mechanism.least_users, MOST_USERS + 1)
     if enough(MOST_USERS):

@@ -158,8 +158,11 @@ def _numbered(frame, mechanism):
 
 def _count_part(frame, mechanism, i):
     """Return what `sources` yields, of a Dask frame's partition: what a worker does where it lies."""
-    begun = _beginnings(files.from_frame(frame, mechanism), mechanism, f"partition {i}")
-    return _numbered(frame, mechanism), None, begun
+    return (
+        _numbered(frame, mechanism),
+        None,
+        _beginnings(files.from_frame(frame, mechanism), mechanism, f"partition {i}"),
+    )
 
 
 def _beginnings(y, mechanism, what):

@@ -106,7 +106,7 @@ class Survey(Results):
         names = [each.name for each in fields(cls)]
         told = _files.load_json(path, ["format", *names])
         if told is None or told["format"] != FORMAT:
-            raise ValueError(f"path must be a file of Survey.save, of {FORMAT!r}; {str(path)!r} is none or damaged")
+            raise ValueError(f"path must be a file that Survey.save wrote ({FORMAT}); {str(path)!r} is none or damaged")
         return cls(**{name: told[name] for name in names} | {"mechanism": _labels.rebuild(told["mechanism"])})
 
     def encode(self, frame: pd.DataFrame) -> np.ndarray:

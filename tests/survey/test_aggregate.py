@@ -16,8 +16,8 @@ from ldp_lib.corr_rr import CorrRR
 from ldp_lib.grr import GRR
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import SPL
+from ldp_lib.survey import Survey, aggregate
 from ldp_lib.survey import _files as files
-from ldp_lib.survey import aggregate
 from ldp_lib.survey.aggregate import Counts
 from ldp_lib.unary import OUE
 
@@ -307,3 +307,59 @@ def test_errors_of_every_chunk_say_where_it_starts(threads, monkeypatch):
     with pytest.raises(TypeError, match="no sixes, counted from user 4"):
         protocol.perturb_in_chunks(Echo(), [0, 1, 2, 3, 4, 6, 5], rng=np.random.default_rng(1), threads=threads)
     assert protocol.perturb_in_chunks(Echo(), [5], rng=np.random.default_rng(1)).shape == (1, 2)
+
+
+def surveys_in_two_orders():
+    """Two surveys of one mechanism, their labels in two orders, and reports of each."""
+    ours, theirs = Survey({"a": ["x", "y"]}, 2.0), Survey({"a": ["y", "x"]}, 2.0)
+    rng = np.random.default_rng(1)
+    people = pd.DataFrame({"a": rng.choice(["x", "y"], 600, p=[0.2, 0.8])})
+    return ours, ours.collect(people, rng=rng), theirs.collect(people, rng=rng)
+
+
+def test_counts_know_of_which_survey_their_rows_are(tmp_path):
+    """Marked, those of another one would be read with its labels in the wrong order, and 0.2 be 0.8."""
+    ours, mine, other = surveys_in_two_orders()
+    bare, own = (pd.DataFrame(dict(frame)) for frame in (other, mine))
+    counts = aggregate.aggregate(bare, ours.mechanism)
+    counts.save(tmp_path / "c.json")
+    for wrong in (counts, Counts.load(tmp_path / "c.json", ours.mechanism), aggregate.aggregate(other, ours.mechanism)):
+        with pytest.raises(ValueError, match="must be of this survey"):
+            ours.mark(wrong)
+    with pytest.raises(ValueError, match="must say of which survey"):
+        counts + aggregate.aggregate(own, ours.mechanism)
+    good = ours.mark(aggregate.aggregate(own, ours.mechanism))
+    assert ours.estimate(good).equals(ours.estimate(mine))
+    without = aggregate.aggregate(bare.drop(columns="report_survey"), ours.mechanism)
+    assert ours.mark(without).survey == ours.description  # who vouches is believed where rows say nothing
+
+
+def test_rows_of_two_surveys_are_not_counted_together(tmp_path):
+    parquet, arrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    ours, mine, other = surveys_in_two_orders()
+    for name, frame in (("a", mine), ("b", other)):
+        bare = arrow.Table.from_pandas(frame, preserve_index=False).replace_schema_metadata(None)
+        parquet.write_table(bare, tmp_path / f"{name}.parquet")
+    bare = [pd.DataFrame(dict(frame)) for frame in (mine, other)]
+    for both in (tmp_path, bare, pd.concat(bare), dd.concat([dd.from_pandas(one, npartitions=2) for one in bare])):
+        with pytest.raises(ValueError, match="must be of one survey"):
+            aggregate.aggregate(both, ours.mechanism)
+    alone = aggregate.aggregate(dd.from_pandas(bare[1], npartitions=2), ours.mechanism)
+    with pytest.raises(ValueError, match="must be of this survey"):
+        ours.mark(alone)
+
+
+def test_counts_of_a_dask_frame_are_added_once(tmp_path):
+    ours, mine, _ = surveys_in_two_orders()
+    counts = ours.mark(aggregate.aggregate(dd.from_pandas(mine, npartitions=3), ours.mechanism))
+    counts.save(tmp_path / "c.json")
+    loaded = Counts.load(tmp_path / "c.json", ours.mechanism)
+    for again in (loaded, aggregate.aggregate(mine, ours.mechanism)):
+        with pytest.raises(ValueError, match="must be of different reports"):
+            counts + again
+    with pytest.raises(ValueError, match="must be of different reports"):
+        ours.difference(counts, loaded)
+    twice = dd.concat([dd.from_pandas(mine, npartitions=2)] * 2)
+    with pytest.raises(ValueError, match="must be of different reports"):
+        aggregate.aggregate(twice, ours.mechanism)
+    assert counts.counts.tolist() == aggregate.aggregate(mine, ours.mechanism).counts.tolist()

@@ -1,5 +1,7 @@
 """A survey goes from labels to reports and back, loses nothing, and refuses what it does not know."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -231,12 +233,14 @@ def test_reports_fit_their_type_to_its_ends():
 
 
 def test_what_an_estimate_shows_is_the_mechanism_s_and_the_planner_s():
+    """With the numbers asked that are counted in place of those planned, which are no whole numbers."""
     survey = Survey(DOMAIN, 1.5, mechanism=OneQuestion(k=(2, 4, 3), epsilon=1.5))
     collected = survey.collect(people(), rng=np.random.default_rng(4))
     raw = survey.mechanism.estimate(files.from_frame(collected, survey.mechanism))
+    counted = replace(survey.mechanism, weights=collected["report_asked"].value_counts().sort_index().to_numpy())
     for confidence, z in ((0.95, 1.959963984540054), (0.5, 0.6744897501960817)):
         result = survey.estimate(collected, **({} if confidence == 0.95 else {"confidence": confidence}))
-        spread = np.concatenate(planner.standard_errors(survey.mechanism, raw, 300))
+        spread = np.concatenate(planner.standard_errors(counted, raw, 300))
         assert result["estimate"].to_numpy() == pytest.approx(np.concatenate(raw))
         assert result["standard_error"].to_numpy() == pytest.approx(spread)
         assert result["low"].to_numpy() == pytest.approx(np.concatenate(raw) - z * spread)

@@ -1,0 +1,235 @@
+"""Reports that were lost by their question, or are of a subgroup: the numbers counted stand in for those planned."""
+
+import contextlib
+import dataclasses
+import itertools
+import math
+import resource
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import binom
+
+from ldp_lib import (
+    GRR,
+    OLH,
+    RR,
+    SPL,
+    AskSome,
+    OneQuestion,
+    RRIndependent,
+    RRJoint,
+    SubsetSelection,
+    Survey,
+    UnaryEncoding,
+)
+from ldp_lib.sampled._dealing import as_counted
+from ldp_lib.survey import _estimates as estimates
+from ldp_lib.survey import _files as files
+from ldp_lib.survey.planner import standard_errors
+from ldp_lib.tables._asked import raw_table
+from ldp_lib.tables._independence import p_value
+from ldp_lib.tables._totals import near_covariance
+from ldp_lib.tables.covariance import table_covariance
+
+TEN = {f"q{j}": ["no", "yes"] for j in range(10)}
+SOME = {"k": (2, 3, 3), "epsilon": 1.5}
+MECHANISMS = [
+    OneQuestion(**SOME),
+    OneQuestion(**SOME, groups=False, weights=(0.5, 0.3, 0.2)),
+    OneQuestion(**SOME, oracle=GRR),
+    OneQuestion(**SOME, oracle=UnaryEncoding),
+    AskSome(**SOME),
+    AskSome(**SOME, m=2),
+    AskSome(**SOME, m=2, sizes=(1, 2, 1), weights=(0.2, 0.3, 0.5)),
+    AskSome(**SOME, m=3, sizes=(1, 1, 2)),
+    AskSome(**SOME, m=2, weights=(0.0, 0.4, 0.6), groups=False),
+    RRIndependent(**SOME),
+    RRJoint(**SOME),
+    SPL(**SOME),
+    GRR(k=4, epsilon=1.0),
+    SubsetSelection(k=5, epsilon=1.0),
+    RR(k=2, epsilon=1.0),
+]
+
+
+def nine_in_ten(n):
+    """People of whom nine in ten answer "yes" to everything."""
+    answers = np.where(np.arange(n) < 0.9 * n, "yes", "no")
+    return pd.DataFrame(dict.fromkeys(TEN, answers)).assign(w=np.arange(n) % 3 + 1.0)
+
+
+def lossy(survey, rng, n=2_000, lost=0.25):
+    """Reports of which those about q3 are lost with a probability, whatever they say."""
+    given = survey.collect(nine_in_ten(n), rng=rng, weights="w")
+    m = getattr(survey.mechanism, "m_", 1)
+    about = {i for i, asked in enumerate(itertools.combinations(range(10), m)) if 3 in asked}
+    return given[~(given["report_asked"].isin(about) & (rng.random(n) < lost))]
+
+
+def told_of_q3(found):
+    return found[(found["attribute"] == "q3") & (found["value"] == "yes")].iloc[0]
+
+
+@pytest.mark.parametrize("mechanism", [None, AskSome(k=(2,) * 10, epsilon=2.0, m=2)], ids=["one", "two"])
+def test_lost_answers_to_one_question_do_not_bend_weighted_shares(mechanism):
+    survey, rng = Survey(TEN, 2.0, mechanism), np.random.default_rng(1)
+    for _ in range(3):
+        got = lossy(survey, rng)
+        plain = told_of_q3(survey.estimate(got))
+        even = told_of_q3(survey.estimate(got.assign(w=2.0), weights="w"))
+        assert even["estimate"] == pytest.approx(plain["estimate"])
+        assert even["standard_error"] == pytest.approx(plain["standard_error"], rel=0.05)
+        assert survey.contributions(got)["q3=yes"].mean() == pytest.approx(plain["estimate"])
+        weighted = told_of_q3(survey.estimate(got, weights="w"))
+        assert abs(weighted["estimate"] - 0.9) < 4 * weighted["standard_error"]
+        apart = survey.difference(got, survey.collect(nine_in_ten(2_000), rng=rng, weights="w"), weights="w")
+        assert abs(told_of_q3(apart)["estimate"]) < 4 * told_of_q3(apart)["standard_error"]
+
+
+@pytest.mark.parametrize("m", [1, 2])
+def test_weighted_errors_in_groups_are_those_of_simulated_shares(m):
+    """The variance stated is on average that of the shares; the foil takes no notice of groups."""
+    mechanism = AskSome(k=(2, 2, 2, 2), epsilon=3.0, m=m, sizes=(1, 1, 1, 1), weights=(1,) * math.comb(4, m))
+    rng, n, runs = np.random.default_rng(2), 240, 2_000
+    x, w = np.repeat((np.arange(n) < 0.95 * n)[:, None], 4, axis=1).astype(int), np.arange(n) % 2 * 3 + 1.0
+    every = mechanism.reports()
+    contribution = dict(zip(map(bytes, every), estimates.contributions(mechanism, files.to_frame(every)), strict=True))
+    shares, told, foil = [], [], []
+    for _ in range(runs):
+        y = mechanism.perturb(x, rng=rng)
+        z = np.array([contribution[bytes(one)] for one in y])
+        shares.append(estimates.weighted_shares(z, w)[0][0])
+        told.append(estimates.weighted_shares(z, w, dealt=mechanism)[1][0])
+        foil.append(estimates.weighted_shares(z, w)[1][0])
+    noise = 3 * math.sqrt(2 / runs)
+    assert as_counted(mechanism, mechanism.count(y)) == mechanism  # as planned, to the person
+    assert np.mean(told) == pytest.approx(np.var(shares), rel=noise)
+    assert np.mean(foil) > (1 + noise) * np.var(shares)
+
+
+def test_reports_chosen_by_what_was_asked_are_refused_from_one_in_a_million_on():
+    """Also if everybody draws the question alone, where a lost answer would count as an even one."""
+
+    def refused(mechanism, lost):
+        asked = np.full(10, 200)
+        asked[3] -= lost
+        counts = np.concatenate([[asked.sum()], np.column_stack([asked, asked, asked * 0]).ravel()])
+        with contextlib.suppress(ValueError):
+            return as_counted(mechanism, counts) is None
+        return True
+
+    chance = [10 * binom.cdf(200 - lost, 2_000 - lost, 0.1) for lost in range(100)]
+    assert 60 < sum(one >= 1e-6 for one in chance) < 80
+    for groups in (True, False):
+        mechanism = OneQuestion(k=(2,) * 10, epsilon=2.0, groups=groups)
+        assert [refused(mechanism, lost) for lost in range(100)] == [one < 1e-6 for one in chance]
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.25])
+def test_a_share_s_error_is_that_of_those_who_reported(lost):
+    survey, rng = Survey(TEN, 2.0), np.random.default_rng(3)
+    got = lossy(survey, rng, lost=lost)
+    asked = got["report_asked"].value_counts().sort_index().to_numpy()
+    counted = dataclasses.replace(survey.mechanism, weights=asked)
+    raw = survey.mechanism.estimate(files.from_frame(got, survey.mechanism))
+    told = survey.estimate(got)["standard_error"].to_numpy()
+    assert told == pytest.approx(np.concatenate(standard_errors(counted, raw, len(got))))
+    assert told[7] / told[5] == pytest.approx(math.sqrt(asked[2] / asked[3]), rel=0.1)  # q3 and q2, yes
+
+
+def test_a_subgroup_s_tests_keep_their_level_and_its_intervals_cover():
+    """The number asked a pair is random there; with the one planned, independence is rejected too often."""
+    mechanism, rng, n, runs = AskSome(k=(2,) * 10, epsilon=3.0, m=2), np.random.default_rng(4), 200, 400
+    found: dict = {"counted": [], "planned": []}
+    covered = []
+    for _ in range(runs):
+        x = rng.integers(0, 2, (2_000, 10))
+        y = mechanism.perturb(x, rng=rng)[:n]
+        with contextlib.suppress(ValueError):  # where nobody was asked about the pair
+            raw, asked = raw_table(mechanism, y, 3, 4), as_counted(mechanism, mechanism.count(y))
+        for name, one in (("counted", asked), ("planned", mechanism)):
+            found[name].append(p_value(one, raw, (3, 4), n) < 0.05)
+        share = raw_table(mechanism, y, 3)[0]
+        spread = math.sqrt(near_covariance(asked, np.array([share, 1 - share]), (3,), n, False)[0, 0])
+        covered.append(abs(share - (x[:n, 3] == 0).mean()) < 1.96 * spread)
+    noise = 3 * math.sqrt(0.05 * 0.95 / runs)
+    assert np.mean(found["counted"]) < 0.05 + noise < np.mean(found["planned"])
+    assert np.mean(covered) > 0.95 - noise
+
+
+def test_contributions_are_unbiased_by_enumeration():
+    for mechanism in MECHANISMS:
+        k = mechanism.k if isinstance(mechanism.k, tuple) else (mechanism.k,)
+        z = estimates.contributions(mechanism, files.to_frame(mechanism.reports()))
+        records = np.array(list(itertools.product(*map(range, k))))
+        truth = np.hstack([np.eye(size)[records[:, j]] for j, size in enumerate(k)])
+        assert np.asarray(mechanism.channel(), float) @ z == pytest.approx(truth, abs=1e-12)
+
+
+@pytest.mark.parametrize("mechanism", [one for one in MECHANISMS if isinstance(one, AskSome) and one.m_ > 1])
+def test_covariances_are_those_of_the_whole_channel(mechanism):
+    free, law = dataclasses.replace(mechanism, groups=False), np.random.default_rng(3).dirichlet(np.ones(18))
+    y, p = mechanism.reports(), law @ np.asarray(mechanism.channel(), float)
+    for at in [(1, 2), (2, 1)] + [(2, 0, 1)] * (mechanism.m_ > 2):
+        base = next(i for i in range(len(y)) if set(at) <= set(free.questions[y["asked"][i]].tolist()))
+        own = raw_table(free, y[[base]], *at).ravel()
+        z = np.array([2 * raw_table(free, y[[base, i]], *at).ravel() - own for i in range(len(y))])
+        mean, marginal = p @ z, np.einsum(law.reshape(2, 3, 3), [0, 1, 2], list(at))
+        assert mean == pytest.approx(marginal.ravel())
+        covariance = (z.T * p) @ z - np.outer(mean, mean)
+        assert covariance == pytest.approx(table_covariance(free, marginal, *at, n=1), abs=1e-9)
+
+
+def test_contributions_of_reports_of_very_many_columns_stay_with_their_rows():
+    for k, epsilon, n in (((300, 2), 1.0, 60), ((60, 40), 0.5, 200)):
+        mechanism, rng = OneQuestion(k=k, epsilon=epsilon), np.random.default_rng(1)
+        frame = files.to_frame(mechanism.perturb(rng.integers(0, k, (n, 2)), rng=rng))
+        frame = pd.concat([frame, frame.iloc[::3]], ignore_index=True)
+        y = files.from_frame(frame, mechanism)
+        own = [np.concatenate(mechanism.estimate(y[i : i + 1])) for i in range(len(y))]
+        assert np.array_equal(estimates.contributions(mechanism, frame), own)
+
+
+@pytest.mark.parametrize("oracle", [OLH, UnaryEncoding, GRR])
+def test_other_oracles_have_weights_but_no_covariances(oracle):
+    survey, rng = Survey({"a": [0, 1], "b": [0, 1, 2]}, 2.0, OneQuestion(k=(2, 3), epsilon=2.0, oracle=oracle)), None
+    rng = np.random.default_rng(1)
+    people = pd.DataFrame(rng.integers(0, (2, 3), (2_000, 2)), columns=["a", "b"]).assign(w=3.0)
+    given = survey.collect(people, rng=rng, weights="w")
+    one, two = survey.estimate(given), survey.estimate(given, weights="w")
+    assert two["estimate"].to_numpy() == pytest.approx(one["estimate"].to_numpy())
+    assert two["standard_error"].to_numpy() == pytest.approx(one["standard_error"].to_numpy(), rel=0.15)
+    assert survey.query({"b": 1}, given).standard_error == pytest.approx(one["standard_error"][3])
+    with pytest.raises(TypeError, match="covariances"):
+        survey.query({"b": [1, 2]}, given)
+
+
+def test_a_query_of_a_thousand_labels_needs_little_memory():
+    survey, rng = Survey({"city": list(range(1_000)), "a": ["x", "y"]}, 3.0), np.random.default_rng(1)
+    people = pd.DataFrame({"city": rng.integers(0, 1_000, 2_000), "a": rng.choice(["x", "y"], 2_000)})
+    given = survey.collect(people, rng=rng)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    found = survey.query({"city": 1}, given)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400 * 1024  # kilobytes
+    one = survey.estimate(given).iloc[1]
+    assert found.estimate == pytest.approx(one["estimate"])
+    assert found.standard_error == pytest.approx(one["standard_error"], rel=0.03)
+
+
+def test_a_query_of_too_many_labels_is_refused_with_their_number():
+    survey = Survey({"city": list(range(9_000)), "a": ["x", "y"]}, 3.0)
+    with pytest.raises(ValueError, match=r"at most 8,192 cells together.* got a table of 9,000 cells"):
+        survey.query({"city": 1}, "no folder")
+    with pytest.raises(ValueError, match="got a table of 18,000 cells"):
+        survey.table("city", "a", "no folder")
+
+
+def test_a_query_of_one_label_has_the_error_of_its_share():
+    for n, d in ((20, 2), (100, 2), (100, 6)):
+        k, rng = (2, 3) * (d // 2), np.random.default_rng(1)
+        survey = Survey({f"q{j}": list(range(size)) for j, size in enumerate(k)}, 2.0)
+        given = survey.collect(pd.DataFrame(rng.integers(0, k, (n, d)), columns=list(survey.domain)), rng=rng)
+        one = survey.estimate(given)["standard_error"][0]
+        assert survey.query({"q0": 0}, given).standard_error == pytest.approx(one, rel=0.03)
