@@ -158,11 +158,8 @@ def _numbered(frame, mechanism):
 
 def _count_part(frame, mechanism, i):
     """Return what `sources` yields, of a Dask frame's partition: what a worker does where it lies."""
-    return (
-        _numbered(frame, mechanism),
-        None,
-        _beginnings(files.from_frame(frame, mechanism), mechanism, f"partition {i}"),
-    )
+    y = files.from_frame(frame, mechanism)
+    return _numbered(frame, mechanism), None, _beginnings(y, mechanism, f"partition {i}")
 
 
 def _beginnings(y, mechanism, what):
