@@ -120,7 +120,8 @@ class Cells:
 def kept(k, keep):
     """Return the attributes that are taken exactly, the `keep` smallest, the others, and the cells of all."""
     order = sorted(range(len(k)), key=lambda j: (k[j], j))
-    taken, rest = order[:keep], order[keep:]
+    taken = order[:keep]
+    rest = order[keep:]
     return taken, rest, Cells.of(tuple(k[j] for j in taken), bool(rest))
 
 

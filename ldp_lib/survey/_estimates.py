@@ -42,7 +42,7 @@ def joint_table(mechanism, blocks, attributes):
     check_joint(mechanism, len(attributes))
     counts = []
     table = raw_table(mechanism, (y for y in blocks if counts.append(mechanism.count(y)) is None), *attributes)
-    return table, as_counted(mechanism, sum(counts)), int(sum(counts)[0])
+    return table, as_counted(mechanism, sum(counts)), sum(counts)[0]
 
 
 def value_covariance(mechanism, estimate, j, n, sampling):

@@ -269,7 +269,7 @@ class Results:
     def _raw(self, at, reports, sampling):
         """Return the raw table of some attributes, flat, and the covariance of its cells."""
         check_bool(sampling=sampling)
-        _checks.check_cells(np.prod([len([*self.domain.values()][j]) for j in at]))
+        _checks.check_cells(np.take(self.mechanism.k, at).prod())
         if len(at) > 1:
             table, told, n = self._joint(at, reports)
             return table.ravel(), _estimates.near_covariance(told, table, at, n, sampling)

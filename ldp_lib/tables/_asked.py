@@ -107,9 +107,9 @@ def raw_table(mechanism, y, *attributes):
     if isinstance(y, np.ndarray):
         return mechanism.estimate_table(y, *attributes)
     total = sum(len(part) * np.append(mechanism.estimate_table(part, *attributes), 1) for part in y)
-    if np.ndim(total) == 0:
+    if not np.any(total):
         raise ValueError("y must hold at least one report; got none")
-    return (total[:-1] / total[-1]).reshape([mechanism.k[j] for j in attributes])
+    return (total[:-1] / total[-1]).reshape(np.take(mechanism.k, attributes))
 
 
 def check_asked(mechanism, attributes):

@@ -129,5 +129,5 @@ def _effect(table, subset):
     """The part of a table that is the interaction of some attributes, spread evenly over the others, flat."""
     for a in range(table.ndim):
         even = table.mean(axis=a, keepdims=True)
-        table = table - even if a in subset else np.broadcast_to(even, table.shape)
+        table = table - even if a in subset else even + 0 * table
     return table.ravel()
