@@ -95,7 +95,7 @@ def as_counted(mechanism, counts):
     asked = counts[1 : 1 + len(weights)] if m else counts[np.cumsum([1, *np.add(mechanism.k[:-1], 1)])]
     concern = design.concerns(mechanism.d, m or 1)
     chance = len(weights) * np.minimum(bdtr(asked, n, weights), bdtrc(asked - 1, n, weights))
-    if (asked @ concern).min() == 0 or chance.min() < 1e-6:
+    if min(asked @ concern) == 0 or min(chance) < 1e-6:
         told = f"got {asked.tolist()} of {n} for weights {weights.round(3).tolist()}"
         raise ValueError(f"reports must ask each attribute of somebody, and not be chosen by what was asked; {told}")
     if not mechanism.groups or (n * weights[:, None] * concern).max(axis=0).min() < 1:
