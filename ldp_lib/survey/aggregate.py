@@ -129,7 +129,7 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
         twice: the file and its row group are named.
     """
     files.check_countable(mechanism)
-    total, parts, told = np.zeros(1, np.int64), {}, survey
+    total, parts, told = np.zeros(1, np.int64), dict.fromkeys(""), survey
     if hasattr(reports, "to_delayed"):
         from dask import delayed
 
