@@ -24,7 +24,7 @@ def seen(table, p_y, e):
 
 
 # numbers
-NUMBERS = [  # the table, p_y, e^ε: the same marginals, ever less dependence
+NUMBERS = [  # the table, p_y, e^ε: equal answers, independent ones, and other marginals
     ([[F(1, 2), F(0)], [F(0), F(1, 2)]], F(3, 4), F(2)),
     ([[F(1, 4), F(1, 4)], [F(1, 4), F(1, 4)]], F(3, 4), F(2)),
     ([[F(2, 5), F(1, 5)], [F(1, 10), F(3, 10)]], F(4, 5), F(3)),

@@ -12,6 +12,7 @@ import pytest
 
 from ldp_lib import designs, fake_data, subset
 from ldp_lib.book import best_settings
+from ldp_lib.book.claims import ledger, slips
 from ldp_lib.datasets import load_adult, load_minarets, load_students
 from ldp_lib.grr import GRR
 from ldp_lib.hashing import OLH
@@ -165,6 +166,15 @@ def careless():
 )
 def test_the_number_on_the_page_is_the_computed_one(computed):
     assert computed() in NUMBERS
+
+
+def test_twelve_refuted_statements_have_five_causes():
+    refuted = [c for c in ledger().values() if c.paper == "jrr" and c.verdict == "refuted"]
+    shared = slips(refuted)
+    alone = sum(not c.slip for c in refuted)
+    assert (len(refuted), len(shared) + alone) == (12, 5)
+    assert "jrr/eq-34" in (largest := max(shared.values(), key=len))
+    assert len(largest) == 7
 
 
 def test_masks_have_the_stated_standard_error():
