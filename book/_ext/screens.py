@@ -26,11 +26,11 @@ def add_phone_drawings(app, doctree):
 
 
 def name_cells(app, doctree):
-    """Give each cell of a table with four columns or more the name of its column, shown where cells leave their row."""
+    """Give each cell of a wide table the name of its column, shown where cells leave their row."""
     for table in doctree.findall(nodes.table):
         head = list(table.findall(nodes.thead))
         names = [entry.astext() for entry in head[0].findall(nodes.entry)] if head else []
-        if len(names) < 4 or "ledger-totals" in table["classes"]:
+        if (len(names) < 4 and "in code" not in names) or "ledger-totals" in table["classes"]:
             continue
         table["classes"] += ["stacked", "cards"] if len(names) > 6 else ["stacked"]  # too many columns for any screen
         for row in next(table.findall(nodes.tbody)).findall(nodes.row):
