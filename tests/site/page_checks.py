@@ -75,6 +75,13 @@ class Visitor:
         return self.page
 
 
+def at(page, size):
+    """Give the window this size, and the page time to lay itself out anew; checks of one size stand side by side."""
+    if page.viewport_size != size:
+        page.set_viewport_size(size)
+        page.wait_for_timeout(300)
+
+
 def raw_markup(page):
     """Formulas and roles that a reader would see as source text."""
     text = page.evaluate(VISIBLE_TEXT)
@@ -103,7 +110,7 @@ def untypeset_formulas(page):
 
 def sideways_scroll(page):
     """Elements that make the page wider than a phone."""
-    page.set_viewport_size(PHONE)
+    at(page, PHONE)
     found = page.evaluate(
         """() => {
             const root = document.documentElement, wide = [];
@@ -116,13 +123,12 @@ def sideways_scroll(page):
             return wide.slice(0, 3).concat(wide.length ? [] : [`${root.scrollWidth} px wide`]);
         }"""
     )
-    page.set_viewport_size(DESKTOP)
     return found
 
 
 def shown_diagrams(page, size):
     """The diagrams that a page shows on a screen of this size: address, and pixels a unit; then their box's faults."""
-    page.set_viewport_size(size)
+    at(page, size)
     return page.evaluate(
         """async kind => {
             const found = [];
@@ -149,20 +155,18 @@ def small_diagrams(page):
         sizes = re.findall(r'<text [^>]*font-size="([\d.]+)"[^>]*>[^<]{2,}<', source)
         if min(map(float, sizes)) * scale < 10:
             found.append(address)
-    page.set_viewport_size(DESKTOP)
     return found
 
 
 def wide_diagrams(page):
     """Diagrams that are wider than their box on a phone: part of them would be cut off."""
     found = [address for address, _, out in shown_diagrams(page, WIDER_PHONE) if out]
-    page.set_viewport_size(DESKTOP)
     return found
 
 
 def small_figures(page):
     """Drawn figures whose letters of ten points, the style's, are less than eight pixels high on a phone."""
-    page.set_viewport_size(WIDER_PHONE)
+    at(page, WIDER_PHONE)
     found = page.evaluate(
         """async kind => {
             const found = [];
@@ -176,14 +180,12 @@ def small_figures(page):
         }""",
         DRAWN,
     )
-    page.set_viewport_size(DESKTOP)
     return found
 
 
 def without_hint(page):
     """Code and tables that scroll on a phone and do not say so."""
-    page.set_viewport_size(PHONE)
-    page.wait_for_timeout(300)
+    at(page, PHONE)
     found = page.evaluate(
         """() => {
             const hints = {
@@ -197,14 +199,12 @@ def without_hint(page):
             return Object.entries(hints).flatMap(silent).map(e => e.outerHTML.slice(0, 80));
         }"""
     )
-    page.set_viewport_size(DESKTOP)
     return found
 
 
 def squeezed_formulas(page):
     """On a phone: formulas whose hint to scroll takes several lines, or whose beginning no scrolling shows."""
-    page.set_viewport_size(PHONE)
-    page.wait_for_timeout(300)
+    at(page, PHONE)
     found = page.evaluate(
         """() => {
             const cut = box => [...box.querySelectorAll('math')].some(formula => {
@@ -216,13 +216,12 @@ def squeezed_formulas(page):
             return boxes.filter(e => cut(e) || high(e)).map(e => e.textContent.trim().slice(0, 60));
         }"""
     )
-    page.set_viewport_size(DESKTOP)
     return found
 
 
 def lonely_marks(page):
     """Full stops and the like that a phone shows a line below the formula before them, and brackets a line above."""
-    page.set_viewport_size(PHONE)
+    at(page, PHONE)
     found = page.evaluate(
         """() => {
             const found = [], place = document.createRange();
@@ -240,12 +239,12 @@ def lonely_marks(page):
             return found;
         }"""
     )
-    page.set_viewport_size(DESKTOP)
     return found
 
 
 def machine_fonts(page):
     """Text that a reader sees in a font of the machine, not of the site: there the layout would differ elsewhere."""
+    at(page, DESKTOP)
     page.evaluate(
         """() => {
             const skip = 'script, style, noscript, template, annotation, option', seen = new Map();
@@ -278,6 +277,7 @@ def machine_fonts(page):
 
 def bad_images(page):
     """Images without alternative text, or that did not load."""
+    at(page, DESKTOP)
     return page.evaluate(
         """async () => {
             const found = [];
@@ -296,6 +296,7 @@ def bad_images(page):
 
 def searches(page):
     """Search boxes and buttons that a reader sees on arrival; a page's own filters, in its article, are not meant."""
+    at(page, DESKTOP)
     return page.evaluate(
         """() => [...document.querySelectorAll('input[type=search], [class*=search-button], form[role=search]')]
             .filter(e => e.checkVisibility({visibilityProperty: true}) && e.getBoundingClientRect().width > 0)
@@ -334,6 +335,7 @@ def has_place(path, place):
 
 def numbers_of_solutions(page):
     """What a reader sees of solutions before a click: their text, and outputs among the exercises."""
+    at(page, DESKTOP)
     return page.evaluate(
         """() => {
             const seen = e => e.checkVisibility({visibilityProperty: true, opacityProperty: true})
@@ -348,6 +350,7 @@ def numbers_of_solutions(page):
 
 def open_solutions(page):
     """Solutions that a reader sees without asking, and those that stay hidden after a click."""
+    at(page, DESKTOP)
     return page.evaluate(
         """async () => {
             const found = [];
@@ -370,6 +373,7 @@ def open_solutions(page):
 
 def low_contrast(page):
     """In the light and in the dark theme: text and figures with too little contrast to their ground."""
+    at(page, DESKTOP)
     found = []
     page.add_style_tag(content="* { transition: none !important }")
     for theme in ("dark", "light"):
@@ -471,6 +475,7 @@ PALE = """async () => {
 
 def pale_words(page):
     """Words of a figure with sliders with less contrast than 4.5 to the box under their middle, or to the page."""
+    at(page, DESKTOP)
     return page.evaluate(WORDS)
 
 
@@ -527,6 +532,7 @@ def barriers(page, *, thin=False, allowed=(), only=()):
 
 def tab_stops(page):
     """The elements that the key Tab reaches in the article, in order."""
+    at(page, DESKTOP)
     return page.evaluate(
         """() => [...document.querySelector('article').querySelectorAll('*')]
             .filter(e => e.tabIndex >= 0 && e.checkVisibility({visibilityProperty: true}))
