@@ -118,6 +118,14 @@ def collecting(n, sizes):
     return Counted.operations
 
 
+def words_drawn(make, k, n=2_000):
+    """Return the random words of 64 bits that the library draws for one of n people; a Philox generator counts them."""
+    source = np.random.Philox(1)
+    x = np.column_stack([np.arange(n) % size for size in k])
+    make(k=k, epsilon=2.0).perturb(x, rng=np.random.Generator(source))
+    return (4 * int(source.state["state"]["counter"][0]) + source.state["buffer_pos"] - 4) / n
+
+
 def test_the_size_of_reports():
     n, d, items = 7, len(SECOND), sum(SECOND)
     bits, numbers = (sum(y.size for y in reports(make, SECOND)) for make in (OBRR, OMRR))
@@ -129,7 +137,13 @@ def test_the_size_of_reports():
     claim("obrr/s-comm").conditional(
         bits == n * items and numbers == n * d, length(SECOND) == 30 and length(squares) > 1.8 * 30
     )
-    claim("obrr/s-client-cost").holds(bits == n * items, numbers == n * d < n * items)
+    domains = FIRST, SECOND, tuple(2 * size for size in SECOND), SECOND * 2
+    claim("obrr/s-client-cost").holds(
+        bits == n * items,
+        numbers == n * d < n * items,
+        all(1 / 8 <= words_drawn(OBRR, k) / sum(k) < 1 / 7 for k in domains),  # a byte a bit, and seldom a word
+        all(1 / 8 <= words_drawn(OMRR, k) / len(k) < 1 / 3 for k in domains),
+    )
     claim("obrr/s-aggregator-cost").holds(
         # Linear in n d and in d: twice the people are twice the additions, and every sum is debiased once.
         collecting(20, FIRST) - collecting(10, FIRST) == 10 * sum(FIRST),
@@ -143,7 +157,16 @@ def test_each_person_has_one_ticket_an_attribute():
     encoded = np.concatenate([np.eye(size, dtype=int)[column] for size, column in zip(FIRST, x.T, strict=True)], axis=1)
     people = Population.from_records(x, k=FIRST)
     histograms = np.concatenate([people.select(j).histogram for j in range(people.d)])
-    claim("obrr/alg-3").holds((encoded.sum(axis=1) == 5).all(), (encoded.sum(axis=0) == histograms).all())
+    votes = np.split(encoded, np.cumsum(FIRST)[:-1], axis=1)
+    anywhere = rng.permuted(encoded, axis=1)  # as many tickets each, but for any attribute: the text alone allows it
+    assert (anywhere.sum(axis=1) == 5).all()
+    assert any((part.sum(axis=1) != 1).any() for part in np.split(anywhere, np.cumsum(FIRST)[:-1], axis=1))
+    claim("obrr/alg-3").holds(
+        all((part.sum(axis=1) == 1).all() for part in votes),
+        (encoded.sum(axis=1) == 5).all(),
+        (encoded.sum(axis=0) == histograms).all(),
+        histograms.sum() == 5 * people.n,
+    )
 
 
 def newton_steps(digits):
@@ -202,16 +225,19 @@ def test_the_allocation_needs_no_data():
 
 def test_the_first_root_of_cardanos_formula_is_the_one_above_one():
     x, r = sp.symbols("x r", positive=True)  # the cubic (x-1)^3 = r x (x+1), r = n k / A
-    p, q = printed_obrr.depressed(*printed_obrr.coefficients(sp.S(1), r, 1))
-    ratios = [1, 10, sp.Rational(52, 5), 11, 1000]
-    cubics = [sp.Poly((x - 1) ** 3 - v * x * (x + 1), x) for v in ratios]
+    m = sp.symbols("m", positive=True)  # 1 for OBRR, k - 1 for OMRR
+    depressed = printed_obrr.depressed(*printed_obrr.coefficients(sp.S(1), r, m))
+    p, q = (sp.expand(part.subs(m, 1)) for part in depressed)
+    cases = list(itertools.product((1, 10, sp.Rational(52, 5), 11, 1000), (1, 3, 249)))
+    cubics = [sp.Poly((x - 1) ** 3 - v * x * (x + size), x) for v, size in cases]
     misses = []
-    for v, cubic in zip(ratios, cubics, strict=True):
-        first = printed_obrr.first_root(*printed_obrr.coefficients(1.0, float(v), 1))
+    for (v, size), cubic in zip(cases, cubics, strict=True):
+        first = printed_obrr.first_root(*printed_obrr.coefficients(1.0, float(v), size))
         misses.append(abs(first / complex(max(cubic.nroots(20), key=sp.re)) - 1))
     claim("obrr/s-root-selection").holds(
         all(c.count_roots(1, None) == c.count_roots(0, None) == 1 for c in cubics),  # Sturm: no other is positive
-        sp.Poly(sp.expand(-q), r).coeffs() == [sp.Rational(2, 27), 1, 2],
+        # p < 0 and q < 0: the two cubes are positive or conjugate, so the sum of their roots is the largest root.
+        all(min(sp.Poly(sp.expand(-part), r, m).coeffs()) > 0 for part in depressed),
         sp.expand(q**2 / 4 + p**3 / 27 + r**2 * (r**2 - 108) / 108) == 0,  # three real roots above 6 sqrt 3
         max(misses) < 1e-12,
     )

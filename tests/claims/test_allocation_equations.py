@@ -107,7 +107,10 @@ def test_the_lagrangian_of_bits_and_its_second_derivative():
     printed = n * k1 * (x**3 + 4 * x**2 + x) / (x - 1) ** 4
     above_one = sp.Poly((x**3 + 4 * x**2 + x).subs(x, 1 + x), x).all_coeffs()
     claim("obrr/s-brr-convex-eps").holds(
-        sp.simplify(sp.diff(L, e1, 2) - printed.subs(x, sp.exp(e1))) == 0, sp.diff(L, e1, e2) == 0, min(above_one) > 0
+        sp.simplify(sp.diff(L, e1, 2) - printed.subs(x, sp.exp(e1))) == 0,
+        sp.diff(L, e1, e2) == 0,
+        min(above_one) > 0,
+        sp.limit(allocation.brr_error(x - 1, k1), x, 1, "+") == sp.oo,  # so the minimum is not at the edge
     )
 
 
@@ -115,8 +118,13 @@ def test_the_problem_of_bits_in_x():
     L = bits_lagrangian().subs({e1: sp.log(x1), e2: sp.log(x2)})
     error = n * k1 * x1 / (x1 - 1) ** 2 + n * k2 * x2 / (x2 - 1) ** 2
     constraint = sp.exp(L.coeff(lam) + eps / 2)
-    claim("obrr/eq-6").holds(sp.simplify(L.subs(lam, 0) - error) == 0, sp.simplify(constraint) == x1 * x2)
     stationary = sp.diff(error + lam * (x1 * x2 - T), x1)
+    same = sp.diff(L.subs(lam, lam * T), x1) - stationary  # where the constraint holds, with T times the multiplier
+    claim("obrr/eq-6").holds(
+        sp.simplify(L.subs(lam, 0) - error) == 0,
+        sp.simplify(constraint) == x1 * x2,
+        sp.cancel(same.subs(x2, T / x1)) == 0,
+    )
     printed_7 = -n * k1 * (x1 + 1) / (x1 - 1) ** 3 + lam * x1 * x2 / x1
     claim("obrr/eq-7").holds(sp.simplify(stationary - printed_7) == 0)
     multiplied = sp.cancel((stationary * x1 * (x1 - 1) ** 3).subs(x2, T / x1))
@@ -170,9 +178,16 @@ def test_randomized_values_spend_their_budget():
         all(ratio(*[(2, 3)] * d) == 2**d for d in (1, 2, 3)), ratio((2, 2), (2, 4)) == 4
     )
     encoder = splitting.OMRR(k=(2, 4), epsilon=math.log(3))  # whose best split is x = 3/2 and x = 2
+    reports = encoder.perturb(np.tile([1, 2], (20_000, 1)), rng=np.random.default_rng(1))
+
+    def law(*levels):  # of the report of the record (1, 2)
+        first, second = (grr.channel(level, size)[v] for level, size, v in zip(levels, (2, 4), (1, 2), strict=True))
+        return {(a, b): first[a] * second[b] for a in range(2) for b in range(4)}
+
     claim("obrr/alg-2").holds(
         ratio((Fraction(3, 2), 2), (2, 4)) == 3,
         np.allclose(encoder.probabilities, [(3 / 5, 2 / 5), (2 / 5, 1 / 5)], rtol=1e-13),
+        check.law_z(reports, law(1.5, 2.0)) < 5 < check.law_z(reports, law(math.sqrt(3), math.sqrt(3))),  # equal shares
     )
 
 
@@ -180,7 +195,10 @@ def test_the_objective_is_the_expected_squared_distance():
     per_value = n**2 * pure.variance(H / n, n, *grr.probabilities(x, k))
     slope, level = sp.Poly(sp.cancel(per_value), H).all_coeffs()  # linear in H, so the sum over values needs only n
     printed = n * (k - 1) * (2 * x + k - 2) / (x - 1) ** 2
-    claim("obrr/eq-mrr-objective").holds(sp.cancel(n * slope + k * level - printed) == 0)
+    claim("obrr/eq-mrr-objective").holds(
+        sp.cancel(n * slope + k * level - printed) == 0,
+        ratio((2, 2), (5, 3), (Fraction(3, 2), 4)) == 2 * 5 * Fraction(3, 2),  # e^epsilon, if the parts sum to epsilon
+    )
     claim("obrr/s-uniform-not-needed").holds(
         sp.cancel(n * slope + k * level - printed) == 0,  # any histogram
         sp.cancel(k * per_value.subs(H, n / k) - printed) == 0,  # the uniform one
@@ -230,8 +248,18 @@ def test_the_lagrangian_and_the_cubic_of_values():
 
 
 def test_the_truth_drowns_in_large_domains():
-    truth = grr.probabilities(x, k)[0]
-    claim("obrr/s-pm-small").holds(sp.limit(truth, k, sp.oo) == 0, sp.cancel(sp.diff(truth, k) + truth**2 / x) == 0)
+    truth, other = grr.probabilities(x, k)
+    noise = truth * (1 - truth) + (k - 1) * other * (1 - other)  # of all counts of reports; divided by p - q squared
+    t = sp.symbols("t", positive=True)  # e^(epsilon_i / 2) - 1, the same for both
+    values, bits = allocation.mrr_error((1 + t) ** 2 - 1, k), allocation.brr_error(t, k)
+    claim("obrr/s-pm-small").holds(
+        sp.limit(truth, k, sp.oo) == 0,
+        sp.cancel(sp.diff(truth, k) + truth**2 / x) == 0,
+        sp.cancel(allocation.mrr_error(x - 1, k) - noise / (truth - other) ** 2) == 0,
+        sp.limit(noise, k, sp.oo) == 1,
+        # Of bits, whose p has no k in it, the error grows as k only: the quotient grows as k, with a positive slope.
+        sp.cancel(sp.limit(sp.cancel(values / bits) / k, k, sp.oo) - 1 / ((t + 2) ** 2 * (t + 1))) == 0,
+    )
 
 
 def test_the_saving_does_not_depend_on_the_number_of_people():
