@@ -222,27 +222,33 @@ def test_the_budget_is_the_worst_ratio_within_a_column():
 
 
 def test_the_covariance_can_be_estimated_from_the_reports():
-    ratio = Fraction(3)
-    undo, matrix = grr.inverse(ratio, 3), grr.channel(ratio, 3)
+    undo = fractions(sp.Matrix(MATRIX).T.inv())  # for any matrix; this one is not symmetric
 
     def spread_of(law):
         return np.diag(law) - np.outer(law, law)
 
+    def covariance(f):  # of three given people's estimate; linear in f, so that the estimate may take its place
+        return undo @ (np.diag(MATRIX.T @ f) - MATRIX.T @ np.diag(f) @ MATRIX) @ undo.T / Fraction(3)
+
     def for_drawn(reports):  # the paper's, for people drawn at random
-        return (undo @ spread_of(np.array(shares_of(reports))) @ undo / Fraction(2)).ravel()
+        return (undo @ spread_of(np.array(shares_of(reports))) @ undo.T / Fraction(2)).ravel()
 
-    def for_given(reports):  # linear in f, so that the estimate may take its place
-        return grr.covariance(undo @ shares_of(reports), 3, ratio).ravel()
+    def for_given(reports):
+        return covariance(undo @ shares_of(reports)).ravel()
 
-    own, fixed = spread_of(TRUTH).ravel(), grr.covariance(TRUTH, 3, ratio).ravel()
-    drawn_mean, _ = channel.exact_moments([TRUTH @ matrix], [0, 0, 0], for_drawn)
-    given_mean, _ = channel.exact_moments(matrix, PEOPLE, for_given)
-    swapped, _ = channel.exact_moments(matrix, PEOPLE, for_drawn)
-    _, enumerated = channel.exact_moments(matrix, PEOPLE, lambda y: undo @ shares_of(y))
+    own, fixed = spread_of(TRUTH).ravel(), covariance(TRUTH).ravel()
+    drawn_mean, _ = channel.exact_moments([TRUTH @ MATRIX], [0, 0, 0], for_drawn)
+    given_mean, _ = channel.exact_moments(MATRIX, PEOPLE, for_given)
+    swapped, _ = channel.exact_moments(MATRIX, PEOPLE, for_drawn)
+    _, enumerated = channel.exact_moments(MATRIX, PEOPLE, lambda y: undo @ shares_of(y))
+    _, drawn = channel.exact_moments([TRUTH @ MATRIX], [0, 0, 0], lambda y: undo @ shares_of(y))
     assert (enumerated.ravel() == fixed).all()
     assert (swapped - fixed == own / 2).all()  # too large for given people, by own / (n - 1)
     claim("rr-multidim/s2.1-dispersion").holds(
-        (drawn_mean == fixed + own / 3).all(), (given_mean == fixed).all(), own.any()
+        (drawn_mean == drawn.ravel()).all(),
+        (drawn.ravel() == fixed + own / 3).all(),
+        (given_mean == fixed).all(),
+        own.any(),
     )
 
 

@@ -106,7 +106,12 @@ def test_the_whole_record_at_once(adult):
 
 
 def test_the_data_and_their_cells(adult):
-    claim("rr-multidim/s6.1-adult").holds(adult.n > 32_500, adult.k == (9, 16, 7, 15, 6, 5, 2, 2))
+    names = ("workclass", "education", "marital-status", "occupation", "relationship", "race", "sex", "income")
+    claim("rr-multidim/s6.1-adult").holds(
+        32_500 < adult.n < 33_000,
+        adult.names == names and adult.k == (9, 16, 7, 15, 6, 5, 2, 2),
+        all(adult.select(j).histogram.min() > 0 for j in range(8)),  # every category is somebody's
+    )
     claim("rr-multidim/s6.2-domain").holds(math.prod(adult.k) == 1_814_400)
 
 
@@ -135,21 +140,22 @@ def test_the_moments_of_the_proof_and_its_corollary():
     ta, tb, p = sp.symbols("t_a t_b p", positive=True)
     F = sp.Matrix(3, 3, lambda u, w: sp.Symbol(f"f{u}{w}"))
     F = F.subs(F[2, 2], 1 - sum(F) + F[2, 2])
-    h = sp.Matrix([*sp.symbols("h1 h2"), 1 - sum(sp.symbols("h1 h2"))])
+    # Any distributions of U^a and of U^b.
+    ha, hb = (sp.Matrix([*sp.symbols(two), 1 - sum(sp.symbols(two))]) for two in ("g1 g2", "h1 h2"))
     sa, sb = sp.Matrix(sp.symbols("x1:4")), sp.Matrix(sp.symbols("y1:4"))
 
-    def kept(t):
+    def kept(t, h):
         return t * sp.eye(3) + (1 - t) * one * h.T
 
-    mean = {"X": (sa.T * F * one)[0], "U": (sa.T * h)[0]}
-    other = {"X": (sb.T * F.T * one)[0], "U": (sb.T * h)[0]}
+    mean = {"X": (sa.T * F * one)[0], "U": (sa.T * ha)[0]}
+    other = {"X": (sb.T * F.T * one)[0], "U": (sb.T * hb)[0]}
     cases = list(itertools.product("XU", repeat=2))
     joint = {(i, j): mean[i] * other[j] for i, j in cases} | {("X", "X"): (sa.T * F * sb)[0]}
     chance = {(i, j): {"X": ta, "U": 1 - ta}[i] * {"X": tb, "U": 1 - tb}[j] for i, j in cases}
     by_twelve = sum(chance[c] * joint[c] for c in cases)
     by_eleven = sum(chance[i, j] * mean[i] * other[j] for i, j in cases)
-    directly = (sa.T * kept(ta).T * F * kept(tb) * sb)[0]
-    ends = (kept(ta) * sa).T * F * one, (kept(tb) * sb).T * F.T * one
+    directly = (sa.T * kept(ta, ha).T * F * kept(tb, hb) * sb)[0]
+    ends = (kept(ta, ha) * sa).T * F * one, (kept(tb, hb) * sb).T * F.T * one
     plain = joint["X", "X"] - mean["X"] * other["X"]
     claim("rr-multidim/eq-10-12").holds(
         sp.expand(by_twelve - directly) == 0,
@@ -161,6 +167,9 @@ def test_the_moments_of_the_proof_and_its_corollary():
         table = draw.integers(1, 9, size=(a, b)) * Fraction(1)
         told = covariance(keeping(keep, a).T @ table @ keeping(keep, b))  # of the expected table
         shrunk.append(told == keep**2 * covariance(table))
+    # The note: at one budget the pair of five values has the larger covariance, and not after the randomization.
+    at_budget = [level * np.subtract(*grr.probabilities(RATIO, size)) ** 2 for level, size in ((1, 2), (2, 5))]
+    assert at_budget[0] > at_budget[1]
     claim("rr-multidim/cor-1").holds(
         all(shrunk), sp.expand((by_twelve - by_eleven).subs({ta: p, tb: p}) - p**2 * plain) == 0
     )
@@ -253,6 +262,15 @@ def test_the_ends_of_cramers_v():
         function = ((table > 0).sum(axis=0) <= 1).all()  # the three values determine the two
         zero.append((v == 0) == independent)
         one.append((v == 1) == function)
+        unequal.append(0 <= v <= 1)
+    for counts in itertools.product(range(2), repeat=9):  # and all tables of 3 by 3 values with counts up to 1
+        table = np.array(counts).reshape(3, 3) * Fraction(1)
+        if (table.sum(axis=1) > 0).sum() < 2 or (table.sum(axis=0) > 0).sum() < 2:
+            continue
+        v = clusters.cramers_v(table, squared=True)
+        function = any(((table > 0).sum(axis=axis) <= 1).all() for axis in (0, 1))
+        zero.append((v == 0) == (table * table.sum() == np.outer(table.sum(axis=1), table.sum(axis=0))).all())
+        one.append(function or v < 1)
         unequal.append(0 <= v <= 1)
     unused = clusters.cramers_v(np.diag([1, 1, 0]) * Fraction(1), squared=True)
     claim("rr-multidim/eq-9").holds(all(zero), all(one), all(unequal), unused == Fraction(1, 2))
