@@ -9,7 +9,7 @@ import pytest
 import sympy as sp
 from scipy import stats
 
-from ldp_lib import check, grr, jrr, unary
+from ldp_lib import channel, check, grr, jrr, unary
 from ldp_lib.book import printed_jrr
 from ldp_lib.book.claims import claim
 from ldp_lib.book.enumeration import half_law, least_delta, pairings, worst_ratio
@@ -74,28 +74,48 @@ def test_the_table_of_k_values():
             cells, law = jrr.table(t, r, m), [Fraction(0)] * m
             for a, b in itertools.product(range(m), repeat=2):
                 law[a] += cells[(a != 0) + (b != 0)]
-            found.append(law == [t] + [(1 - t) / (m - 1)] * (m - 1))
-    claim("jrr/sec-4.6.1-marginal").holds(len(found) == 27, all(found))
+            lie = (1 - t) / (m - 1)
+            found.append(law == [t] + [lie] * (m - 1))
+            if t != lie:  # two users who hold 0: two are expected, and none of any other value
+                found.append([(2 * v - 2 * lie) / (t - lie) for v in law] == [2] + [0] * (m - 1))
+    claim("jrr/sec-4.6.1-marginal").holds(len(found) == 27 + 24, all(found))
 
 
 def test_privacy_and_utility_of_k_jrr_follow_as_for_two_values():
     t, r, m = Fraction(1, 2), Fraction(-1), 3
     people = [(0, 0, 0, 0), (0, 0, 1, 2), (0, 1, 1, 2), (1, 1, 2, 2)]
-    listed = [count_variance(x, t, r, m) for x in people]
-    closed = [jrr.variance(Fraction(x.count(0)), 4, t, r, m) for x in people]
+    listed = [count_variance(x, t, c, m) for x in people for c in (r, -r)]
+    closed = [jrr.variance(Fraction(x.count(0)), 4, t, c, m) for x in people for c in (r, -r)]
     ratios = []
-    for at in ((t, r, m), (Fraction(2, 5), Fraction(-2), 5), (Fraction(1, 4), Fraction(-1), 5)):
+    rarest = Fraction(1, 4), Fraction(-1), 5
+    for at in ((t, r, m), (t, Fraction(3, 2), m), (Fraction(2, 5), Fraction(-2), 5), (Fraction(2, 5), 3, 5), rarest):
         cells = jrr.table(*at)
         ratios += [worst(truth_law(size, *at), at[2]) == largest(*cells) for size in (2, 4, 6)]
         ratios.append(largest(*cells) > at[0] * (at[2] - 1) / (1 - at[0]))
-    claim("jrr/sec-4.6.1-s3").holds(listed == closed, all(ratios), worst(truth_law(4, t, r, m), m) == 6)
+    # Of four users two colluders lied: the truth is likelier than with the partner among them in two cases of three.
+    law = truth_law(4, t, r, m)
+    true, lie = (law[own, 0, 0, 0] + law[own, 0, 0, 1] for own in (1, 0))
+    as_theorem_2 = (2 * (m - 1) * jrr.table(t, r, m)[1] / (1 - t) + t) / 3
+    claim("jrr/sec-4.6.1-s3").holds(
+        listed == closed, all(ratios), worst(law, m) == 6, true / (true + lie) > as_theorem_2 > t
+    )
     assert largest(*cells) == cells[1] / cells[0] > cells[1] / cells[2]  # two truths can be the rarest
 
 
 def test_the_truth_gets_rarer_as_the_domain_grows():
     e, k = sp.symbols("e k", positive=True)
     slope = sp.diff(grr.probabilities(e, k)[0], k)
-    claim("jrr/sec-4.6.3-s3").holds(sp.cancel(slope + e / (k + e - 1) ** 2) == 0)
+    # GRR's is the largest mean probability of the truth that a ratio allows: all channels of sixths, three values.
+    rows = [row for row in itertools.product([Fraction(i, 6) for i in range(1, 5)], repeat=3) if sum(row) == 1]
+    every = itertools.product(rows, repeat=3)
+    most = [
+        (sum(m[i][i] for i in range(3)) / 3, grr.probabilities(Fraction(channel.privacy_ratio(m)), 3)[0]) for m in every
+    ]
+    claim("jrr/sec-4.6.3-s3").holds(
+        sp.cancel(slope + e / (k + e - 1) ** 2) == 0,
+        len(most) == 1000 and all(mean <= bound for mean, bound in most),
+        (Fraction(2, 3), Fraction(2, 3)) in most,
+    )
 
 
 def test_inside_hashing_a_negative_correlation_never_loses():
@@ -297,17 +317,19 @@ def shuffled(law):
 
 
 def test_shuffling_lowers_delta_and_need_not_lower_the_ratio():
-    rows = {}
+    levels, ratios, deltas = (1, Fraction(5, 4), Fraction(3, 2), 2), {}, {}
     for name, by in (("RR", Fraction(0)), ("JRR", Fraction(1, 5))):
         for others in ((1, 1, 1), (1, 1, 0), (1, 0, 0), (0, 0, 0)):
             two = [half_law((v, *others), Fraction(3, 5), by, -1) for v in (0, 1)]
-            mixed = [shuffled(law) for law in two]
-            before, after = (worst_ratio(*two), least_delta(*two, 1)), (worst_ratio(*mixed), least_delta(*mixed, 1))
-            rows[name, sum(others)] = before, after
+            both = two, [shuffled(law) for law in two]
+            ratios[name, sum(others)] = [worst_ratio(*laws) for laws in both]
+            for e in levels:
+                deltas[name, sum(others), e] = [least_delta(*laws, e) for laws in both]
     claim("jrr/sec-4.6.5-s2").holds(
-        all(after[1] < before[1] for before, after in rows.values()),
-        all(after[0] <= before[0] for before, after in rows.values()),
-        rows["JRR", 3][1][0] == Fraction(7, 3),
+        all(after <= before for before, after in (*deltas.values(), *ratios.values())),
+        all(after < before for (name, _, e), (before, after) in deltas.items() if e < 1.5 or (name, e) == ("JRR", 1.5)),
+        ratios["RR", 3] == [Fraction(3, 2)] * 2 and ratios["JRR", 3] == ratios["JRR", 0] == [Fraction(7, 3)] * 2,
+        deltas["JRR", 3, 2] == [Fraction(48, 10_000)] * 2,
     )
 
 

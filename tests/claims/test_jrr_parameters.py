@@ -59,13 +59,11 @@ def test_far_from_one_half_less_rho_and_more_p_are_better():
         ordered += [left < right for row in table for left, right in itertools.pairwise(row)]
         ordered += [high > low for column in zip(*table, strict=True) for high, low in itertools.pairwise(column)]
     claim("jrr/sec-4.4.2-s3").holds(rises, falls, len(ordered) == 60 and all(ordered))
-    best = []
-    for n1 in (0, 2, 18, 20):  # (2 n1 - n)^2 > n
-        for t in (0.55, 0.6, 0.7, 0.74):
-            grid = [r for r in np.linspace(1 - 1 / t, 1, 201) if feasible(t, r, 20, 3, 3)]
-            values = [jrr.variance(n1, 20, t, r) for r in grid]
-            best.append(bool(np.argmin(values) == 0 and np.all(np.diff(values) > 0)))
-    claim("jrr/sec-4.4.2-s4").holds(rises, len(best) == 16, all(best))
+    best = {}
+    for n1, t in itertools.product(range(21), (0.55, 0.6, 0.7, 0.74)):
+        values = [jrr.variance(n1, 20, t, r) for r in np.linspace(1 - 1 / t, 1, 201) if feasible(t, r, 20, 3, 3)]
+        best.setdefault((2 * n1 - 20) ** 2 > 20, []).append(np.argmin(values) == 0 and min(np.diff(values)) > 0)
+    claim("jrr/sec-4.4.2-s4").holds(rises, len(best[True]) == 64, all(best[True]), not any(best[False]))
 
 
 def test_the_upper_edge_has_no_minimum_inside_either():
@@ -134,6 +132,7 @@ def test_algorithm_1_is_shipped_as_printed_and_bounded_as_stated():
         np.allclose([v for v, _ in loops], shipped, rtol=0, atol=1e-9),
         all(printed_jrr.ratio(*v, 10_000, 5) <= math.exp(0.1) for v in shipped),
     )
+    assert math.isclose(loop(0.1, 10_000, 0, 1e-5, 1e-3)[0][1], -math.exp(-0.1), rel_tol=1e-4)  # no colluder: not RR
     coarse, fine = (loop(0.1, 10_000, 5, step, 1e-3)[1] for step in (1e-4, 1e-5))
     area = 2 * (1 / (1 + math.exp(-0.1)) - 0.5)
     within = all(v[1] <= area / (u[3] * u[4]) for u, v in zip(settings, loops, strict=True))
@@ -141,13 +140,28 @@ def test_algorithm_1_is_shipped_as_printed_and_bounded_as_stated():
 
 
 def test_algorithm_1_returns_a_pair_at_the_papers_settings_and_none_at_a_tiny_epsilon():
-    settings = itertools.product((0.001, 0.01, 0.1, 1.0), (20, 10_000, 2_000_000), (0, 5, None))
-    practice = [
-        printed_jrr.algorithm_1(epsilon=b, n=k, colluders=k - 1 if m is None else m, step_rho=1e-3)
-        for b, k, m in settings
-    ]
+    """At p = p_0 - step the feasible rho are an interval with 0 in it, of length step / (share p q) or cut by Table 2.
+
+    That is at least 4 step, so a step of rho up to 4 step does not miss it.
+    """
+    step, long, zero = Fraction(1, 10_000), [], []
+    for e, (n, m) in itertools.product(map(Fraction, ("1001/1000", "11/10", "3")), ((20, 5), (20, 19), (10_000, 5))):
+        top = e / (1 + e)
+        t, share = top - step, Fraction(m, n - 1)
+        low, high = max(1 - 1 / t, -step / (share * t)), min(1, step / (share * (1 - t)))
+        ends = [feasible(t, r, n, m, e) for r in (low, 0, high)]
+        beyond = [feasible(t, r, n, m, e) for r in (low * (1 + step), high * (1 + step)) if 1 - 1 / t <= r <= 1]
+        long += [all(ends), not any(beyond), low == 1 - 1 / t or high - low >= 4 * step]
+        zero += [feasible(Fraction(i, 20) * top, 0, n, m, e) for i in range(11, 21)]
+        zero.append(not feasible(top + step, 0, n, m, e))
+    settings = itertools.product((0.00041, 0.001, 0.01, 0.1, 1.0, 3.0), (20, 10_000, 2_000_000), (0, 5, None))
+    first = []
+    for b, k, m in settings:
+        found, _ = printed_jrr.algorithm_1(epsilon=b, n=k, colluders=k - 1 if m is None else m)
+        first.append(1 / (1 + math.exp(-b)) - found < 1.5e-4)  # the second p is two steps below
     null, _ = loop(1e-4, 10_000, 5, 1e-4, 1e-4)
-    claim("jrr/alg-1-terminates").holds(None not in practice, null is None)
+    over, _ = loop(0.1, 20, 19, 1e-4, 0.3)  # steps over the feasible interval at every p
+    claim("jrr/alg-1-terminates").holds(all(long), all(zero), len(first) == 54 and all(first), null is over is None)
 
 
 def test_the_largest_p_forces_rho_to_be_zero_if_there_is_a_colluder():

@@ -46,6 +46,15 @@ def count_law(x, pairing, p, rho):
     return law
 
 
+def mixed(laws, types=None, m=None):
+    """The mean of the laws: of all pairings, or of those with m pairs of ones."""
+    kept, total = [law for i, law in enumerate(laws) if types is None or types[i] == m], {}
+    for law in kept:
+        for count, chance in law.items():
+            total[count] = total.get(count, 0) + chance / len(kept)
+    return total
+
+
 def mean_and_variance(law):
     mean = sum(count * chance for count, chance in law.items())
     return mean, sum((count - mean) ** 2 * chance for count, chance in law.items())
@@ -73,22 +82,20 @@ def test_a_pair_has_the_moments_of_equations_55_to_62():
 
 
 def test_the_count_has_the_moments_of_equations_31_and_51_to_70():
-    groups = pairings(list(range(6)))
     evidence = {}
 
     def note(name, value):
         evidence.setdefault(name, []).append(value)
 
-    for (t, r), ones in itertools.product(POINTS, range(7)):
-        u, size = 1 - t, 6
+    cases = [(*at, size, ones) for at in POINTS for size in (2, 4, 6) for ones in range(size + 1)]
+    for t, r, size, ones in cases:
+        u, groups = 1 - t, pairings(list(range(size)))
         x = [1] * ones + [0] * (size - ones)
         laws = [count_law(x, pairing, t, r) for pairing in groups]
         types = [sum(x[i] + x[j] == 2 for i, j in pairing) for pairing in groups]
-        given = [mean_and_variance(law) for law in laws]
-        mixture = {}
-        for law in laws:
-            for count, chance in law.items():
-                mixture[count] = mixture.get(count, 0) + chance / len(laws)
+        weights = {m: Fraction(types.count(m), len(groups)) for m in types}
+        given = {m: mean_and_variance(mixed(laws, types, m)) for m in weights}
+        mixture = mixed(laws)
         mean, variance = mean_and_variance(mixture)
         v1, v2, v3 = (pair_moments(pair, t, r)[2] for pair in ((1, 1), (1, 0), (0, 0)))
         note("31", mean == (t - u) * ones + size * u)
@@ -97,36 +104,27 @@ def test_the_count_has_the_moments_of_equations_31_and_51_to_70():
         zeros = {(size - count - size * u) / (t - u): chance for count, chance in mixture.items()}
         note("51", mean_and_variance(estimates)[1] == variance / (t - u) ** 2 == mean_and_variance(zeros)[1])
         sums = [sum(pair_moments((x[i], x[j]), t, r)[2] for i, j in pairing) for pairing in groups]
-        note("52", sums == [v for _, v in given])
+        note("52", sums == [mean_and_variance(law)[1] for law in laws])
         note(
             "53",
-            all(
-                v == m * v1 + (ones - 2 * m) * v2 + (m + size // 2 - ones) * v3
-                for m, (_, v) in zip(types, given, strict=True)
-            ),
+            all(v == m * v1 + (ones - 2 * m) * v2 + (m + size // 2 - ones) * v3 for m, (_, v) in given.items()),
         )
-        average = sum(v for _, v in given) / len(given)
-        between = sum((m - mean) ** 2 for m, _ in given) / len(given)
+        average = sum(weights[m] * v for m, (_, v) in given.items())
+        between = sum(weights[m] * (centre - mean) ** 2 for m, (centre, _) in given.items())
         note("54", variance == average + between)
-        note(
-            "63",
-            all(
-                v == size * t * u + (8 * m + size - 4 * ones) * r * t * u
-                for m, (_, v) in zip(types, given, strict=True)
-            ),
-        )
-        expected = Fraction(sum(types), len(types))
+        note("63", all(v == size * t * u + (8 * m + size - 4 * ones) * r * t * u for m, (_, v) in given.items()))
+        expected = sum(weight * m for m, weight in weights.items())
         note("64", average == size * t * u + (8 * expected + size - 4 * ones) * r * t * u)
         note("65", expected == Fraction(ones * (ones - 1), 2 * (size - 1)))
         closed = size * t * u + Fraction((2 * ones - size) ** 2 - size, size - 1) * r * t * u
         note("66", average == closed)
-        # Pr[Y_j = 1 | m_1] for a user j drawn at random, from all six users' marginals.
+        # Pr[Y_j = 1 | m_1] for a user j drawn at random, from all users' marginals.
         marginal = sum(t if v else u for v in x) / size
-        note("67", all(m == size * marginal for m, _ in given))
-        note("68", all(m == (2 * ones - size) * t + size - ones for m, _ in given))
+        note("67", all(centre == size * marginal for centre, _ in given.values()))
+        note("68", all(centre == (2 * ones - size) * t + size - ones for centre, _ in given.values()))
         note("69", between == 0)
         note("70", variance == closed)
-    assert all(len(results) == 21 for results in evidence.values())
+    assert all(len(results) == len(cases) for results in evidence.values())
     claim("jrr/eq-31").holds(all(evidence["31"]))
     claim("jrr/eq-32").holds(all(evidence["32"]))
     claim("jrr/eq-51").holds(all(evidence["51"]))
