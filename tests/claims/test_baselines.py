@@ -244,7 +244,14 @@ def test_the_baselines_errors_do_not_depend_on_correlation():
         for m, row in zip(baselines, stated, strict=True)
     ]
     claim("corr-rr-v1/sent-4.3.4-flat").holds(flat, max(simulated) < 5)
-    claim("corr-rr-v2/sent-4.3.3-flat").holds(flat, max(simulated) < 5, almost_flat_in_syn_a())
+    # RS+RFD in two phases, as the revised version has it: the same law of estimates whatever X2 is.
+    laws = {
+        own: {frozenset(two_phase_law(tuple(zip(own, others, strict=True)), Fraction(2)).items()) for others in BINARY}
+        for own in BINARY
+    }
+    assert laws[0, 0] != laws[0, 1]
+    learned = all(len(same) == 1 for same in laws.values())
+    claim("corr-rr-v2/sent-4.3.3-flat").holds(flat, max(simulated) < 5, learned, almost_flat_in_syn_a())
 
 
 def first_phase(y, root):
@@ -253,28 +260,38 @@ def first_phase(y, root):
     return [[pure.estimate(Fraction(int(v == u)), 1, *pair) for u in (0, 1)] for v in y]
 
 
-def second_phase(x, priors, ratio):
-    """Mean of that share of X1 = 0, from one RS+RFD report."""
-    law = fake_data.channel(ratio, (2, 2), priors)[BINARY.index(x)]
-    return pure.estimate(law[0] + law[1], 1, *fake_data.probabilities(ratio, 2, 2, priors[0][0]))
+def second_phase(z, priors, ratio):
+    """Share of X1 = 0, estimated from one RS+RFD report."""
+    return pure.estimate(Fraction(int(z[0] == 0)), 1, *fake_data.probabilities(ratio, 2, 2, priors[0][0]))
 
 
-def two_phase_mean(pair, root):
-    """Exact mean of the estimated share of X1 = 0 for two users, one in each phase, over all that is random."""
-    mean = Fraction(0)
+def two_phase_law(pair, root):
+    """Exact law of the estimated share of X1 = 0 for two users, one in each phase, over all that is random."""
+    law = {}
     for mine, other in itertools.permutations(pair):
-        law = splitting.channel(root, (2, 2))[BINARY.index(mine)]
-        for y, chance in zip(BINARY, law, strict=True):
+        for y, chance in zip(BINARY, splitting.channel(root, (2, 2))[BINARY.index(mine)], strict=True):
             first = first_phase(y, root)
             priors = [postprocess.clip_normalize(x) for x in first]
-            mean += Fraction(1, 2) * chance * (first[0][0] + second_phase(other, priors, root**2)) / 2
-    return mean
+            second = fake_data.channel(root**2, (2, 2), priors)[BINARY.index(other)]
+            for z, after in zip(BINARY, second, strict=True):
+                estimate = (first[0][0] + second_phase(z, priors, root**2)) / 2
+                law[estimate] = law.get(estimate, 0) + Fraction(1, 2) * chance * after
+    return law
 
 
 def test_learned_and_clipped_priors_do_not_bias_the_estimate():
     pairs = list(itertools.combinations_with_replacement(BINARY, 2))
-    unbiased = [two_phase_mean(pair, Fraction(2)) == Fraction(sum(x[0] == 0 for x in pair), 2) for pair in pairs]
-    claim("corr-rr-v2/def-rsrfd-two-phase").holds(len(unbiased) == 10, all(unbiased))
+    means = [sum(x * chance for x, chance in two_phase_law(pair, Fraction(2)).items()) for pair in pairs]
+    unbiased = [mean == Fraction(sum(x[0] == 0 for x in pair), 2) for mean, pair in zip(means, pairs, strict=True)]
+    # The library's estimate by hand, with two users and three: priors from the first phase, and count weights.
+    y = np.array([[0, 1], [0, 0]]), np.array([[0, 0], [1, 0], [1, 1]])
+    learned = [np.mean([first_phase(x, Fraction(2))[j] for x in y[0]], axis=0) for j in (0, 1)]
+    priors = [postprocess.clip_normalize(x) for x in learned]
+    later = np.mean([second_phase(z, priors, Fraction(4)) for z in y[1]])
+    found = TwoPhaseRSRFD(k=(2, 2), epsilon=2 * math.log(2), n1=2).estimate(y)[0][0]
+    counted = math.isclose(found, (2 * learned[0][0] + 3 * later) / 5, rel_tol=1e-12)
+    assert learned[0][1] < 0 == priors[0][1]  # clipped
+    claim("corr-rr-v2/def-rsrfd-two-phase").holds(len(unbiased) == 10, all(unbiased), counted)
 
 
 def error_in_two_phases(mechanism, share):

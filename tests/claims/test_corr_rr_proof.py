@@ -91,17 +91,22 @@ def everywhere(identity):
     return found
 
 
-def first_phase_truths(mechanism, users):
-    """Whether the first phase's reports are true, (n1, d), where all users hold the same record."""
+def first_phase(mechanism, users):
+    """Return the first phase's reports, (n1, d), where all users hold the record of zeros."""
     x = np.zeros((users, len(mechanism.k)), dtype=int)
-    first, _ = mechanism.perturb(x, rng=np.random.default_rng(1))
-    return (first == 0).astype(float)
+    return mechanism.perturb(x, rng=np.random.default_rng(1))[0]
+
+
+def law_of_zeros(matrices):
+    """Return the law of the reports on the record of zeros if each attribute has its own channel."""
+    words = itertools.product(*(range(len(matrix)) for matrix in matrices))
+    return dict(zip(words, channels.tensor(*matrices)[0], strict=True))
 
 
 def test_phase_one_and_the_notation():
     root, size, d = sp.symbols("r k d", positive=True)
     p1, q1 = grr.probabilities(root, size)
-    truths = first_phase_truths(CorrRR(k=(3, 3), epsilon=1.0, n1=0.9), 400_000)
+    truths = (first_phase(CorrRR(k=(3, 3), epsilon=1.0, n1=0.9), 400_000) == 0).astype(float)
     stated, doubled = (grr.probabilities(math.exp(budget), 3)[0] for budget in (1 / 2, 1))
     claim("corr-rr-v1/eq-phase1-grr").holds(
         is_zero(p1 - root / (root + size - 1)),
@@ -109,13 +114,14 @@ def test_phase_one_and_the_notation():
         max(check.mean_z(column, stated) for column in truths.T) < 5,
         min(check.mean_z(column, doubled) for column in truths.T) > 5,
     )
-    three = first_phase_truths(CorrRR(k=(2, 2, 2), epsilon=3.0, n1=0.9), 200_000)
-    each = grr.probabilities(math.e, 2)[0]
-    pairs = {(j, m): three[:, j] * three[:, m] for j, m in itertools.combinations(range(3), 2)}
+    # The whole law of three attributes' reports. Foils: another budget, and false values that are not equally likely.
+    three, each = first_phase(CorrRR(k=(3, 3, 3), epsilon=3.0, n1=0.9), 200_000), grr.channel(math.e, 3)
+    other, uneven = grr.channel(1.1 * math.e, 3), np.array([each[0] + [0, 0.01, -0.01], *each[1:]])
+    one_coin = {(y,) * 3: each[0, y] for y in range(3)}
     claim("corr-rr-v1/alg-1-phase1").holds(
-        max(check.mean_z(column, each) for column in three.T) < 5,
-        max(check.mean_z(both, each**2) for both in pairs.values()) < 5,  # one coin for each attribute
-        min(check.mean_z(both, each) for both in pairs.values()) > 5,  # and not one for all
+        check.law_z(three, law_of_zeros([each] * 3)) < 5,
+        min(check.law_z(three, law_of_zeros([x] * 3)) for x in (other, uneven)) > 5,
+        check.law_z(three, one_coin) > 5,  # one coin for each attribute and not one for all
     )
     claim("corr-rr-v1/rem-p1q1").conditional(
         is_zero((p1 + q1 - 1).subs(size, 2)),
@@ -137,20 +143,24 @@ def test_phase_one_is_unbiased_whatever_the_correlation():
     p1, q1 = grr.probabilities(root, 2)
 
     def estimates(reports):
-        counts = [sum(words[y][j] == v for y in reports) for j in (0, 1) for v in (0, 1)]
-        return [(count - 3 * q1) / (3 * (p1 - q1)) for count in counts]
+        n1, counts = len(reports), [sum(words[y][j] == v for y in reports) for j in (0, 1) for v in (0, 1)]
+        return [(count - n1 * q1) / (n1 * (p1 - q1)) for count in counts]
 
-    rows = [words.index(x) for x in users]
-    mean, _ = channels.exact_moments(splitting.channel(root, (2, 2)), rows, estimates)
+    def mean_of(group):
+        return list(
+            channels.exact_moments(splitting.channel(root, (2, 2)), list(map(words.index, group)), estimates)[0]
+        )
+
     truth = [Fraction(1, 3), Fraction(2, 3)] * 2
     unbiased = []
     for size in SIZES:  # and in general, for any frequencies and budget
         f, (p, q) = shares("f", size), grr.probabilities(e, size)
         unbiased += [is_zero((law - q) / (p - q) - v) for law, v in zip(direct(size, f), f, strict=True)]
-    claim("corr-rr-v1/eq-2").holds(list(mean) == truth, *unbiased)
-    mixed = [words.index(x) for x in [(0, 1), (1, 0), (1, 1)]]
-    mean, _ = channels.exact_moments(splitting.channel(root, (2, 2)), mixed, estimates)
-    claim("corr-rr-v2/eq-phase1-est").holds(list(mean) == truth, *unbiased)
+    # Two of the three users, chosen at random: the mean is all users' frequencies, but not that of a given choice.
+    groups = [mean_of(group) for group in itertools.combinations(users, 2)]
+    drawn = [sum(column) / len(groups) for column in zip(*groups, strict=True)]
+    claim("corr-rr-v1/eq-2").holds(mean_of(users) == drawn == truth, truth not in groups, *unbiased)
+    claim("corr-rr-v2/eq-phase1-est").holds(mean_of([(0, 1), (1, 0), (1, 1)]) == drawn == truth, *unbiased)
 
 
 def test_the_two_phases_are_combined_by_their_numbers_of_users():
@@ -345,10 +355,15 @@ def test_revised_version_what_its_words_determine():
     claim("corr-rr-v2/eq-7").holds(is_zero(second - (bias**2 + variance).subs(n2, 2)))
     # (8), and the leading coefficient: with e(v)/2 for the slope of the mean in p_y it is e(v)^2 (1 - 1/n2) / 4.
     claim("corr-rr-v2/eq-8").holds(is_zero(sp.diff(bias**2 + variance, py, 3)))
-    leading, slope = sp.diff(bias**2 + variance, py, 2) / 2, 2 * sp.diff(bias, py)
-    claim("corr-rr-v2/app-7.2-convexity").holds(
-        is_zero(leading - slope**2 * (n2 - 1) / (4 * n2)), is_zero(slope - (3 * b[0] - 1) / 2)
-    )
+    convex = []
+    for size in SIZES:
+        pi, a, b = true_pi(size)
+        p, q = grr.probabilities(e, size)
+        bias, variance = (pi - q) / (p - q) - a[0], pi * (1 - pi) / (n2 * (p - q) ** 2)
+        leading, slope = sp.diff(bias**2 + variance, py, 2) / 2, 2 * sp.diff(bias, py)
+        convex.append(is_zero(leading - slope**2 * (n2 - 1) / (4 * n2)))
+        convex.append(is_zero(slope - (size * b[0] - 1) / (size - 1)))
+    claim("corr-rr-v2/app-7.2-convexity").holds(*convex)
 
 
 def test_revised_version_what_its_words_leave_open():
@@ -379,6 +394,8 @@ def test_the_endpoint_rule_is_clipping():
     pairs = list(itertools.product(laws, repeat=2))
     chosen = [by_rule(x, y, 10) for x, y in pairs]
     assert {x for x, _ in chosen} > {0, 1}
+    third = np.array([Fraction(1, 3)] * 3)  # a uniform pivot has no minimiser, and all p_y are equally good
+    assert all(corr_rr.quadratic(x, third, 10) == (0, 0) for x in laws)
     shipped = [corr_rr.reuse_probability(x, y, n2=10) for x, y in pairs]
     claim("corr-rr-v1/rule-endpoints").holds(all(x == y for x, y in chosen))
     claim("corr-rr-v2/procedure-endpoints").holds(

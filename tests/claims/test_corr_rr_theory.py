@@ -189,12 +189,23 @@ def test_a_perfect_copy_has_the_utility_of_the_whole_budget():
     gap = sp.factor(sp.together(halves - whole))
     assert sp.cancel(sp.diff(gap, f, 2)) == 0  # linear in f: look at 0 and 1
     ends = [sp.factor(gap.subs({f: end, root: 1 + s, k: 2 + a})) for end in (0, 1)]
-    more = all(term > 0 for end in ends for term in sp.Poly(sp.numer(end), s, a).coeffs())
+    more = all(term > 0 for end in ends for part in sp.fraction(end) for term in sp.Poly(part, s, a, n).coeffs())
     # the ratio, from a channel that is built from the words
     kernels = {pair: copying(3, ONE) for pair in ((0, 1), (1, 0))}
-    kept = channel.privacy_ratio(indirect([grr.channel(ODDS, 3)] * 2, kernels)) == ODDS
-    claim("corr-rr-v1/sent-perfect-copy").holds(unbiased, full, more, kept)
-    claim("corr-rr-v2/sent-perfect-copy").holds(unbiased, full, more, kept)
+    copies, alone = indirect([grr.channel(ODDS, 3)] * 2, kernels), grr.channel(ODDS, 3)
+    kept = channel.privacy_ratio(copies) == ODDS
+    # with the users' records held fixed: equal values lose nothing either, equal frequencies alone do
+
+    def fixed_variance(shown):
+        """Variance of the share of X2 = 0 among users who show it with these probabilities."""
+        return sum(x * (1 - x) for x in shown) / (len(shown) * (alone[0, 0] - alone[0, 1])) ** 2
+
+    shows = copies.reshape(9, 3, 3).sum(axis=1)[:, 0]  # X2 = 0, for each record
+    same, crossed = (fixed_variance([shows[i] for i in users]) for users in ((0, 4), (1, 3)))  # 00, 11 and 01, 10
+    same_as_alone = same == fixed_variance([alone[0, 0], alone[1, 0]])
+    assert crossed > same
+    claim("corr-rr-v1/sent-perfect-copy").holds(unbiased, full, more, kept, same_as_alone)
+    claim("corr-rr-v2/sent-perfect-copy").holds(unbiased, full, more, kept, same_as_alone)
 
 
 WORDS = list(itertools.product(range(3), repeat=2))
@@ -202,7 +213,7 @@ USERS = [WORDS.index(x) for x in [(0, 0), (0, 2)]]
 TRUTH = [1, 0, 0, HALF, 0, HALF]
 
 
-def expected(matrix, chances=None):
+def expected(matrix, chances=None, users=USERS):
     """Exact mean of both attributes' debiased shares, from the reports of two users."""
     chances = chances or grr.probabilities(ODDS, 3)
 
@@ -210,7 +221,7 @@ def expected(matrix, chances=None):
         counts = [sum(WORDS[y][j] == v for y in reports) for j in (0, 1) for v in range(3)]
         return [pure.estimate(c, len(reports), *chances) for c in counts]
 
-    return list(channel.exact_moments(matrix, USERS, estimates)[0])
+    return list(channel.exact_moments(matrix, users, estimates)[0])
 
 
 def test_the_estimate_is_a_biased_debiased_count():
@@ -228,6 +239,9 @@ def test_the_estimate_is_a_biased_debiased_count():
         g = [[v - THIRD for v in TRUTH[:3]], [v - THIRD for v in TRUTH[3:]]]
         off = [(t[m] * g[1 - m][v] - g[m][v]) / 2 for m in (0, 1) for v in range(3)]
         biases.append([x - f for x, f in zip(found, TRUTH, strict=True)] == off != [0] * 6)
+    # The exception: equal frequencies, copied always.
+    crossed = [WORDS.index(x) for x in [(0, 2), (2, 0)]]
+    assert expected(corr_rr.channel(ODDS, 3, [[ONE, ONE], [ONE, ONE]]), users=crossed) == [HALF, 0, HALF] * 2
     claim("corr-rr-v1/eq-3").holds(as_defined, *biases)
     claim("corr-rr-v2/eq-phase2-est").holds(as_defined, *biases)
 
