@@ -8,6 +8,7 @@ import itertools
 from fractions import Fraction
 
 import numpy as np
+import sympy as sp
 
 from ldp_lib import channel, corr_rr, grr, pure, splitting
 from ldp_lib.book.claims import claim
@@ -210,6 +211,12 @@ def test_a_stochastic_map_joins_domains_of_different_sizes():
         for axis, mean in enumerate(cond_expectation(f, kernels, e)):
             p, q = grr.probabilities(e, len(mean))
             agree.append((mean == (reports.sum(axis=1 - axis) - q) / (p - q)).all())
+    # At small budgets (e - 1) times the bias is k/2 times what the map to 4 values makes of uniform reports, less 1/k.
+    z, (own, _) = sp.Symbol("e", positive=True), kernels.values()
+    exact = sp.Matrix(2, 4, [sp.Rational(v) for v in own.ravel()])
+    mean = cond_expectation([[sp.Rational(v) for v in x] for x in f], {(0, 1): exact, (1, 0): exact.T}, z)[1]
+    growth = [sp.limit(sp.cancel((x - sp.Rational(y)) * (z - 1)), z, 1) for x, y in zip(mean, f[1], strict=True)]
+    assert growth == [2 * (sp.Rational(sum(column)) / 2 - sp.Rational(1, 4)) for column in own.T] != [0] * 4
     claim("corr-rr-v1/ext-domains").holds(ratios == {e}, all(agree))
 
 
