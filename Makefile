@@ -31,13 +31,14 @@ else
 $(shell rmdir '$(PROBE)')
 endif
 
-.PHONY: help book pdf site executed test check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean atlas proofs audit fuzz mutants faults installs dist coverage graph
+.PHONY: help book pdf site executed test thorough check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean atlas proofs audit fuzz mutants faults installs dist coverage graph
 .DELETE_ON_ERROR:
 
 help:
 	@echo 'make book           execute the notebooks and build the site in _build/html'
 	@echo 'make pdf            print that site as one PDF in _build/pdf, and link it on the first page; minutes'
 	@echo 'make test           lint, types, library tests, notebooks against their stored outputs, the site in a browser'
+	@echo 'make thorough       the long tests, of which make test tries a sample; after make book, to see all pages; half an hour'
 	@echo 'make check          lint, types and the fast tests, in a minute'
 	@echo 'make portable       tests and notebooks as on other processors, locales, fonts, Pythons and versions; hours'
 	@echo 'make lab            open JupyterLab on the notebooks'
@@ -95,9 +96,13 @@ _build/source/notebooks/%.ipynb: notebooks/%.ipynb $(LIBRARY) requirements.lock
 # nbval executes each notebook once; what ran is what the site is built from, and what `make book` then finds done.
 test: lint types
 	@$(BIN)/python tests/browser.py
-	@$(PYTEST) --nbval -p tools.keep_executed $(ON_SITE:%=--ignore=%)
+	@$(PYTEST) -m 'not thorough' --nbval -p tools.keep_executed $(ON_SITE:%=--ignore=%)
 	@$(MAKE) --no-print-directory -j2 site portable-sample
-	@$(PYTEST) $(ON_SITE)
+	@$(PYTEST) -m 'not thorough' $(ON_SITE)
+
+thorough: lint types
+	@$(BIN)/python tests/browser.py
+	@$(PYTEST) -m thorough tests
 
 portable-sample:
 	@$(BIN)/python tools/portable.py --jobs $(JOBS) --only all-at-once -- --nbval $(QUICK)

@@ -4,6 +4,7 @@ import functools
 import os
 import re
 import threading
+from collections import Counter
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -24,10 +25,22 @@ MARKED = {
 SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
 
 
+SAMPLE = 8
+
+
 def pytest_collection_modifyitems(items):
-    """Mark what `make check` leaves out."""
+    """Mark what `make check` leaves out (slow) and what `make test` does too (thorough).
+
+    Of a thorough test with many settings the first and each eighth after it are only slow: a sample.
+    """
+    seen = Counter()
     for item in items:
-        marker = MARKED.get(f"{item.path.name}::{getattr(item, 'originalname', '')}")
+        name = f"{item.path.name}::{getattr(item, 'originalname', '')}"
+        marker = MARKED.get(name)
+        if marker == "thorough":
+            sampled = seen[name] % SAMPLE == 0 and hasattr(item, "callspec")
+            seen[name] += 1
+            marker = "slow" if sampled else marker
         if marker:
             item.add_marker(marker)
 
