@@ -130,9 +130,8 @@ def test_the_four_probabilities_are_a_distribution_up_to_the_least_rho():
             as_printed.append(within[-1] == [truth - move, move, move, 1 - truth - move])
         outside.append(min(protocols.coin(truth, 1 - truth + Fraction(1, 100))))
     imaginary = sp.sqrt(-sp.Rational(1, 10) * sp.Rational(6, 25))  # rho = 1/10
-    claim("jrr/eq-25").conditional(
-        all(min(v) >= 0 and sum(v) == 1 for v in within) and all(as_printed),
-        max(outside) < 0 and imaginary.is_real is False,
+    claim("jrr/eq-25").holds(
+        all(min(v) >= 0 and sum(v) == 1 for v in within), all(as_printed), max(outside) < 0, imaginary.is_real is False
     )
 
 
