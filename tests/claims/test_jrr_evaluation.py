@@ -293,9 +293,9 @@ def test_the_summary():
     at_end = [gain(160_000, 5) / gain(80_000, 5), gain(80_000, 5) / gain(80_000, 10)]
     budgets = (0.01, 0.1, 1.0)  # a tenth of the budget: not ten times the gain, with few users not even more of it
     by_budget = [[round(100 * gain(size, 5, b)) for b in budgets] for size in (8_000, 160_000)]
-    to_rr = [abs(gain(10_000, m, b)) for m in (9_000, 9_999) for b in budgets[1:]]
+    to_rr = [round(-100 * gain(10_000, 9_999, b), 1) for b in budgets]  # what the first step costs
     claim("jrr/sec-5.4-b3").conditional(
-        all(abs(value - 2) < 0.02 for value in inside) and max(to_rr) < 0.01,
+        all(abs(value - 2) < 0.02 for value in inside) and to_rr == [8.5, 0.8, 0.1],
         all(abs(value - 1) < 1e-3 for value in at_end) and by_budget == [[26, 30, 22], [99, 90, 37]],
     )
 
