@@ -31,16 +31,15 @@ SAMPLE = 8
 def pytest_collection_modifyitems(items):
     """Mark what `make check` leaves out (slow) and what `make test` does too (thorough).
 
-    Of a thorough test with many settings the first and each eighth after it are only slow: a sample.
+    Of a thorough test with eight settings or more each eighth is only slow: a sample.
     """
-    seen = Counter()
-    for item in items:
-        name = f"{item.path.name}::{getattr(item, 'originalname', '')}"
+    names = [f"{item.path.name}::{getattr(item, 'originalname', '')}" for item in items]
+    settings, seen = Counter(names), Counter()
+    for item, name in zip(items, names, strict=True):
+        seen[name] += 1
         marker = MARKED.get(name)
-        if marker == "thorough":
-            sampled = seen[name] % SAMPLE == 0 and hasattr(item, "callspec")
-            seen[name] += 1
-            marker = "slow" if sampled else marker
+        if marker == "thorough" and settings[name] >= SAMPLE and seen[name] % SAMPLE == 0:
+            marker = "slow"
         if marker:
             item.add_marker(marker)
 
