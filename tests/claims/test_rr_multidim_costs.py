@@ -264,7 +264,7 @@ def test_a_secure_sum_is_linear_for_each_party_and_quadratic_for_all():
         in_all[n, k] = sum(rng.drawn)
     cells = {k: sum(a * b for a, b in itertools.combinations(k, 2)) for _, k in in_all}
     assert cells == {(2, 3): 6, (2, 3, 4): 26}
-    claim("rr-multidim/s4.2-cost").conditional(
+    claim("rr-multidim/s4.2-cost").holds(
         by_party == {(n, k): {cells[k] * n} for n, k in by_party},
         in_all == {(n, k): cells[k] * n**2 for n, k in in_all},
     )
