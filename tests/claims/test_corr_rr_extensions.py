@@ -71,6 +71,10 @@ def test_the_best_table_still_leaves_a_bias():
     f = [[Fraction(9, 10), Fraction(1, 10)], [HALF, HALF]]
     means = {tuple(corr_rr.expectation(f, table(a, b))[0]) for a, b in itertools.product(CORNERS, repeat=2)}
     assert means == {(Fraction(7, 10), Fraction(3, 10))}
+    alike = np.array([f[0], f[0]])  # no bias where frequencies are alike, or for two values mirrored
+    assert (corr_rr.expectation(alike, table(ONE, ONE)) == alike).all()
+    mirrored = np.array([f[0], f[0][::-1]])
+    assert (corr_rr.expectation(mirrored, table(0 * ONE, 0 * ONE)) == mirrored).all()
 
 
 def test_groups_help_with_many_users_and_hurt_at_small_budgets():

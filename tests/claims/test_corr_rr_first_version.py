@@ -25,7 +25,7 @@ from ldp_lib.book import raw as raw_files
 from ldp_lib.book.claims import claim
 from ldp_lib.book.printed_corr_rr import AppendixCorrRR
 from ldp_lib.book.sweeps import mse
-from ldp_lib.corr_rr import syn_a
+from ldp_lib.corr_rr import CorrRR, syn_a
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.population import Population, marginal_frequencies
 
@@ -33,7 +33,7 @@ N = 10_000
 LINEAR = tuple(np.arange(10, 0, -1) / 55)
 
 
-def errors(population, epsilon, share, runs, rng):
+def errors(population, epsilon, share, runs, rng, make=AppendixCorrRR):
     """Mean squared error, averaged over values, then attributes, of the four mechanisms; Corr-RR's with its error."""
     f = marginal_frequencies(population)
     exact = {
@@ -42,7 +42,7 @@ def errors(population, epsilon, share, runs, rng):
         "rsrfd": RSRFD(k=population.k, epsilon=epsilon, priors=f),
     }
     known = {name: np.mean([v.mean() for v in m.variance(population)]) for name, m in exact.items()}
-    mechanism = AppendixCorrRR(k=population.k, epsilon=epsilon, n1=round(share * population.n))
+    mechanism = make(k=population.k, epsilon=epsilon, n1=round(share * population.n))
     estimates = mechanism.simulate(population, rng=rng, runs=runs)
     each = mse(estimates, f)
     return SimpleNamespace(corr=each.mean(), noise=each.std(ddof=1) / np.sqrt(runs), **known)
@@ -93,11 +93,11 @@ def test_figures_without_numbers():
 
 
 def test_a_larger_budget_means_less_error():
-    # The report probability of every user and mechanism is 1/k + D h with h from -1/k and D growing with the budget.
-    D, h, k, u = sp.symbols("D h k u", positive=True)
-    pi = 1 / k + D * h
+    # The report probability of every user and mechanism is c + D h: c is that at budget 0, 1/k if fakes are uniform,
+    # and D grows with the budget. Minus the slope is the probability that one of two reports, with pi and c, shows it.
+    D, h, c = sp.symbols("D h c")
+    pi = c + D * h
     slope = sp.diff(pi * (1 - pi) / D**2, D) * D**3
-    at_least = sp.factor((-slope).subs(h, u - 1 / k))  # u >= 0, D from 0 to 1, k >= 2
     settings = ((2, 2, None), (2, 4, 5_000), (10, 2, None), (10, 4, None))  # of Figures 4 to 7, and the runs
     steps = [
         synthetic(size, d, rho, e, runs=r)
@@ -106,8 +106,7 @@ def test_a_larger_budget_means_less_error():
     ]
     down = [falls(a, b) for i, (a, b) in enumerate(itertools.pairwise(steps)) if (i + 1) % 5]
     claim("corr-rr-v1/sent-4.3.1-decreasing").reproduced(
-        sp.expand(at_least - (2 * (k - 1) / k**2 + D * (k - 2) / k * (u - 1 / k))) == 0,
-        sp.simplify((2 * (k - 1) / k**2 - (k - 2) / k**2) - 1 / k) == 0,  # its least value, at u = 0 and D = 1
+        sp.expand(slope + pi * (1 - c) + c * (1 - pi)) == 0,
         all(down),
     )
 
@@ -154,7 +153,7 @@ def test_ninety_percent_below_splitting():
 
 def test_error_grows_with_the_number_of_attributes():
     settings = list(itertools.product((2, 10), (0.1, 0.9), (1, 3, 5)))
-    found = {at: [synthetic(at[0], d, *at[1:]) for d in (2, 3, 4, 5)] for at in settings}
+    found = {at: [synthetic(at[0], d, *at[1:]) for d in (2, 3, 4, 5, 6)] for at in settings}
     pairs = [(at, a, b) for at, row in found.items() for a, b in itertools.pairwise(row)]
     claim("corr-rr-v1/sent-4.3.2-growth").reproduced(
         all(a.spl < b.spl and a.rsfd < b.rsfd and a.rsrfd < b.rsrfd for _, a, b in pairs),
@@ -225,11 +224,17 @@ def test_against_correlation():
     claim("corr-rr-v1/sent-4.5-corr").conditional(
         all(falls(skewed[e][0], skewed[e][2]) for e in (3, 5)), same(even[1][0], even[1][2])
     )
+
+    def keeps(first, second, share):
+        """By how many standard errors the second error is above a share of the first."""
+        return (second.corr - share * first.corr) / np.hypot(second.noise, share * first.noise)
+
     claim("corr-rr-v1/sent-4.3.4-40-50-2x").not_reproduced(
-        all(a[1].corr - a[2].corr < 0.1 * a[1].corr for a in (even[1], skewed[1])),  # printed: nearly 40 %
-        even[3][2].corr > 0.8 * even[3][0].corr and skewed[3][2].corr > 0.5 * skewed[3][0].corr,  # over 50 %
-        even[5][2].corr > 0.8 * even[5][0].corr and skewed[5][2].corr < 0.3 * skewed[5][0].corr,  # nearly half
+        all(keeps(a[1], a[2], 0.8) > 5 for a in (even[1], skewed[1])),  # printed: a fall by nearly 40 %
+        keeps(even[3][0], even[3][2], 0.8) > 5,  # over 50 %
+        keeps(even[5][0], even[5][2], 0.7) > 5 > -5 > keeps(skewed[5][0], skewed[5][2], 0.3),  # nearly half
     )
+    assert abs(keeps(skewed[3][0], skewed[3][2], 0.5)) < 3  # at 3 the skewed data fall by half, as printed
 
 
 def rows(path):
@@ -283,13 +288,27 @@ def test_the_characteristics_of_the_real_data():
     # Seven inputs are a full factorial, so uncorrelated however they are coded; the class is the eighth attribute.
     table = nursery()
     low, high = correlations(table.iloc[:, :7])
+    own = {7: ("not_recom", "priority", "recommended"), 8: ("not_recom", "priority", "Other")}  # the labels' order
+    orders = [own.get(c, sorted(set(table[c]))) for c in table]
+    # Every column in every order of its three labels; the class not reversed, which would only turn all signs.
     codes = [
-        [np.select([table[c] == v for v in labels], order) for order in ((0, 1, 2), (0, 2, 1), (1, 0, 2))]
-        for c, labels in ((7, ("not_recom", "priority", "recommended")), (8, ("not_recom", "priority", "Other")))
-    ]  # health and class in every order of their labels, up to reversal
-    found = [abs(np.corrcoef(a, b)[0, 1]) for a in codes[0] for b in codes[1]]
+        [np.select([table[c] == v for v in x], (0, 1, 2)) for x in itertools.permutations(labels)]
+        for c, labels in zip(table, orders, strict=True)
+    ]
+    ways = [[[np.corrcoef(x, y)[0, 1] for x in column] for column in codes[:-1]] for y in codes[-1]]
+
+    def reach(rows, first, last):
+        """Whether the inputs can be coded so that first and last, rounded, are the range of their correlations."""
+        inside = [{round(v, 2) for v in row if first - 0.005 <= v <= last + 0.005} for row in rows]
+        ends = itertools.permutations(inside, 2)
+        return all(inside) and any(first in x and last in y for x, y in ends)
+
+    assert any(reach(rows, -0.07, 0.04) for rows in ways)  # the search can find a range
     claim("corr-rr-v1/tab-1-nursery").not_reproduced(
-        table.shape == (12_960, 8), max(-low, high) < 1e-12, min(found) > 0.055, max(found) > 0.7
+        table.shape == (12_960, 8),
+        max(-low, high) < 1e-12,
+        not any(reach(rows, -0.07, 0.05) for rows in ways),
+        ways[0][-1][0] > 0.7,  # health and class in the labels' order
     )
 
 
@@ -304,13 +323,16 @@ def test_the_sentences_on_the_real_data():
         and all(below(a, min(a.spl, a.rsfd, a.rsrfd)) for a in bits),
         below(bits[0], bits[0].spl / 7),
     )
+    ruled_out = list(itertools.product((0.01, 0.05, 0.2, 0.5), (AppendixCorrRR, CorrRR)))  # other readings
     people = Population.from_frame(nursery())
     low, high = errors(people, 1, 0.1, 200, rng), errors(people, 3, 0.1, 200, rng)
+    tried = [low, *(errors(people, 1, share, 100, rng, make) for share, make in ruled_out)]
     claim("corr-rr-v1/sent-4.4-nursery-70").not_reproduced(
-        below(low, 0.5 * low.rsfd, -1) and below(low, 0.5 * low.rsrfd, -1), below(high, 4 * high.spl, -1)
+        all(below(a, 0.5 * a.rsfd, -1) and below(a, 0.5 * a.rsrfd, -1) for a in tried), below(high, 4 * high.spl, -1)
     )
     people = Population.from_frame(mushroom())
     low, high = errors(people, 1, 0.1, 200, rng), errors(people, 5, 0.1, 200, rng)
+    tried = [low, *(errors(people, 1, share, 100, rng, make) for share, make in ruled_out)]
     claim("corr-rr-v1/sent-4.4-mushroom-80-60").not_reproduced(
-        below(low, 0.3 * low.spl, -1) and below(low, 0.5 * low.rsfd, -1), below(high, 4 * high.spl, -1)
+        all(below(a, 0.3 * a.spl, -1) and below(a, 0.5 * a.rsfd, -1) for a in tried), below(high, 4 * high.spl, -1)
     )
