@@ -254,7 +254,7 @@ def test_the_bars_of_figure_12_are_the_frequencies_of_the_whole_data_sets():
     rows = bars.groupby("data_set").rows_implied.first().to_dict()
     assert rows == {"adult": 48_842, "clave": 10_800, "mushroom": 8_124}
     claim("corr-rr-v2/fig-12").reproduced(
-        bool((share - held).abs().max() < 0.003), bool((abs(totals - 1) < 1e-6).all()), share.std() > 0.1
+        bool((share - held).abs().max() < 0.002), bool((abs(totals - 1) < 1e-6).all()), share.std() > 0.1
     )
 
 
@@ -378,13 +378,16 @@ def test_as_the_number_of_attributes_grows():
 def test_weak_correlation():
     uniform = [by_number(UNIFORM, 0.1, eps, d) for eps in (0.1, 0.3, 0.5) for d in (2, 3, 4, 6)]
     loss = [four(2, 0.1, 0.5, SKEWED, reuse=reuse, runs=5000) for reuse in ("exact", "appendix")]
-    worst = max(better(one, "Corr-RR", "RS+FD") for one in loss)
-    always = min(better(one, "Corr-RR", m) for one in uniform for m in RIVALS)
+    settings = [(d, b) for d in (2, 3, 4, 6) for b in (0.1, 0.3, 0.5) if (d, b) != (2, 0.5)]
+    as_run = [four(d, 0.1, b, SKEWED, reuse="appendix", runs=1500 if d < 5 else 300) for d, b in settings]
+    always = min(better(one, "Corr-RR", m) for one in (*uniform, *as_run) for m in RIVALS)
+    worst = max(better(loss[1], "Corr-RR", m) for m in RIVALS), better(loss[0], "Corr-RR", "RS+FD")
     shown = printed_values.load("corr_rr_figures")
-    weakest = shown[shown.panel.isin(["13c", "14c"]) & (shown.x == 2)]
-    behind = (weakest["Corr-RR"] > weakest[list(RIVALS)].min(axis=1)).all()
-    claim("corr-rr-v2/sent-4.3.2-low-corr").conditional(always > 5, worst < -5 and bool(behind))
-    claim("corr-rr-v2/sent-7.4.2-lowest").conditional(always > 5, worst < -5)
+    weak = shown[shown.panel.str[:-1].isin(["13", "14"])]
+    behind = weak[weak["Corr-RR"] > weak[list(RIVALS)].min(axis=1)]
+    one_in_each = len(weak) == 30 and list(zip(behind.panel, behind.x, strict=True)) == [("13c", 2), ("14c", 2)]
+    claim("corr-rr-v2/sent-4.3.2-low-corr").conditional(always > 5, max(worst) < -5 and one_in_each)
+    claim("corr-rr-v2/sent-7.4.2-lowest").conditional(always > 5, max(worst) < -5 and one_in_each)
     drawn = shown[shown.panel.isin(["7a", "8a"]) & (shown.x == 0.1)]
     assert better(uniform[8], "Corr-RR", "RS+RFD") > 5  # with uniform marginals it is a gain
     claim("corr-rr-v2/sent-4.3.3-low-corr-loss").reproduced(
@@ -393,8 +396,10 @@ def test_weak_correlation():
     # Figures 9 and 10: two attributes, every rival, every budget, weak and strong correlation, small and large Phase I.
     shares = [four(2, rho, b, UNIFORM, share=s) for rho in (0.1, 0.9) for b in (0.1, 0.3, 0.5) for s in (0.1, 0.2, 0.5)]
     assert better(loss[1], "Corr-RR", "RS+RFD") < -5  # the foil: skewed marginals
+    nine_ten = shown[shown.panel.str[:-1].isin(["9", "10"])]
     claim("corr-rr-v2/sent-tables-robustness").reproduced(
-        min(better(one, "Corr-RR", m) for one in (*uniform[::4], *shares) for m in RIVALS) > 5
+        min(better(one, "Corr-RR", m) for one in (*uniform[::4], *shares) for m in RIVALS) > 5,
+        len(nine_ten) == 30 and bool((nine_ten["Corr-RR"] < nine_ten[list(RIVALS)].min(axis=1)).all()),
     )
     shares = (
         printed_values.load("corr_rr_tables").query("table == 6 and epsilon == 0.5").pivot_table("mse", "n1", "method")
@@ -472,10 +477,13 @@ def test_forty_per_cent_below_rsrfd_needs_a_small_phase_one():
     )
 
 
-def test_in_which_cells_of_the_printed_tables_corr_rr_is_behind():
+def test_where_corr_rr_is_behind_in_tables_and_figure_11_as_printed():
     cells = printed_values.load("corr_rr_tables").pivot(index=["n", "epsilon", "table", "n1"], columns="method")["mse"]
     behind = (cells["Corr-RR"] > cells["RS+RFD"]).groupby(["n", "epsilon"]).sum().unstack()
     assert behind.to_numpy().tolist() == [[20, 19, 7], [20, 0, 0], [0, 0, 0]]  # of 20 each
+    binary = printed_values.load("corr_rr_figures").query("panel in ('11a', '11c')")  # Clave and Adult
+    greatest = binary["Corr-RR"] > binary[list(RIVALS)].max(axis=1)
+    assert greatest.tolist() == [False, False, False, True, True] * 2
 
 
 def test_with_even_shares_the_correlation_of_panel_9c_leaves_no_trace():
