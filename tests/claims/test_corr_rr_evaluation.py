@@ -335,7 +335,15 @@ def test_as_the_number_of_attributes_grows():
         rising.append((np.diff(table, axis=0) > 0).all())
         slowest.append(np.argmin(table[2] - table[0]) == 3 and np.argmax(table[2] - table[0]) == 0)
     faster = log_ratio_z(*(four(d, 0.9, 0.1, UNIFORM, runs=runs) for d, runs in ((2, 6000), (6, 600))))
-    claim("corr-rr-v2/sent-4.3.2-growth").reproduced(all(rising), all(slowest))
+    drawn = printed_values.load("corr_rr_figures").sort_values("x")
+    as_drawn = [panel[[*methods]].to_numpy() for name, panel in drawn.groupby("panel") if name[0] in "56"]
+    total = [table[-1] - table[0] for table in as_drawn]
+    claim("corr-rr-v2/sent-4.3.2-growth").reproduced(
+        all(rising),
+        all(slowest),
+        len(as_drawn) == 6 and all((np.diff(table, axis=0) > 0).all() for table in as_drawn),
+        all(np.argmax(x) == 0 and np.argmin(x) == 3 for x in total),
+    )
     six = [strong[f, 6] for f in (UNIFORM, SKEWED)]
     assert min(f["SPL"][0] / f["Corr-RR"][0] for f in six) > 4
     tight, middle = (four(6, 0.9, budget, SKEWED, reuse="appendix", runs=400) for budget in (0.1, 0.3))
