@@ -15,6 +15,7 @@ from scipy.optimize import LinearConstraint, minimize
 from ldp_lib import limit
 from ldp_lib.limit._given_population import balanced, newton, target_rows
 from ldp_lib.limit._rational import subset_sums
+from ldp_lib.limit.pair_tables import least_pair_error
 
 sys.path.insert(0, str(Path(atlas.__file__).parents[1] / "book" / "_ext"))
 import pages
@@ -44,6 +45,27 @@ def test_a_sample_is_verified_and_nothing_more_than_it_says(number):
     more = one["certificate"] | {"error": str(Fraction(one["certificate"]["error"]) * Fraction(10**6 + 1, 10**6))}
     with pytest.raises(ValueError, match="refused"):
         atlas.verify(one | {"certificate": more}, FILE)
+
+
+SMALL = [number for number in range(0, len(EVERY), 29) if math.prod(EVERY[number]["domain"]) <= 12]
+
+
+@pytest.mark.parametrize("number", SMALL)
+def test_what_attains_a_row_comes_out_again(number):
+    """The file proves bounds only; the error attained and the sets that attain it have no certificate in the atlas."""
+    one = EVERY[number]
+    k, epsilon = tuple(one["domain"]), one["epsilon"]
+    make = {
+        "shares": limit.least_error,
+        "pairs": least_pair_error,
+        "prefixes": lambda k, b: atlas.prefix_error(k[0], b),
+    }
+    found = make[one["target"]](k, epsilon)
+    assert limit.check_certificate(found)
+    again = atlas.row(found)
+    assert [again[name] for name in ("attributes", "sizes")] == [one[name] for name in ("attributes", "sizes")]
+    for name in ("error", "attained"):
+        assert again[name] == pytest.approx(one[name], rel=1e-6), name
 
 
 def test_the_page_shows_the_atlas():

@@ -9,13 +9,14 @@ import subprocess
 import sys
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from ldp_lib import limit
 from ldp_lib.datasets import load_adult
-from ldp_lib.limit import checks, pair_tables
+from ldp_lib.limit import _any_population, checks, pair_tables
 from ldp_lib.limit._given_population import TableCertificate
 from ldp_lib.limit._rational import enclose, rounded
 from ldp_lib.limit.pair_tables import least_pair_error
@@ -277,6 +278,45 @@ def test_a_set_has_a_record_of_every_attribute():
     assert found.sets == ((1, 1, 1),)
     for sets in (((1,),), (1,), ((1, 1),), ((1, 1, 1, 1),)):
         assert not limit.check_certificate(dataclasses.replace(found, sets=sets)), sets
+
+
+def test_a_set_has_a_whole_number_of_values():
+    """Of 1.3 values a set would tell more than any that exists: here the error would be below the least attained."""
+    found, sizes = GENUINE["any"], (1, 1.3)
+    errors = [_any_population.one_error(math.e, (3, 5), j, size, found.population) for j, size in enumerate(sizes)]
+    roots = np.sqrt(errors)
+    less = float(roots.sum() ** 2)
+    assert found.certificate.error < less < 0.99 * found.attained
+    sets, weights = ((sizes[0], 5), (3, sizes[1])), tuple((roots / roots.sum()).tolist())
+    assert not limit.check_certificate(dataclasses.replace(found, sets=sets, weights=weights, attained=less))
+
+
+def test_only_the_three_kinds_of_certificates_speak_for_themselves():
+    """An object, or a class of one's own, could say of itself that it is true."""
+
+    class Willing(limit.SetCertificate):
+        def check(self):
+            return True
+
+    found = GENUINE["all sets"]
+    parts = {field.name: getattr(found.certificate, field.name) for field in dataclasses.fields(found.certificate)}
+    forged = Willing(**parts | {"error": found.certificate.error * 2})
+    for said in (SimpleNamespace(check=lambda: True), forged, change(found, error=forged.error)):
+        assert not limit.check_certificate(said)
+    assert not limit.check_certificate(
+        dataclasses.replace(found, certificate=forged, error=2 * found.error, attained=2.01 * found.attained)
+    )
+    assert not limit.check_certificate(dataclasses.replace(found, certificate=Willing(**parts)))
+
+
+def test_a_budget_finer_than_a_float_is_not_that_float():
+    """The exponential is enclosed at the float: the interval does not hold that of a slightly larger budget."""
+    found = GENUINE["all sets"]
+    for epsilon in (1, np.float32(1)):
+        assert limit.check_certificate(dataclasses.replace(found, epsilon=epsilon))
+    for epsilon in (1 + Fraction(1, 10**17), np.longdouble(1) + np.longdouble(2) ** -60):
+        if epsilon != 1:  # where a long double is a double, it is
+            assert not limit.check_certificate(dataclasses.replace(found, epsilon=epsilon)), epsilon
 
 
 def test_records_are_those_of_the_domain():
