@@ -88,7 +88,8 @@ def recommend(
     attribute sampling and budget splitting (SPL, OMRR, OBRR) are compared, by closed forms. Mechanisms equal to within
     rounding count as one; the first of the list is taken. For tables compared are those of `errors.collectors` from
     which unbiased tables follow; up to 12 attributes, people are asked two or more of them together (`ask_pairs`), as
-    many as have the least error.
+    many as have the least error. Not compared are reports about numbered cells or lines of one pair's table, which have
+    less error for many answers or small budgets: `book/choose.md`.
     """
     rows = _errors(k=k, epsilon=epsilon, n=n, wants=wants, sampling=sampling)
     least = min(error for error, _ in rows) * (1 + 1e-9)

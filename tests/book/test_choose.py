@@ -122,6 +122,21 @@ def test_the_words_between_the_numbers_hold():
     assert shares["AskSome"] < shares["RRJoint"]  # complete records cost, for the shares alone
 
 
+def test_larger_sets_can_need_fewer_people_in_the_worst_case_than_those_with_the_least_total_variance():
+    text, said = " ".join((BOOK / "choose.md").read_text(encoding="utf-8").split()), []
+    for k, epsilon in ((5, 1.0), (16, 1.0), (100, 4.0)):
+        named = SubsetSelection(k=k, epsilon=epsilon)
+        sizes = [SubsetSelection(k=k, epsilon=epsilon, size=size) for size in range(1, min(k, 25))]
+        need = [planner.required_users(one, 0.01) for one in sizes]
+        least = int(np.argmin(need))
+        worst = [one.variance(Population.from_counts([10**6] + [0] * (k - 1))) for one in (named, sizes[least])]
+        assert [one.argmax() for one in worst] == [0, 0]  # all hold the same answer
+        assert worst[0].sum() < worst[1].sum()  # in total the sets named have less
+        said.append(f"sets of {least + 1} need {need[least]:,} instead of {planner.required_users(named, 0.01):,}")
+    for words in said:
+        assert words in text
+
+
 def _numbered_pairs(k, epsilon):
     """Return n times the error of all tables if each person's pair is numbered and a set reported, data held fixed."""
     cells = [a * b for a, b in itertools.combinations(k, 2)]
