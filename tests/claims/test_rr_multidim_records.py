@@ -301,12 +301,14 @@ def test_a_secure_sum_says_the_count_and_nothing_else():
     received = [tuple(map(sum, zip(*choice, strict=True))) for choice in itertools.product(zero_sums, repeat=3)]
     assert len(received) == 4**6
 
-    def broadcasts(bits):
-        return Counter(tuple((b + s) % 4 for b, s in zip(bits, sums, strict=True)) for sums in received)
+    def broadcasts(bits, modulus=4):
+        return Counter(tuple((b + s) % modulus for b, s in zip(bits, sums, strict=True)) for sums in received)
 
     laws = {bits: broadcasts(bits) for bits in itertools.product((0, 1), repeat=3)}
     right = all(sum(said) % 4 == sum(bits) for bits, law in laws.items() for said in law)
     hidden = all((laws[a] == laws[b]) == (sum(a) == sum(b)) for a in laws for b in laws)
+    whole = [broadcasts(bits, modulus=99) for bits in laws]  # not reduced, as the step is printed
+    assert all(a != b for a, b in itertools.combinations(whole, 2))
     # The least modulus that tells the counts 0 to n apart, and what n ones give.
     least = {n: min(m for m in range(1, 99) if len({c % m for c in range(n + 1)}) == n + 1) for n in range(1, 13)}
     coins = np.random.default_rng(1)
