@@ -338,11 +338,20 @@ def test_as_the_number_of_attributes_grows():
     drawn = printed_values.load("corr_rr_figures").sort_values("x")
     as_drawn = [panel[[*methods]].to_numpy() for name, panel in drawn.groupby("panel") if name[0] in "56"]
     total = [table[-1] - table[0] for table in as_drawn]
+    less = [round(100 * (1 - x[3] / x[2])) for x in total]  # than RS+RFD's, of the increase
+    markedly = []
+    for runs, f in itertools.product((strong, loose), (UNIFORM, SKEWED)):
+        rise, noise = zip(
+            *((runs[f, 6][m][0] - runs[f, 2][m][0], math.hypot(runs[f, 6][m][1], runs[f, 2][m][1])) for m in methods),
+            strict=True,
+        )
+        markedly.append((0.9 * rise[2] - rise[3]) / math.hypot(0.9 * noise[2], noise[3]) > 5)
     claim("corr-rr-v2/sent-4.3.2-growth").reproduced(
         all(rising),
-        all(slowest),
+        all(slowest) and all(markedly),
         len(as_drawn) == 6 and all((np.diff(table, axis=0) > 0).all() for table in as_drawn),
         all(np.argmax(x) == 0 and np.argmin(x) == 3 for x in total),
+        (less[0], less[3]) == (18, 10) and min(less[1:3] + less[4:]) > 55,
     )
     six = [strong[f, 6] for f in (UNIFORM, SKEWED)]
     assert min(f["SPL"][0] / f["Corr-RR"][0] for f in six) > 4
@@ -359,8 +368,15 @@ def test_as_the_number_of_attributes_grows():
         ours - middle["SPL"][0] / 5 > 3 * noise,  # and not 5 times
         better(half, "Corr-RR", "RS+RFD") < -5,  # at .1 above half of RS+RFD's error
     )
-    against_spl = [saved(strong[UNIFORM, d], "Corr-RR", "SPL") for d in (2, 4, 6)]
-    claim("corr-rr-v2/sent-4.5-scaling").conditional((np.diff(against_spl) > 0.02).all(), faster > 5)
+    gains = [
+        [saved(runs[f, d], "Corr-RR", m) for d in (2, 4, 6)]
+        for runs, f, m in itertools.product((strong, loose), (UNIFORM, SKEWED), ("SPL", "RS+FD"))
+    ]
+    ends = [np.round(100 * (1 - table[[0, -1], 3:] / table[[0, -1], :3])) for table in as_drawn]  # percent, d = 2 and 6
+    claim("corr-rr-v2/sent-4.5-scaling").conditional(
+        (np.diff(gains) > 0.02).all() and all((last > first)[:2].all() for first, last in ends) and all(slowest),
+        faster > 5 and [ends[i][:, 2].tolist() for i in (0, 3)] == [[34, 22], [40, 17]],
+    )
     most = max(saved(f, "Corr-RR", "SPL") for f in [*six, by_number(UNIFORM, 0.9, 0.3, 6)])
     cells = printed_values.load("corr_rr_tables").pivot(
         index=["table", "epsilon", "n1"], columns="method", values="mse"
