@@ -227,6 +227,12 @@ def description(reports):
         return json.loads((file.schema_arrow.metadata or {}).get(b"PANDAS_ATTRS", b"{}")).get(KEY)
 
 
+def whole(frame, mechanism, act, told):
+    """Yield what `act` gives for a data frame, as `row_groups` for a file."""
+    check_numbers(frame, told, "the data frame")
+    yield act(frame, mechanism)
+
+
 def row_groups(path, mechanism, act, told):
     """Yield what `act` gives for each block of a Parquet file, as a data frame; errors name the row group."""
     with opened(path) as file:
@@ -236,10 +242,7 @@ def row_groups(path, mechanism, act, told):
         for group in range(file.num_row_groups):
             try:
                 for batch in file.iter_batches(CHUNK, row_groups=[group], columns=wanted):
-                    frame = batch.to_pandas(ignore_metadata=True)
-                    check_numbers(frame, told, repr(str(path)))
-                    if len(frame):
-                        yield act(frame, mechanism)
+                    yield from whole(batch.to_pandas(ignore_metadata=True), mechanism, act, told)
             except (OSError, TypeError, ValueError) as error:
                 where = f"in row group {group} of {str(path)!r}"
                 kind = TypeError if isinstance(error, TypeError) else ValueError

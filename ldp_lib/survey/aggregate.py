@@ -5,6 +5,7 @@ frames, files or a Dask collection, on one machine or on many.
 """
 
 import hashlib
+import itertools
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -46,8 +47,7 @@ class Counts:
 
     def __post_init__(self) -> None:
         files.check_countable(self.mechanism)
-        counts, d = np.asarray(self.counts), self.mechanism.k
-        least = np.zeros((2, len(d)) if isinstance(d, tuple) else 2, dtype=int)
+        counts, least = np.asarray(self.counts), np.zeros((2, *np.shape(self.mechanism.k)), int)
         length = len(self.mechanism.count(self.mechanism.perturb(least, rng=np.random.default_rng(1))))
         possible = counts.shape == (length,) and counts.dtype.kind in "iu" and counts.min() >= 0
         if not possible or not 1 <= counts[0] == counts.max():
@@ -92,7 +92,7 @@ class Counts:
             If the file is damaged, holds counts that cannot be, or is about another mechanism, budget or domain.
         """
         whole = files.load_json(path, {"mechanism", "reports", "parts", "counts", "survey", "sha256"})
-        if whole is None or whole.pop("sha256") != _checksum(whole) or whole["counts"][0] != whole["reports"]:
+        if whole is None or whole.pop("sha256") != _checksum(whole):
             raise ValueError(f"path must be a file of counts; {str(path)!r} is none, or is damaged or was changed")
         if (made := whole["mechanism"]) != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, as {str(path)!r} says; got {mechanism!r}")
@@ -138,7 +138,7 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
         each = [delayed(_count_part)(part, mechanism, i) for i, part in enumerate(reports.to_delayed())]
         found = delayed(list)(each).compute()
     else:
-        found = sources(reports, mechanism, survey, _numbered)
+        found = sources(reports, mechanism, survey, _counted)
     for (counts, number), described, names in found:
         total, told = total + counts, described or files.one_number([told, number])
         parts |= dict.fromkeys(names)
@@ -147,48 +147,49 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
     return Counts(mechanism, total, tuple(parts), told)
 
 
-def _count_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
-    """Return the counts of the reports in a data frame, which may be empty."""
-    return mechanism.count(files.from_frame(frame, mechanism)) if len(frame) else np.zeros(1, np.int64)
-
-
-def _numbered(frame, mechanism):
-    return _count_frame(frame, mechanism), files.one_number(frame.get(files.NUMBER))
+def _counted(frame, mechanism):
+    """Return the counts of the reports in a data frame, which may be empty, and their survey's checksum."""
+    counts = mechanism.count(files.from_frame(frame, mechanism)) if len(frame) else np.zeros(1, np.int64)
+    return counts, files.one_number(frame.get(files.NUMBER))
 
 
 def _count_part(frame, mechanism, i):
     """Return what `sources` yields, of a Dask frame's partition: what a worker does where it lies."""
     y = files.from_frame(frame, mechanism)
-    return _numbered(frame, mechanism), None, _beginnings(y, mechanism, f"partition {i}")
+    return _counted(frame, mechanism), None, _beginnings([y], mechanism, f"partition {i}")
 
 
-def _beginnings(y, mechanism, what):
+def _beginnings(blocks, mechanism, what):
     """Return a name for how reports begin, in a list: the same for a copy, and for a file that starts with a copy.
 
     ValueError if they begin like this once more, or if no two agree though of so many people some must.
     """
-    for size in (size for size in HEADS if size <= len(y)):
-        rows = np.ascontiguousarray(y).view(np.uint8).reshape(len(y), -1)
-        shares = np.unique(head := rows[:size], axis=0, return_counts=True)[1] / size
+    texts, width = map(np.ndarray.tobytes, blocks), mechanism.dtype.itemsize
+    text = next(texts, b"")
+    while len(text) < 4_096 * width and (more := next(texts, b"")):
+        text += more
+    rows = np.frombuffer(text, f"V{width}")
+    for size in (size for size in HEADS if size <= len(rows)):
+        shares = np.unique(rows[:size], return_counts=True)[1] / size
         if (shares**2).sum() ** size < 1e-15:  # the probability that others begin like this by chance
-            at = np.arange(1, len(rows) - size + 1)
-            for j, row in enumerate(head):
-                at = at[(rows[at + j] == row).all(axis=1)]
-            if at.size:
-                told = "copied, or merged; if they are sorted and of different people, shuffle them"
-                raise ValueError(f"reports must be there once; the beginning of {what} is in it twice: {told}")
             if len(shares) == size:
                 _check_drawn(rows[:4_096], mechanism, what)
-            return [f"the beginning of {what}{MARK}{hashlib.sha256(head.tobytes()).hexdigest()}"]
+            head, text = text[: size * width], text[width:]
+            for more in itertools.chain(texts, [b""]):
+                if head in text:
+                    told = "copied, or merged; if they are sorted and of different people, shuffle them"
+                    raise ValueError(f"reports must be there once; the beginning of {what} is in it twice: {told}")
+                text = text[-len(head) :] + more  # a copy may begin in one block and end in the next
+            return [f"the beginning of {what}{MARK}{hashlib.sha256(head).hexdigest()}"]
     return []
 
 
 def _check_drawn(rows, mechanism, what):
     """Raise ValueError if no two reports agree where that has a probability below 1e-8, whatever people answer."""
-    rng = np.random.default_rng(1)
-    even = rng.integers(0, mechanism.k, (10 * len(rows), *np.shape(mechanism.k)))  # of whom fewest agree
-    agree = files.to_frame(mechanism.perturb(even, rng=rng)).value_counts()
-    if len(np.unique(rows, axis=0)) == len(rows) and (agree * (agree - 1)).sum() > 200 * 20:
+    rng, shape = np.random.default_rng(1), (len(rows), *np.shape(mechanism.k))
+    made = (mechanism.perturb(rng.integers(0, mechanism.k, shape), rng=rng) for _ in range(10))
+    pairs = sum(np.square(files.to_frame(y).value_counts()).sum() - len(rows) for y in made)
+    if len(np.unique(rows)) == len(rows) and pairs > 400:  # each twice; of even users, of whom fewest agree
         raise ValueError(f"reports must be all that were collected; in {what} all differ as if duplicates were dropped")
 
 
@@ -235,12 +236,6 @@ def sources(reports: Any, mechanism: Any, survey: str, act: Callable, whole: boo
         files.check_description(told, surveys[0], what)
         if told is not None and (made := json.loads(told)["mechanism"]) != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, which made the reports of {what}; got {mechanism!r}")
-        file = isinstance(one, Path)
-        heads = files.row_groups(one, mechanism, files.from_frame, None) if file else None
-        begun = _beginnings(next(heads, []) if heads else files.from_frame(one, mechanism), mechanism, what)
-        _check_parts(begun, known)
-        if file:
-            yield from ((found, told, parts + begun) for found in files.row_groups(one, mechanism, act, told))
-        elif len(one):
-            files.check_numbers(one, told, what)
-            yield act(one, mechanism), told, parts + begun
+        read: Callable = files.row_groups if isinstance(one, Path) else files.whole
+        _check_parts(begun := _beginnings(read(one, mechanism, files.from_frame, None), mechanism, what), known)
+        yield from ((found, told, parts + begun) for found in read(one, mechanism, act, told))

@@ -14,7 +14,7 @@ from ldp_lib import mechanism as protocol
 from ldp_lib.book.sweeps import sweep
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.grr import GRR
-from ldp_lib.sampled import OneQuestion
+from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import SPL
 from ldp_lib.survey import Survey, aggregate
 from ldp_lib.survey import _files as files
@@ -363,3 +363,33 @@ def test_counts_of_a_dask_frame_are_added_once(tmp_path):
     with pytest.raises(ValueError, match="must be of different reports"):
         aggregate.aggregate(twice, ours.mechanism)
     assert counts.counts.tolist() == aggregate.aggregate(mine, ours.mechanism).counts.tolist()
+
+
+def test_reports_that_are_in_a_file_twice_are_refused_whatever_its_row_groups(tmp_path):
+    """Other writers begin a row group where they like; a copy may begin in any, and across two."""
+    mechanism, rng = OneQuestion(k=(2, 3), epsilon=1.0), np.random.default_rng(1)
+    some, others = (files.to_frame(mechanism.perturb(rng.integers(0, (2, 3), (3_000, 2)), rng=rng)) for _ in range(2))
+    path, twice = tmp_path / "a.parquet", pd.concat([some, some], ignore_index=True)
+    for size in (100, 500, 2_000, 2_990, 3_000, 6_000):
+        twice.to_parquet(path, index=False, row_group_size=size)
+        with pytest.raises(ValueError, match="is in it twice"):
+            aggregate.aggregate(path, mechanism)
+        pd.concat([some, others]).to_parquet(path, index=False, row_group_size=size)
+        counts = aggregate.aggregate(path, mechanism)
+        assert counts.n == 6_000
+        with pytest.raises(ValueError, match="copied, or merged"):
+            counts + aggregate.aggregate(some, mechanism)
+
+
+@pytest.mark.parametrize("n", [300, 430])
+def test_people_of_whom_no_two_are_asked_the_same_need_not_agree(n):
+    """Dealt in groups, fewer people than questions differ for sure; those who draw theirs alone would not."""
+    mechanism, rng = (
+        AskSome(k=(2,) * 30, epsilon=3.0, m=2, sizes=(1,) * 30, weights=(1,) * 435),
+        np.random.default_rng(1),
+    )
+    y = mechanism.perturb(rng.integers(0, 2, (n, 30)), rng=rng)
+    assert len(np.unique(y)) == aggregate.aggregate(y, mechanism).n == n
+    more = mechanism.perturb(rng.integers(0, 2, (10 * n, 30)), rng=rng)
+    with pytest.raises(ValueError, match="as if duplicates were dropped"):
+        aggregate.aggregate(rng.permutation(np.unique(more)), mechanism)
