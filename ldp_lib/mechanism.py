@@ -57,7 +57,8 @@ class Mechanism(Protocol):
     is the mechanism made anew. `Stated` and `Several` spare what most mechanisms have alike, `pure.Oracle` what
     frequency oracles have. Optional: `realised_epsilon()`, a proved bound on the budget of the code that runs;
     `count(y)` and `estimate_counts(counts)`, if the estimate needs only sums over the reports; `symmetric`, true if
-    exchanging an attribute's values exchanges their variances and changes no other.
+    exchanging an attribute's values exchanges their variances and changes no other; `tied`, true if `variance` needs
+    more of a population than each attribute's frequencies.
     """
 
     k: Any

@@ -85,7 +85,7 @@ def as_counted(mechanism, counts):
     """Return a mechanism whose planned groups are those that reported, given which its variances are exact; or raise.
 
     `counts` are those of the reports of a mechanism that asks each user one question, or some; others pass. So do those
-    whose estimate is divided by numbers expected: users draw questions alone, or fewer than one was planned for each.
+    whose users draw questions alone: their estimate is divided by numbers expected.
     """
     from scipy.special import bdtr, bdtrc
 
@@ -93,14 +93,14 @@ def as_counted(mechanism, counts):
         return mechanism
     n, weights, m = counts[0], np.array(mechanism.weights_), getattr(mechanism, "m_", None)
     asked = counts[1 : 1 + len(weights)] if m else counts[np.cumsum([1, *np.add(mechanism.k[:-1], 1)])]
-    concern = design.concerns(mechanism.d, m or 1)
-    chance = len(weights) * np.minimum(bdtr(asked, n, weights), bdtrc(asked - 1, n, weights))
-    if min(asked @ concern) == 0 or min(chance) < 1e-6:
+    parts = np.hstack([np.eye(len(weights), dtype=int), design.concerns(mechanism.d, m or 1)])  # and each attribute
+    users, share = asked @ parts, np.minimum(weights @ parts, 1)
+    chance = len(weights) * np.minimum(bdtr(users, n, share), bdtrc(users - 1, n, share))
+    if min(users[len(weights) :]) == 0 or min(chance) < 1e-6:
         told = f"got {asked.tolist()} of {n} for weights {weights.round(3).tolist()}"
         raise ValueError(f"reports must ask each attribute of somebody, and not be chosen by what was asked; {told}")
-    if not mechanism.groups or (n * weights[:, None] * concern).max(axis=0).min() < 1:
-        return mechanism
-    return replace(mechanism, weights=asked, **({"m": m, "sizes": mechanism.sizes_} if m else {}))
+    some = {"m": m, "sizes": mechanism.sizes_} if m else {}
+    return replace(mechanism, weights=asked, **some) if mechanism.groups else mechanism
 
 
 def _random_groups(sizes, rng):

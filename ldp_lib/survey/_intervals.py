@@ -14,9 +14,10 @@ from ldp_lib.postprocess import project_simplex
 
 
 def check_unbiased(mechanism):
-    """Raise unless it is an unbiased mechanism: intervals of others do not cover as they say."""
-    if isinstance(mechanism, type) or not getattr(mechanism, "unbiased", False):
-        raise TypeError(f"mechanism must be unbiased, with its parameters, as GRR(k=3, epsilon=1.0); got {mechanism!r}")
+    """Raise unless it is unbiased, and shares settle its variances: intervals of others do not cover as they say."""
+    if isinstance(mechanism, type) or not getattr(mechanism, "unbiased", False) or getattr(mechanism, "tied", False):
+        told = "unbiased, with its parameters, as GRR(k=3, epsilon=1.0), and without a matrix over several attributes"
+        raise TypeError(f"mechanism must be {told}; got {mechanism!r}")
 
 
 def listed(estimate):
@@ -61,6 +62,7 @@ def standard_errors(mechanism: Any, estimate: Any, n: float, *, sampling: bool =
     NoExactMoments
         If the mechanism has no closed form.
     """
+    check_unbiased(mechanism)
     sizes = [getattr(part, "shape", None) for part in listed(estimate)]
     if sizes != [(size,) for size in check_domain(mechanism.k)]:
         raise ValueError(f"estimate must be what the mechanism estimates, for k = {mechanism.k}; got shapes {sizes}")
@@ -99,7 +101,6 @@ def estimate_interval(
     ever hold. Simulated on the page `coverage`.
     """
     check_bool(simultaneous=simultaneous)
-    check_unbiased(mechanism)
     spread = standard_errors(mechanism, estimate, n)
     z = half_width(confidence, len(joined(spread)) if simultaneous else 1)
     low, high = ([a + side * s for a, s in zip(listed(estimate), listed(spread), strict=True)] for side in (-z, z))

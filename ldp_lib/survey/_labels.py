@@ -11,6 +11,7 @@ import pandas as pd
 
 from ldp_lib import _inputs
 from ldp_lib.survey import _files as files
+from ldp_lib.survey._intervals import check_unbiased
 from ldp_lib.survey.catalogue import MECHANISMS
 
 NOTHING = {*"?-.", "", "nan", "none", "nat", "<na>", "null", "na", "n/a", "#n/a", "#na", r"\n"}  # missing, in print
@@ -78,6 +79,7 @@ def check_mechanism(mechanism, k, epsilon):
     files.check_countable(mechanism)
     if mechanism.needs_dealer or not (mechanism.unbiased and mechanism.has_exact_moments):
         raise ValueError(f"mechanism must be unbiased, with exact moments, and without a dealer; got {mechanism!r}")
+    check_unbiased(mechanism)
 
 
 def categories(frame, epsilon):

@@ -88,7 +88,7 @@ class Results:
             if not isinstance(sampling, bool) or population is not None:
                 raise ValueError("weights must be given with population, and with a sampling that is not True or False")
             counts, told = self._counted(reports)
-            raw = counts.estimate()
+            raw = told.estimate_counts(counts.counts)
             flat, spread = map(joined, (raw, standard_errors(told, raw, counts.n, sampling=sampling)))
         found = self._with_intervals(self._labels(), flat, spread, confidence, simultaneous)
         check_bool(projected=projected)
@@ -235,7 +235,7 @@ class Results:
     def _chosen(self, name, wanted):
         """Return which labels of an attribute are wanted, as zeros and ones."""
         values = self.domain[name]
-        wanted = [wanted] if isinstance(wanted, str) or not isinstance(wanted, Iterable) else list(wanted)
+        wanted = [wanted] if isinstance(wanted, str | Mapping) or not isinstance(wanted, Iterable) else list(wanted)
         places = [_labels.place(label, values) for label in wanted]
         if None in places or not wanted:
             raise ValueError(f"where must name labels out of {values} for {name!r}; got {wanted}")
@@ -274,5 +274,5 @@ class Results:
             table, told, n = self._joint(at, reports)
             return table.ravel(), _estimates.near_covariance(told, table, at, n, sampling)
         counts, told = self._counted(reports)
-        shares = listed(counts.estimate())
+        shares = listed(told.estimate_counts(counts.counts))
         return shares[at[0]], _estimates.value_covariance(told, shares, at[0], counts.n, sampling)

@@ -7,7 +7,6 @@ import numpy as np
 
 from ldp_lib import _sets
 from ldp_lib._inputs import check_reports
-from ldp_lib.sampled import assignment
 from ldp_lib.sampled.ask_some import AskSome
 from ldp_lib.tables._operators import Boxes, row_products
 from ldp_lib.tables._product_channel import ProductChannel
@@ -143,10 +142,8 @@ def are_asked(mechanism, attributes):
 def _weighted_users(mechanism, part, dealt):
     """The users who were asked about all of a part, or in own assignments their expected number, times keep^2."""
     asks = np.array([set(part) <= set(asked) for asked in mechanism.questions.tolist()])
-    expected, squares = dealt.sum() * np.array(mechanism.weights_)[asks], mechanism.keep[asks] ** 2
-    if len(part) == 1:  # as in `AskSome.estimate`
-        return float(assignment.divisor(dealt[asks], expected, squares, mechanism.groups))
-    return (dealt[asks] if mechanism.groups else expected) @ squares
+    users = dealt if mechanism.groups else dealt.sum() * np.array(mechanism.weights_)
+    return users[asks] @ mechanism.keep[asks] ** 2
 
 
 def _read(mechanism, y):

@@ -47,6 +47,11 @@ class ProductChannel(Several):
         return not any(isinstance(c, tuple) for c in self.channels_)
 
     @property
+    def tied(self) -> bool:
+        """Whether variances depend on who holds which values together: if a matrix is over several attributes."""
+        return any(len(cluster) > 1 and matrix is not None for cluster, *_, matrix, _ in self._blocks)
+
+    @property
     def joint(self) -> int:
         """Of how many attributes the reports give an unbiased joint table: all."""
         return self.d

@@ -49,7 +49,8 @@ def pair_tables(mechanism, y, pairs=None):
     -------
     dict
         For each pair an array (k_j, k_l) with sum 1, maybe with negative entries. All tables have the marginals of
-        `mechanism.estimate`, for which every report about an attribute counts, so they agree.
+        `mechanism.estimate`, for which every report about an attribute counts, so they agree; in groups, where one
+        person or more was planned for a question on each attribute.
     """
     if isinstance(mechanism, AskSome) and mechanism.m_ < 2:
         raise ValueError(f"mechanism must ask at least m = 2 questions a user to give pairs; got m = {mechanism.m_}")

@@ -1274,7 +1274,7 @@ def test_table_of_wrong_names():
 def test_query_with_wrong_kind_of_label():
     s = Survey({"a": [0, 1, 2], "b": [False, True]}, 2.0)
     y = s.collect(pd.DataFrame({"a": [0, 1, 2] * 100, "b": [True, False, True] * 100}), rng=R(1))
-    for bad in ({"a": True}, {"a": "1"}, {"b": 1}, {"b": "True"}, {"a": 1.5}):
+    for bad in ({"a": True}, {"a": "1"}, {"b": 1}, {"b": "True"}, {"a": 1.5}, {"a": {0: 0.5}}):  # no weights either
         refused(lambda: s.query(bad, y), "where")
     assert s.query({"a": 1.0}, y) == s.query({"a": 1}, y) == s.query({"a": np.int8(1)}, y) == s.query({"a": [1, 1]}, y)
 
