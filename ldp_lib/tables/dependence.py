@@ -69,7 +69,14 @@ def cramers_v(table, covariance) -> CramersV:
 
 
 def power(mechanism, table, *attributes, n, level=0.05) -> float:
-    """Return the probability that `independence_test` rejects at this level, for n users drawn from `table`."""
+    """Return the probability that `independence_test` rejects at this level, for n users drawn from `table`.
+
+    Notes
+    -----
+    For many users and weak dependence: reports are taken to vary as under independence. Where dependence lies in rare
+    cells, fewer reject: in the table ((0.9, 0.03), (0.03, 0.04)), reported by `RRJoint`, 74 % for 80 with 329 users at
+    epsilon 3, and 63 % with 29 at epsilon 8.
+    """
     _inputs.require_share("level", level)
     per_user, freedom = _noncentrality(mechanism, table, attributes)
     shift = check_users(n) * per_user
@@ -77,7 +84,10 @@ def power(mechanism, table, *attributes, n, level=0.05) -> float:
 
 
 def users_to_see(mechanism, table, *attributes, chance=0.8, level=0.05) -> int:
-    """Return how many users `independence_test` needs to reject independence in `table` with probability `chance`."""
+    """Return how many users `independence_test` needs to reject independence in `table` with probability `chance`.
+
+    As told by `power`: where few users suffice and dependence lies in rare cells, plan a fifth more, or twice as many.
+    """
     _inputs.require_share("chance", chance)
     _inputs.require_share("level", level)
     if chance <= level:
