@@ -108,7 +108,7 @@ portable-sample:
 	@$(BIN)/python tools/portable.py --jobs $(JOBS) --only all-at-once -- --nbval $(QUICK)
 
 check: lint types
-	@$(PYTEST) -m 'not slow and not thorough' $(ON_SITE:%=--ignore=%) tests
+	@$(PYTEST) -m 'not brief and not slow and not thorough' $(ON_SITE:%=--ignore=%) tests
 
 portable: .venv/ready
 	@$(BIN)/python tools/portable.py $(ARGS)

@@ -18,7 +18,7 @@ settings.load_profile("everywhere alike")
 
 MARKED = {
     name: marker
-    for marker in ("slow", "thorough")
+    for marker in ("brief", "slow", "thorough")
     for name in (Path(__file__).parent / f"{marker}.txt").read_text(encoding="utf-8").split()
 }
 
@@ -29,7 +29,7 @@ SAMPLE = 8
 
 
 def pytest_collection_modifyitems(items):
-    """Mark what `make check` leaves out (slow) and what `make test` does too (thorough).
+    """Mark what `make check` leaves out (brief, slow) and what `make test` does too (thorough).
 
     Of a thorough test with eight settings or more each eighth is only slow: a sample.
     """

@@ -195,7 +195,7 @@ def test_what_make_check_leaves_out_exists():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef)
     }
-    for marker in ("slow", "thorough"):
+    for marker in ("brief", "slow", "thorough"):
         named = (ROOT / "tests" / f"{marker}.txt").read_text(encoding="utf-8").split()
         assert named == sorted(set(named) & there), marker
 
