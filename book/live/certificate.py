@@ -1,10 +1,11 @@
 r"""A certificate for two yes-no questions
 chapter: limit_bound
 
-All four records of two yes-no questions are equally frequent. A report is a set of likelihoods, and it is enough to look at
-those that are 1 or $e^\varepsilon$: 16 of them. With $m$ the mean likelihood and $c_j$ its covariance with answer $j$ (as $\pm 1$), no
-$\varepsilon$-LDP mechanism has more information than the largest $(c_1^2 + c_2^2)/m^2$, so no unbiased estimate a total variance for
-one user below 2 divided by it. Is this that bound? The page goes through all 16.
+All four records of two yes-no questions are equally frequent, and people are drawn at random. A report is a set of likelihoods,
+and it is enough to look at those that are 1 or $e^\varepsilon$: 16 of them. Let $m$ be the mean likelihood and $c_j$ its
+covariance with answer $j$ (as $\pm 1$). In the chapter's inequality $w\cdot h_r$ is $\pm c_j$, for each $j$ twice, and with one dual variable
+$\ell$ for all records the right side is $4\ell m^2$. So $\ell$ must be at least half of the largest $(c_1^2 + c_2^2)/m^2$, and the bound on the
+total variance for one user is $1/\ell$, which is 2 divided by that largest value. Is this the formula's bound? The page goes through all 16.
 """
 
 
