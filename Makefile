@@ -38,7 +38,7 @@ help:
 	@echo 'make book           execute the notebooks and build the site in _build/html'
 	@echo 'make pdf            print that site as one PDF in _build/pdf, and link it on the first page; minutes'
 	@echo 'make test           lint, types, library tests, notebooks against their stored outputs, the site in a browser'
-	@echo 'make thorough       the long tests, of which make test tries a sample; after make book, to see all pages; half an hour'
+	@echo 'make thorough       the long tests, of which make test tries a sample; after make book; half an hour'
 	@echo 'make check          lint, types and the fast tests, in a minute'
 	@echo 'make portable       tests and notebooks as on other processors, locales, fonts, Pythons and versions; hours'
 	@echo 'make lab            open JupyterLab on the notebooks'

@@ -154,6 +154,11 @@ def test_a_pair_whose_cells_are_numbered_has_less_error_where_questions_have_man
     said = "{:.2f} times its variance on Adult's eight questions, {:.2f} times on eight with twenty answers, and {:.2f}"
     assert said.format(*over) in text
     assert _numbered_pairs((6, 5, 2), 1.0) < planner.pairs_error(ask_pairs((6, 5, 2), 1.0), 1)  # `which_mechanism`
+    limits = []  # over the proved bound, each table from its own reports alone
+    for k, epsilon in (((10,) * 4, 1.0), (adult, 0.1), (adult, 1.0), (adult[4:], 1.0)):
+        drawn = sum(1 - 1 / (a * b) for a, b in itertools.combinations(k, 2))
+        limits.append((_numbered_pairs(k, epsilon) + drawn) / (simple_pair_error(k=k, epsilon=epsilon) + drawn))
+    assert np.round(limits, 2).tolist() == [1.17, 1.48, 1.48, 1.57]
     e, law = math.e, np.full((4, 4), 100)
     people = Population.from_counts(law)
     oracle = SubsetSelection(k=16, epsilon=1.0)  # of one pair, simulated
