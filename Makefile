@@ -31,7 +31,7 @@ else
 $(shell rmdir '$(PROBE)')
 endif
 
-.PHONY: help book pdf site executed test thorough check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean atlas proofs audit fuzz mutants faults installs dist coverage graph
+.PHONY: help book pdf site executed test library thorough check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean atlas proofs audit fuzz mutants faults installs dist coverage graph
 .DELETE_ON_ERROR:
 
 help:
@@ -96,9 +96,13 @@ _build/source/notebooks/%.ipynb: notebooks/%.ipynb $(LIBRARY) requirements.lock
 # nbval executes each notebook once; what ran is what the site is built from, and what `make book` then finds done.
 test: lint types
 	@$(BIN)/python tests/browser.py
-	@$(PYTEST) -m 'not thorough' --nbval -p tools.keep_executed $(ON_SITE:%=--ignore=%)
-	@$(MAKE) --no-print-directory -j2 site portable-sample
+	@$(PYTEST) --nbval -p tools.keep_executed notebooks
+	@$(MAKE) --no-print-directory -j3 site library portable-sample
 	@$(PYTEST) -m 'not thorough' $(ON_SITE)
+
+# Beside the site, which takes one processor while it is built.
+library:
+	@$(PYTEST) -m 'not thorough' $(ON_SITE:%=--ignore=%) tests
 
 thorough: lint types
 	@$(BIN)/python tests/browser.py

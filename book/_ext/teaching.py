@@ -5,6 +5,7 @@ its three questions of ``book/teaching.yml`` before its exercises when it is rea
 An option is a ``details`` element, so that a click or a key says whether it is right, and why, without any script.
 """
 
+import functools
 import json
 import re
 from pathlib import Path
@@ -49,10 +50,16 @@ def check_yourself(slug, entry):
     return "\n".join(lines)
 
 
+@functools.cache
+def questions_in(text):
+    """Return the questions of all chapters: read once for a text, not again for each page."""
+    return yaml.safe_load(text)
+
+
 def add_questions(app, docname, source):
     """Put the questions of a chapter before its exercises."""
     slug = docname.rpartition("/")[2]
-    entry = yaml.safe_load(QUESTIONS.read_text(encoding="utf-8")).get(slug)
+    entry = questions_in(QUESTIONS.read_text(encoding="utf-8")).get(slug)
     if not docname.startswith("notebooks/") or entry is None:
         return
     notebook = json.loads(source[0])
@@ -211,7 +218,7 @@ class Chapters(_Table):
 
     def rows(self):
         """Yield one row a chapter."""
-        goals = yaml.safe_load(QUESTIONS.read_text(encoding="utf-8"))
+        goals = questions_in(QUESTIONS.read_text(encoding="utf-8"))
         for path in self.sources()[:-1]:
             first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
             needs = re.search(r"\*\*You need:\*\* (.+?)\.?\s*\*\*Minutes:\*\* (\d+)", first, re.DOTALL)

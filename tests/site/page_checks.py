@@ -432,8 +432,7 @@ PALE = """async () => {
     const curve = x => x <= 0.03928 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4;
     const linear = new Float64Array(256).map((_, i) => curve(i / 255));
     const light = (d, i) => 0.2126 * linear[d[i]] + 0.7152 * linear[d[i + 1]] + 0.0722 * linear[d[i + 2]];
-    const contrasts = (image, theme) => {
-        root.dataset.theme = theme;
+    const contrasts = image => {
         const style = getComputedStyle(image), page = getComputedStyle(document.body).backgroundColor;
         const canvas = document.createElement('canvas');
         const w = canvas.width = Math.min(900, image.naturalWidth);
@@ -454,11 +453,19 @@ PALE = """async () => {
         }
         return of;
     };
+    const images = [];
     for (const image of document.querySelectorAll('main img, article img')) {
         if (!image.checkVisibility()) continue;
         image.loading = 'eager';
         try { await image.decode(); } catch (error) { continue; }  // found by another check
-        const [bright, dark] = ['light', 'dark'].map(theme => contrasts(image, theme));
+        images.push(image);
+    }
+    const [brights, darks] = ['light', 'dark'].map(theme => {
+        root.dataset.theme = theme;
+        return images.map(contrasts);
+    });
+    for (const [number, image] of images.entries()) {
+        const bright = brights[number], dark = darks[number];
         for (const [theme, here, there, least] of [['dark', dark, bright, 2.5], ['light', bright, dark, 1.9]]) {
             let drawn = 0, lost = 0;
             there.forEach((x, i) => { if (x >= 3) { drawn++; lost += here[i] < least; } });

@@ -35,6 +35,7 @@ TOC = yaml.safe_load((ROOT / "_toc.yml").read_text(encoding="utf-8"))
 PAGES = [TOC["root"]] + [chapter["file"] for part in TOC["parts"] for chapter in part["chapters"]]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 QUESTIONS = yaml.safe_load((ROOT / "book" / "teaching.yml").read_text(encoding="utf-8"))
+RESTS = [*CHAPTERS, "book/quality"]
 EXPLORED = sorted(f"notebooks/{path.stem}" for path in (ROOT / "book" / "_static" / "explore").iterdir())
 
 
@@ -93,6 +94,16 @@ def test_no_raw_markup_is_visible(visitor):
 
 def test_no_sideways_scroll_on_a_phone(visitor):
     assert checks.sideways_scroll(visitor.page) == []
+
+
+@pytest.mark.parametrize("visitor", RESTS, indirect=True)
+def test_the_picture_of_what_rests_on_what_does_not_scroll_on_a_phone(visitor):
+    page, opener = visitor.page, visitor.page.locator("article details.rests summary").first
+    checks.at(page, checks.PHONE)
+    opener.press("Enter")
+    assert page.locator("article details.rests svg").is_visible()
+    assert checks.sideways_scroll(page) == []
+    opener.press("Enter")
 
 
 def test_diagrams_can_be_read_on_a_phone(visitor):
@@ -182,6 +193,96 @@ def test_every_stored_picture_gets_sliders_that_answer_to_the_keyboard(visitor):
         assert slider.get_attribute("aria-valuetext") != before[1]
 
 
+# A chapter's questions, its report of an error, and how it is run.
+
+LOOK = """all => all.map(e => {
+    const {color, backgroundColor, borderColor, cursor, fontWeight, opacity} = getComputedStyle(e);
+    const before = getComputedStyle(e, '::before').content, after = getComputedStyle(e, '::after').content;
+    return JSON.stringify([color, backgroundColor, borderColor, cursor, fontWeight, opacity, before, after, e.title]);
+})"""
+
+
+def words(text):
+    """Return the words of a text, in Markdown or on a page."""
+    return " ".join(re.findall(r"\w+", text.replace("’", "'")))
+
+
+@pytest.mark.parametrize("visitor", [f"notebooks/{slug}" for slug in QUESTIONS], indirect=True)
+def test_a_click_or_a_key_and_nothing_before_it_says_whether_an_answer_is_right_and_why(visitor):
+    page = visitor.page
+    questions = QUESTIONS[Path(urlsplit(page.url).path).stem]["questions"]
+    lists = page.get_by_role("list", name=re.compile("^Answers to question"))
+    assert lists.count() == len(questions)
+    for part in ("details.choice", "details.choice > summary"):
+        assert len(set(page.locator(part).evaluate_all(LOOK))) == 1
+    assert not re.search(r"[✓✗]", page.locator("#check-yourself").inner_text())
+    for place, question in zip(lists.all(), questions, strict=True):
+        ordered = sorted(question["choices"], key=lambda choice: choice["say"])
+        assert place.locator("details").count() == len(ordered)
+        for number, choice in enumerate(ordered):
+            option = place.locator("details").nth(number)
+            assert place.locator(".why:visible").count() == number
+            option.locator("summary").press("Enter" if choice is question["choices"][0] else "Space")
+        told = place.locator(".why:visible").all_inner_texts()
+        marks = place.locator(".why:visible strong:first-child").all_inner_texts()
+        for choice, mark, reason in zip(ordered, marks, told, strict=True):
+            assert mark == ("✓ Right." if choice is question["choices"][0] else "✗ Wrong.")
+            longest = max(re.split(r"\$[^$]*\$", choice["why"]), key=len)
+            assert words(longest.partition(" ")[2].rpartition(" ")[0]) in words(reason)
+        place.locator("summary").first.click()
+        for option in place.locator("summary").all()[1:]:
+            option.press("Enter")
+        assert place.locator(".why:visible").count() == 0
+
+
+@pytest.mark.parametrize("visitor", CHAPTERS, indirect=True)
+def test_a_chapter_ends_with_a_report_that_names_it_and_says_how_to_run_it_where_nothing_else_does(visitor):
+    page = visitor.page
+    name = urlsplit(page.url).path.strip("/").removesuffix(".html")
+    box = page.locator("article > details.witness")
+    assert not page.get_by_label("Numbers", exact=True).is_visible()
+    box.locator("summary").press("Enter")
+    said = page.locator(".witness-report").inner_text().splitlines()
+    assert said[0].startswith(f"Chapter: {CHAPTERS.index(name) + 1}, ")
+    assert said[0].endswith(f" ({name}.ipynb)")
+    assert re.fullmatch(rf"Version: {re.escape(ldp_lib.__version__)}(, commit [0-9a-f]{{12}}\+?)?", said[-1])
+    places = page.locator("#witness-places option").evaluate_all("all => all.map(each => each.value)")
+    assert len(places) == len(set(places)) > 3
+    claims = page.locator("article .claim-badge code").all_inner_texts()
+    assert {f"Claim {claim}" for claim in claims} <= set(places)
+    with_address = [link for link in checks.links(page) if "issues/new?" in link]
+    assert bool(with_address) == (page.locator(".run-here:visible").count() == 0)
+    box.locator("summary").press("Enter")
+    assert not page.get_by_label("Numbers", exact=True).is_visible()
+
+
+@pytest.mark.parametrize("visitor", RESTS, indirect=True)
+def test_a_picture_and_lists_say_what_rests_on_what(visitor):
+    page = visitor.page
+    box, picture = page.locator("article details.rests"), page.locator("article details.rests svg")
+    assert not picture.is_visible()
+    box.locator("summary").first.press("Enter")
+    drawn, listed = ({words.strip() for words in place.locator("a").all_text_contents()} for place in (picture, box))
+    assert len(drawn) > 5
+    if "/notebooks/" in page.url:
+        claims = page.locator("article .claim-badge code").all_inner_texts()
+        assert set(claims) <= listed
+        led = picture.locator(".rests-claims a").evaluate_all("a => a.map(x => x.getAttribute('href').split('#')[1])")
+        assert all(led.count(anchor) == 1 for anchor in anchors(claims))
+        results = page.locator(".proof:is(.theorem, .proposition, .corollary)")
+        assert page.locator(".rests-results a").count() == results.count()
+    # A line of the picture leads to each row but for those on the left, and some row rests on it.
+    assert picture.locator("path").count() > 2
+    assert picture.locator("text").first.evaluate("e => e.getBoundingClientRect().height") > 8
+    box.locator("summary").first.press("Enter")
+    assert not picture.is_visible()
+
+
+def anchors(claims):
+    """Return the places of claims."""
+    return [ledger()[claim].anchor for claim in claims]
+
+
 # One page of each kind; `make access` tries all pages, in both themes, on a desk and on a phone.
 KINDS = [
     "book/intro",
@@ -216,6 +317,17 @@ def test_a_policy_forbids_what_is_not_the_page_s_own(visitor):
 
 def test_no_request_to_another_host(visitor):
     assert visitor.foreign == []
+
+
+@pytest.mark.parametrize("visitor", EXPLORED, indirect=True)
+def test_words_of_a_figure_with_sliders_have_contrast_on_both_grounds(visitor):
+    page, found = visitor.page, {}
+    for theme in ("light", "dark"):
+        page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
+        found[theme] = checks.pale_words(page)
+    assert found == {"light": [], "dark": []}
+    page.add_style_tag(content='.explore-drawing [fill="#1f2933"] { fill: #1f2933 !important }')
+    assert checks.pale_words(page) != []  # ink on the dark page
 
 
 # On paper: one chapter as `make pdf` prints the book; test_pdf.py shows that each fault is found.
@@ -590,92 +702,7 @@ def test_without_a_script_a_chapter_hides_nothing(browser, base):
     assert not any(button.is_visible() for button in page.get_by_role("button").all())
 
 
-# A chapter's questions, its report of an error, and how it is run.
-
-LOOK = """all => all.map(e => {
-    const {color, backgroundColor, borderColor, cursor, fontWeight, opacity} = getComputedStyle(e);
-    const before = getComputedStyle(e, '::before').content, after = getComputedStyle(e, '::after').content;
-    return JSON.stringify([color, backgroundColor, borderColor, cursor, fontWeight, opacity, before, after, e.title]);
-})"""
-
-
-def words(text):
-    """Return the words of a text, in Markdown or on a page."""
-    return " ".join(re.findall(r"\w+", text.replace("’", "'")))
-
-
-@pytest.mark.parametrize("visitor", [f"notebooks/{slug}" for slug in QUESTIONS], indirect=True)
-def test_a_click_or_a_key_and_nothing_before_it_says_whether_an_answer_is_right_and_why(visitor):
-    page = visitor.page
-    questions = QUESTIONS[Path(urlsplit(page.url).path).stem]["questions"]
-    lists = page.get_by_role("list", name=re.compile("^Answers to question"))
-    assert lists.count() == len(questions)
-    for part in ("details.choice", "details.choice > summary"):
-        assert len(set(page.locator(part).evaluate_all(LOOK))) == 1
-    assert not re.search(r"[✓✗]", page.locator("#check-yourself").inner_text())
-    for place, question in zip(lists.all(), questions, strict=True):
-        ordered = sorted(question["choices"], key=lambda choice: choice["say"])
-        for number, (choice, option) in enumerate(zip(ordered, place.locator("details").all(), strict=True), 1):
-            right, told = choice is question["choices"][0], option.locator(".why")
-            assert not told.is_visible()
-            option.locator("summary").focus()
-            page.keyboard.press("Enter" if right else "Space")
-            assert told.locator("strong").inner_text() == ("✓ Right." if right else "✗ Wrong.")
-            longest = max(re.split(r"\$[^$]*\$", choice["why"]), key=len)
-            assert words(longest.partition(" ")[2].rpartition(" ")[0]) in words(told.inner_text())
-            assert place.locator("details[open]").count() == number
-        for option in place.locator("summary").all():
-            option.click()
-        assert place.locator(".why:visible").count() == 0
-
-
-@pytest.mark.parametrize("visitor", CHAPTERS, indirect=True)
-def test_a_chapter_ends_with_a_report_that_names_it_and_says_how_to_run_it_where_nothing_else_does(visitor):
-    page = visitor.page
-    name = urlsplit(page.url).path.strip("/").removesuffix(".html")
-    box = page.locator("article > details.witness")
-    assert not page.get_by_label("Numbers", exact=True).is_visible()
-    box.locator("summary").press("Enter")
-    said = page.locator(".witness-report").inner_text().splitlines()
-    assert said[0].startswith(f"Chapter: {CHAPTERS.index(name) + 1}, ")
-    assert said[0].endswith(f" ({name}.ipynb)")
-    assert re.fullmatch(rf"Version: {re.escape(ldp_lib.__version__)}(, commit [0-9a-f]{{12}}\+?)?", said[-1])
-    places = page.locator("#witness-places option").evaluate_all("all => all.map(each => each.value)")
-    assert len(places) == len(set(places)) > 3
-    claims = page.locator("article .claim-badge code").all_inner_texts()
-    assert {f"Claim {claim}" for claim in claims} <= set(places)
-    with_address = [link for link in checks.links(page) if "issues/new?" in link]
-    assert bool(with_address) == (page.locator(".run-here:visible").count() == 0)
-    box.locator("summary").press("Enter")
-    assert not page.get_by_label("Numbers", exact=True).is_visible()
-
-
-@pytest.mark.parametrize("visitor", [*CHAPTERS, "book/quality"], indirect=True)
-def test_a_picture_and_lists_say_what_rests_on_what(visitor):
-    page = visitor.load(visitor.page.url.partition("#")[0])  # whole again: the look for barriers thins lists out
-    box, picture = page.locator("article details.rests"), page.locator("article details.rests svg")
-    assert not picture.is_visible()
-    box.locator("summary").first.press("Enter")
-    drawn, listed = ({words.strip() for words in place.locator("a").all_text_contents()} for place in (picture, box))
-    assert len(drawn) > 5
-    if "/notebooks/" in page.url:
-        claims = page.locator("article .claim-badge code").all_inner_texts()
-        assert set(claims) <= listed
-        assert sum(picture.locator(f".rests-claims a[href$='#{c}']").count() for c in anchors(claims)) == len(claims)
-        results = page.locator(".proof:is(.theorem, .proposition, .corollary)")
-        assert page.locator(".rests-results a").count() == results.count()
-    # A line of the picture leads to each row but for those on the left, and some row rests on it.
-    assert picture.locator("path").count() > 2
-    assert checks.sideways_scroll(page) == []
-    checks.at(page, checks.DESKTOP)
-    assert picture.locator("text").first.evaluate("e => e.getBoundingClientRect().height") > 8
-    box.locator("summary").first.press("Enter")
-    assert not picture.is_visible()
-
-
-def anchors(claims):
-    """Return the places of claims."""
-    return [ledger()[claim].anchor for claim in claims]
+# What is open: a picture of what rests on what, answers, a report.
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
@@ -767,18 +794,6 @@ def test_a_first_visit_to_a_chapter_is_under_a_megabyte_and_a_half(browser, base
 
 
 # The figures with sliders: what they compute is checked in test_explore.py.
-
-
-@pytest.mark.parametrize("name", EXPLORED)
-def test_words_of_a_figure_with_sliders_have_contrast_on_both_grounds(name, tab, base):
-    page = tab.load(f"{base}/{name}.html")
-    found = {}
-    for theme in ("light", "dark"):
-        page.evaluate("theme => { document.documentElement.dataset.theme = theme }", theme)
-        found[theme] = checks.pale_words(page)
-    assert found == {"light": [], "dark": []}
-    page.add_style_tag(content='.explore-drawing [fill="#1f2933"] { fill: #1f2933 !important }')
-    assert checks.pale_words(page) != []  # ink on the dark page
 
 
 def test_a_slider_says_its_result_in_a_sentence(tab, base):
