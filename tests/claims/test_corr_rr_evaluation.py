@@ -192,7 +192,7 @@ def test_table_2_needs_a_uniform_root_and_draws_that_may_repeat_the_value():
     other = [largest(s, rho, UNIFORM, rho, trees[s, rho], different=True) for rho, s in columns]
     skewed = [largest(s, rho, SKEWED, rho, trees[s, rho]) for rho, s in columns]
     wrong_tree = [largest("SynB", rho, UNIFORM, rho, (0, 0, 0)) for rho in (0.1, 0.5, 0.9)]
-    claim("corr-rr-v2/tab-2").reproduced(max(anew) < 5 < min(other), max(skewed) > 5, min(wrong_tree) > 5)
+    claim("corr-rr-v2/tab-2").reproduced(max(anew) < 3.96, min(other) > 5, max(skewed) > 5, min(wrong_tree) > 5)
     averages = printed.groupby(["rho", "data"]).correlation.mean().to_numpy()
     claim("corr-rr-v2/tab-2-averages").reproduced(
         (abs(averages - [0.053, 0.054, 0.370, 0.348, 0.855, 0.841]) < 0.001).all()
@@ -493,6 +493,7 @@ def test_forty_per_cent_below_rsrfd_needs_a_small_phase_one():
     shown = printed_values.load("corr_rr_figures").query("panel == '9a' and x <= 20")
     as_shown = (shown["Corr-RR"] < 0.6 * shown["RS+RFD"]) & (shown["Corr-RR"] < shown.SPL / 3)
     assert len(as_shown) == 2
+    assert (shown["Corr-RR"] > shown.SPL / 4).all()
     claim("corr-rr-v2/sent-4.3.4-40").reproduced(
         saved(ten, "Corr-RR", "RS+RFD") > 0.4,
         times[0] > 3,

@@ -182,7 +182,13 @@ def test_five_times_below_fake_data():
 def test_eighty_percent_below_splitting():
     a = synthetic(10, 6, 0.5, 1)
     claim("corr-rr-v1/sent-4.3.2-80").reproduced(below(a, 0.2 * a.spl), below(a, 0.1 * a.spl, -1))
-    claim("corr-rr-v1/sent-4.5-80").reproduced(below(a, 0.2 * a.spl))
+    fifth = [synthetic(k, d, 0.5, 1, 0.2) for k, d in ((2, 2), (2, 6), (10, 2), (10, 6))]
+    ahead = all(below(x, min(x.spl, x.rsfd, x.rsrfd)) and not below(x, 0.2 * x.spl) for x in fifth)
+    apart = synthetic(10, 2, 0.1, 3, skewed=True)
+    claim("corr-rr-v1/sent-4.5-80").conditional(
+        ahead and below(fifth[-1], 0.24 * a.spl),  # up to 80 %, by more than 76
+        below(a, 0.15 * a.spl) and below(apart, 3 * apart.spl, -1),
+    )
 
 
 def test_against_the_share_of_the_first_phase():

@@ -307,7 +307,14 @@ def test_similar_and_different_frequencies():
     close, far = best(0.49, 0.51), best(1.0, 0.6)
     shared = [0.5 + x * y / (x**2 + y**2) for x, y in ((-0.01, 0.01), (0.5, 0.1))]
     assert (round(best(0.6, 1.0), 2), round(shared[1], 2)) == (0.6, 0.69)
-    claim("corr-rr-v1/sent-similar-p1").conditional(equal, close == 0)
+    a, b = np.random.default_rng(1).dirichlet(np.ones(4), size=(2, 20_000))
+    b[:10_000] = a[:10_000] + (b[:10_000] - a[:10_000]) / 20  # half of the pairs are near each other
+    apart = np.linalg.norm(a - b, axis=1) / np.linalg.norm(b - 1 / 4, axis=1)
+    chosen = corr_rr.reuse_probability(a, b, n2=10**6)[apart <= 1]
+    least = (1 + 3 * (1 - apart[apart <= 1])) / 4
+    bounded = bool((chosen >= least - 1e-12).all() and len(least) > 10_000)
+    assert (chosen < least + 0.02).any()  # and sharp
+    claim("corr-rr-v1/sent-similar-p1").conditional(equal and bounded, close == 0)
     claim("corr-rr-v1/sent-disparity-p0").conditional(opposite == {0}, far == 1)
     claim("corr-rr-v2/sent-similar-larger").conditional(falling, (close, far) == (0, 1) and shared[0] < shared[1])
 
