@@ -118,6 +118,7 @@ def test_the_range_of_rho():
         for r in (1 - 1 / t, Fraction(0), Fraction(1))
     )
     outside = [min(jrr.table(t, 1 - 1 / t - Fraction(1, 1000))) for t in (Fraction(51, 100), Fraction(3, 5))]
+    assert {tuple(jrr.table(Fraction(1), Fraction(r))) for r in (-1, 0, 1)} == {(1, 0, 0)}  # the note: at p = 1
     claim("jrr/sec-4.1-s1").holds(zero(least - (1 - 1 / p)), inside, max(outside) < 0)
     free = {t: math.prod(p if v else 1 - p for v in t) for t in PAIRS}
     claim("jrr/sec-4.1-s2").holds(all(zero(LAW[t].subs(rho, 0) - free[t]) for t in PAIRS))
