@@ -75,6 +75,21 @@ def test_a_share_that_fits_attains_the_closed_form():
     roots = sum(math.sqrt(square) for _, square in spaces(k))
     assert math.isclose(limit.attained, roots**2 * 4 * 3 / t**2, rel_tol=1e-6)
     assert total(ask_pairs(k, math.log(3)), k) > 1.3 * limit.attained
+    # The theorem's reports: a set with its values renamed, of one attribute (one value) or of both (a permutation).
+    first, second = np.indices(k).reshape(2, -1)
+    parts = [[first == v for v in range(4)], [second == v for v in range(4)]]
+    parts.append([np.array(order)[first] == second for order in itertools.permutations(range(4))])
+    shares = [share / len(part) for part, share in zip(parts, (0.2, 0.2, 0.6), strict=True) for _ in part]
+    sets = np.vstack(parts)
+    named = np.array(shares)[:, None] * (1 + t * sets)
+    yes_or_no = np.vstack([np.array(shares)[:, None] * (1 + t * held) for held in (sets, ~sets)])
+    errors = []
+    for columns in (named / named.sum(axis=0), yes_or_no / yes_or_no.sum(axis=0)):
+        free = np.eye(16) - 1 / 16
+        information = free @ (columns.T * (1 / columns.mean(axis=1))) @ columns @ free
+        errors.append(np.trace(np.linalg.pinv(information, hermitian=True)))
+    assert math.isclose(errors[0], limit.attained, rel_tol=1e-6)
+    assert errors[1] > 1.6 * limit.attained  # whether the set holds the own value, by randomized response
 
 
 @pytest.mark.parametrize("k", [(3, 4, 2), (4, 3, 2, 5)])
