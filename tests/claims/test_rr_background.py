@@ -157,17 +157,21 @@ def test_more_mass_off_the_diagonal_means_more_dispersion_in_the_symmetric_famil
     def dispersion(matrix, shares):
         law = sp.Matrix(matrix).T * sp.Matrix(shares)
         undo = sp.Matrix(matrix).inv()
-        return (undo.T * (sp.diag(*law) - law * law.T) * undo)[0, 0]
+        return (undo.T * (sp.diag(*law) - law * law.T) * undo).trace()
 
     first, second = (
         [[sp.Rational(7, 10), sp.Rational(3, 10)], [0, 1]],
         [[1, 0], [sp.Rational(31, 100), sp.Rational(69, 100)]],
     )
+    # Nor among symmetric ones: two rows that are nearly equal, with less mass off the diagonal than p = 6/10 leaves.
+    close = sp.Matrix([[51, 49, 0], [49, 51, 0], [0, 0, 100]]) / 100
+    three = sp.Matrix([[6, 2, 2], [2, 6, 2], [2, 2, 6]]) / 10
     claim("rr-multidim/s2.1-offdiag").conditional(
         linear and ends == [0, 0] and sp.cancel(sp.diff((q + t) / q, t) - k / (1 - t) ** 2) == 0,
         not noise.any()
         and channel.privacy_ratio(swap) == math.inf
-        and bool(dispersion(second, [1, 0]) < dispersion(first, [1, 0])),
+        and bool(dispersion(second, [1, 0]) < dispersion(first, [1, 0]))
+        and bool(dispersion(three, [sp.Rational(1, 3)] * 3) < dispersion(close, [sp.Rational(1, 3)] * 3)),
     )
 
 
