@@ -24,9 +24,7 @@ def independence_test(table, covariance) -> Tested:
     The table less the product of its marginals, in the metric of its own covariance (Wald, 1943); for many users its
     law under independence is chi-squared. Gaboardi and Rogers (2018) have it for several mechanisms of one report.
     """
-    table, covariance = check_noisy(table, covariance)
-    a, b = table.sum(axis=1), table.sum(axis=0)
-    apart, spread = departure(table - np.outer(a, b), covariance, a, b)
+    apart, spread = departure(*check_noisy(table, covariance))
     statistic = float(apart @ np.linalg.pinv(spread, hermitian=True) @ apart)
     return Tested(statistic=statistic, freedom=len(apart), p_value=float(chi2.sf(statistic, len(apart))))
 
@@ -61,14 +59,15 @@ def adjusted_p_values(p_values, method="holm"):
     return adjusted
 
 
-def departure(apart, covariance, a, b):
+def departure(table, covariance):
     """The departure from independence without its last row and column, which are told by the others; its covariance."""
-    rows, columns = membership(apart.shape)
+    a, b = table.sum(axis=1), table.sum(axis=0)
+    rows, columns = membership(table.shape)
     by_row = np.kron(np.eye(len(a)), b[:, None]) @ rows
     by_column = np.kron(a[:, None], np.eye(len(b))) @ columns
-    change = np.eye(apart.size) - by_row - by_column
-    kept = np.arange(apart.size).reshape(apart.shape)[:-1, :-1].ravel()
-    return apart.ravel()[kept], (change @ covariance @ change.T)[np.ix_(kept, kept)]
+    change = np.eye(table.size) - by_row - by_column
+    kept = np.arange(table.size).reshape(table.shape)[:-1, :-1].ravel()
+    return (table - np.outer(a, b)).ravel()[kept], (change @ covariance @ change.T)[np.ix_(kept, kept)]
 
 
 def membership(shape):

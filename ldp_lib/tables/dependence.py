@@ -3,10 +3,10 @@
 `Survey.associations` has the test.
 """
 
+import bisect
 import math
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.stats import chi2, ncx2
 
 from ldp_lib import _inputs
@@ -73,44 +73,46 @@ def power(mechanism, table, *attributes, n, level=0.05) -> float:
 
     Notes
     -----
-    For many users and weak dependence: reports are taken to vary as under independence. Where dependence lies in rare
-    cells, fewer reject: in the table ((0.9, 0.03), (0.03, 0.04)), reported by `RRJoint`, 74 % for 80 with 329 users at
-    epsilon 3, and 63 % with 29 at epsilon 8.
+    For many users the statistic is nearly a multiple of a noncentral chi-squared variable: its metric is that of
+    reports under independence, its noise that of reports from `table`. Of 60 random tables at epsilon 1 to 8, the 49
+    of which five people or more held each value were rejected in 500 surveys within 4 of 100 as often as told, but
+    one, 7 fewer; with fewer holders it is up to 22 fewer.
     """
-    _inputs.require_share("level", level)
-    per_user, freedom = _noncentrality(mechanism, table, attributes)
-    shift = check_users(n) * per_user
-    return float(ncx2.sf(chi2.isf(level, freedom), freedom, shift)) if shift < 1e5 else 1.0
+    return _power(mechanism, table, attributes, level)[0](check_users(n))
 
 
 def users_to_see(mechanism, table, *attributes, chance=0.8, level=0.05) -> int:
     """Return how many users `independence_test` needs to reject independence in `table` with probability `chance`.
 
-    As told by `power`: where few users suffice and dependence lies in rare cells, plan a fifth more, or twice as many.
+    As told by `power`, and so many that five are expected to hold each value, because with fewer it tells too much.
     """
     _inputs.require_share("chance", chance)
-    _inputs.require_share("level", level)
+    told, least = _power(mechanism, table, attributes, level)
     if chance <= level:
         raise ValueError(f"chance must be above the level {level}; got {chance}")
-    per_user, freedom = _noncentrality(mechanism, table, attributes)
-    if not per_user > 1e-15:
+    numbers = range(math.ceil(5 / least), 2**60)
+    if told(numbers[-1]) < chance:
         raise ValueError("table must hold some dependence; got the product of its marginals")
-    limit = chi2.isf(level, freedom)
-    high = 10.0
-    while ncx2.sf(limit, freedom, high) < chance:
-        high *= 2
-    return math.ceil(brentq(lambda x: ncx2.sf(limit, freedom, x) - chance, 1e-9, high) / per_user)
+    return numbers[bisect.bisect_left(numbers, chance, key=told)]
 
 
-def _noncentrality(mechanism, table, attributes):
-    """Squared distance from independence for one user, in the metric of the test, and the degrees of freedom."""
+def _power(mechanism, table, attributes, level):
+    """Return the probability of a rejection, as a function of the number of users, and the least marginal."""
+    _inputs.require_share("level", level)
     table = check_table(table, axes=2)
     a, b = table.sum(axis=1), table.sum(axis=0)
-    if min(a.min(), b.min()) <= 0:
-        raise ValueError(f"table must have positive marginals; got least {min(a.min(), b.min())}: leave values out")
-    covariance = table_covariance(mechanism, np.outer(a, b), *attributes, n=1)
-    apart, spread = departure(table - np.outer(a, b), covariance, a, b)
-    return float(apart @ np.linalg.solve(spread, apart)), len(apart)
+    least = min(*a, *b)
+    if least <= 1e-15:
+        raise ValueError(f"table must have positive marginals; got least {least}: leave values out")
+    covariances = (table_covariance(mechanism, one, *attributes, n=1) for one in (np.outer(a, b), table))
+    (apart, null), (_, noise) = (departure(table, one) for one in covariances)
+    noise += 1e-9 * null  # never none at all, which has no distribution
+    pull = np.linalg.solve(null, apart)
+    freedom = np.trace(np.linalg.solve(null, noise))
+    far = pull @ apart
+    scale = pull @ noise @ pull / far if far else 1.0
+    limit = chi2.isf(level, len(apart))
+    return lambda n: float(ncx2.sf(limit / scale, freedom / scale, min(n * far, 1e6) / scale)), least
 
 
 def _rare_marginal(table, covariance):
@@ -118,7 +120,7 @@ def _rare_marginal(table, covariance):
     for axis, member in enumerate(membership(table.shape)):
         share = table.sum(axis=1 - axis)
         error = np.sqrt(np.diag(member @ covariance @ member.T).clip(0))
-        low = np.flatnonzero((share <= RARE_VALUE * error) | (share <= 0))
+        low = np.flatnonzero(share <= RARE_VALUE * error)
         if low.size:
             v = int(low[0])
             return f"value {v} of attribute {axis} is too rare: {share[v]:.2g}, standard error {error[v]:.2g}"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, multinomial, ncx2, norm
 
-from ldp_lib import check
+from ldp_lib import RRJoint, check
 from ldp_lib.datasets import load_adult
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import AskSome
@@ -255,6 +255,12 @@ def test_holm_keeps_the_probability_of_any_false_rejection_where_single_tests_do
 
 def test_power_stays_a_number_for_very_many_users():
     assert dependence.power(TWO, [[0.4, 0.1], [0.2, 0.3]], 0, 1, n=10**14) == 1
+    for truthful in ([[0.5, 0], [0, 0.5]], [[0.99, 0], [0, 0.01]]):  # no noise at all, and a rare value
+        mechanism = RRJoint(k=(2, 2), epsilon=60.0)
+        assert dependence.power(mechanism, truthful, 0, 1, n=2_000) == pytest.approx(1, abs=1e-3)
+        assert dependence.users_to_see(mechanism, truthful, 0, 1) == 5 / truthful[1][1]
+    with pytest.raises(ValueError, match="positive marginals; got least 1e-30"):
+        dependence.users_to_see(mechanism, [[1, 0], [0, 1e-30]], 0, 1)
 
 
 @pytest.mark.parametrize("k", [(2, 4), (4, 3), (3, 3)])
@@ -276,12 +282,16 @@ TWO = RRIndependent(k=(2, 2), channels=(1.0, 2.0))
 
 
 def seen(n, level):
-    """The power for two bits, from the law of the reports: they are independent of each other as the data are."""
+    """The power for two bits: their reports' covariance is normal, and judged by its variance under independence."""
     table = np.array([[0.4, 0.1], [0.2, 0.3]])
     ends = [np.eye(2) * keep + (1 - keep) / 2 for keep in TWO.keeps]
     reports = ends[0].T @ table @ ends[1]
-    shift = math.sqrt(n * clusters.cramers_v(reports, squared=True))
-    return norm.sf(norm.isf(level / 2) - shift) + norm.cdf(-norm.isf(level / 2) - shift)
+    one, other = (reports.sum(axis=axis)[1] for axis in (1, 0))
+    product = np.outer([-one, 1 - one], [-other, 1 - other])
+    mean, judged = (reports * product).sum(), one * (1 - one) * other * (1 - other)
+    spread = math.sqrt((reports * product**2).sum() - mean**2)
+    limit, shift = norm.isf(level / 2) * math.sqrt(judged), math.sqrt(n) * mean
+    return norm.sf((limit - shift) / spread) + norm.cdf((-limit - shift) / spread)
 
 
 def test_the_power_is_that_of_a_shifted_normal_variable():
@@ -289,10 +299,13 @@ def test_the_power_is_that_of_a_shifted_normal_variable():
     for n in (50, 500, 2_000):
         assert dependence.power(TWO, table, 0, 1, n=n) == pytest.approx(seen(n, 0.05))
         assert dependence.power(TWO, table, 0, 1, n=n, level=0.01) == pytest.approx(seen(n, 0.01))
-    for chance, level in ((0.8, 0.05), (0.06, 0.05), (0.9999, 0.01)):
+    for chance, level in ((0.8, 0.05), (0.2, 0.05), (0.9999, 0.01)):
         n = dependence.users_to_see(TWO, table, 0, 1, chance=chance, level=level)
         assert seen(n, level) >= chance > seen(n - 1, level)
     assert seen(dependence.users_to_see(TWO, table, 0, 1), 0.05) == pytest.approx(0.8, abs=0.001)
+    assert dependence.users_to_see(TWO, table, 0, 1, chance=0.06) == math.ceil(
+        5 / 0.4
+    )  # five who hold the rarest value
     for chance in (0.05, 0.04):
         with pytest.raises(ValueError, match=f"chance must be above the level 0.05; got {chance}"):
             dependence.users_to_see(TWO, table, 0, 1, chance=chance)
