@@ -49,10 +49,9 @@ class Counts:
         files.check_countable(self.mechanism)
         counts, least = np.asarray(self.counts), np.zeros((2, *np.shape(self.mechanism.k)), int)
         length = len(self.mechanism.count(self.mechanism.perturb(least, rng=np.random.default_rng(1))))
-        possible = counts.shape == (length,) and counts.dtype.kind in "iu" and counts.min() >= 0
-        if not possible or not 1 <= counts[0] == counts.max():
-            told = "the number of reports, then of those that support each answer"
-            raise ValueError(f"counts must be {length} possible whole numbers, {told}; got {counts!r}")
+        whole = counts.shape == (length,) and counts.dtype.kind in "iu"
+        if not (whole and 0 <= counts.min() <= counts.max() == counts[0] > 0):
+            raise ValueError(f"counts must be {length} possible whole numbers, first that of reports; got {counts!r}")
         _check_parts(self.parts, {})
         object.__setattr__(self, "counts", counts.astype(np.int64))
         self.counts.flags.writeable = False

@@ -89,9 +89,13 @@ class Survey(Results):
 
     @property
     def description(self) -> str:
-        """What reports carry: domain, labels in order, mechanism with its parameters, budget; a text in JSON."""
-        told = {each.name: getattr(self, each.name) for each in fields(self)}
-        return json.dumps(told | {"mechanism": repr(self.mechanism)}, default=str)
+        """What reports carry: domain, labels in order, mechanism with its parameters, budget; a text in JSON.
+
+        Also what `AskSome` found if it has searched for its sizes: another version might find others.
+        """
+        mechanism: Any = self.mechanism
+        found = {"sizes": mechanism.sizes_} if getattr(mechanism, "sizes", 0) is None else {}
+        return json.dumps(vars(self) | {"mechanism": repr(mechanism)} | found, default=str)
 
     def save(self, path: str | Path) -> None:
         """Write the survey to a JSON file that people can read; labels must be texts, numbers or booleans."""

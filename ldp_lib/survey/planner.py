@@ -91,7 +91,7 @@ def recommend(
     many as have the least error. Not compared are reports about numbered cells or lines of one pair's table, which have
     less error for many answers or small budgets: `book/choose.md`.
     """
-    rows = _errors(k=k, epsilon=epsilon, n=n, wants=wants, sampling=sampling)
+    rows = _errors(k, epsilon, n, wants, sampling)
     least = min(error for error, _ in rows) * (1 + 1e-9)
     error, mechanism = next(row for row in rows if row[0] <= least)
     others = [row for row in rows if row[0] > least]
@@ -135,7 +135,7 @@ def _cells(sizes, wants):
     return [a * b for a, b in itertools.combinations(sizes, 2)] if wants == "tables" else sizes
 
 
-def _errors(*, k, epsilon, n, wants="frequencies", sampling=False):
+def _errors(k, epsilon, n, wants="frequencies", sampling=False):
     """Return what `recommend` compares: a list of pairs, a mechanism's total error and the mechanism.
 
     The order is that of the list compared, by which ties are broken. Parameters, errors raised and what is compared as

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from pyarrow.parquet import ParquetFile
 
-from ldp_lib import GRR, JRR, Plurality, RRIndependent, SecondPhase, Survey, recommend
+from ldp_lib import GRR, JRR, AskSome, Plurality, RRIndependent, SecondPhase, Survey, recommend
 from ldp_lib.survey import _files as files
 from ldp_lib.survey.aggregate import Counts, aggregate
 
@@ -322,6 +322,20 @@ def test_a_saved_survey_is_the_same_and_runs_nothing(tmp_path):
             Survey.load(path)
     with pytest.raises(TypeError, match="domain must hold texts, numbers or booleans to be saved"):
         Survey({"age": pd.interval_range(0, 3)}, 1.0).save(path)
+
+
+def test_a_survey_whose_design_was_searched_for_says_what_was_found(tmp_path):
+    """Another version's search might find other sizes, and would read each other's reports."""
+    survey = Survey({"a": [1, 2], "b": [*range(5)]}, 1.0, AskSome(k=(2, 5), epsilon=1.0))
+    rng = np.random.default_rng(1)
+    given = survey.collect(survey.decode(rng.integers(0, (2, 5), (50, 2))), rng=rng)
+    sizes = survey.mechanism.sizes_
+    assert json.loads(survey.description)["sizes"] == [*sizes]
+    survey.save(tmp_path / "s.json")
+    assert Survey.load(tmp_path / "s.json") == survey
+    given.attrs["ldp_lib"] = survey.description.replace(json.dumps(sizes), "[1, 3]")
+    with pytest.raises(ValueError, match=rf"survey whose sizes is {re.escape(str([*sizes]))}; .* it is \[1, 3\]"):
+        survey.estimate(given)
 
 
 def test_a_column_in_another_place_is_the_same_column():
