@@ -26,16 +26,16 @@ def check_domain(domain):
     for name, labels in domain.items():
         if not isinstance(name, str):
             raise TypeError(f"domain must name attributes by texts; got {name!r}. Rename the frame's columns")
-        if isinstance(labels, str | bytes) or not isinstance(labels, (Sequence, np.ndarray, pd.Index, pd.Series)):
+        if isinstance(labels, str | bytes) or not isinstance(labels, Sequence | np.ndarray | pd.Index | pd.Series):
             raise TypeError(f"domain must list at least two different labels for {name!r}, in order; got {labels!r}")
-        found[name] = tuple(pd.Index([one]).tolist()[0] if isinstance(one, np.generic) else one for one in labels)
-        if not all(isinstance(one, Hashable) for one in found[name]) or np.ndim(labels) > 1:
+        values = tuple(pd.Index([one]).tolist()[0] if isinstance(one, np.generic) else one for one in labels)
+        if not all(isinstance(one, Hashable) for one in values) or np.ndim(labels) > 1:
             raise TypeError(f"domain must have labels such as texts or numbers for {name!r}; got {labels!r}")
-        missing = pd.isna(pd.Series(found[name], dtype=object)).any()
-        shown = {printed(one).casefold() for one in found[name]}
-        if missing or not 2 <= len(found[name]) == len(set(found[name])) == len(shown):
+        kept, shown = pd.Index(values), {printed(one).casefold() for one in values}
+        if kept.hasnans or kept.tolist() != [*values] or not 2 <= len(values) == len(set(values)) == len(shown):
             told = f"at least two different labels for {name!r} that differ in print, and none for missing values"
-            raise ValueError(f"domain must list {told}; got {labels!r}")
+            raise ValueError(f"domain must list {told}, as pandas reads them; got {labels!r}")
+        found[name] = values
     return found
 
 

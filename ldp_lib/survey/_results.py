@@ -224,7 +224,7 @@ class Results:
 
     def _labels(self):
         pairs = [(name, label) for name, values in self.domain.items() for label in values]
-        return pd.DataFrame(pairs, columns=["attribute", "value"])
+        return pd.DataFrame(pairs, columns=["attribute", "value"], dtype=object)
 
     def _numbers(self, *names):
         order = list(self.domain)

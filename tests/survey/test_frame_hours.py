@@ -148,6 +148,18 @@ def test_labels_of_odd_kinds_are_themselves(labels, values):
     assert answered(labels, values) == pytest.approx([0.75, 0.25], abs=1e-9)
 
 
+def test_whole_numbers_stay_themselves_beside_fractions():
+    """pandas makes both floats, and 2**53 + 1 becomes 2**53."""
+    large = [2**53 + 1, 2**53 + 3]
+    survey, rng = Survey({"a": large, "b": [0.5, 1.5]}, 1.0), np.random.default_rng(1)
+    given = survey.collect(survey.decode(rng.integers(0, 2, (90, 2))), rng=rng)
+    assert survey.estimate(given)["value"].tolist() == [*large, 0.5, 1.5]
+    assert survey.difference(given[:40], given[40:])["value"].tolist() == [*large, 0.5, 1.5]
+    for labels in ([*large, 0.5], [2**53, 2**53 + 1, 0.5]):
+        with pytest.raises(ValueError, match=r"domain must list .*, as pandas reads them"):
+            Survey({"a": labels}, 1.0)
+
+
 @pytest.mark.parametrize(
     ("labels", "value"),
     [
