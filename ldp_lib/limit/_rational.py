@@ -26,10 +26,10 @@ def gained(roots, k):
 def well_formed(k, e, *numbers):
     """Return whether `k` holds integers above 1, `e` is an interval above 1, and all numbers are ints or Fractions.
 
-    NumPy's integers are neither: they overflow.
+    NumPy's integers are neither: they overflow. A tuple of a class of its own may show other numbers than it holds.
     """
-    whole = isinstance(k, tuple) and k and all(type(size) is int and size > 1 for size in k)
-    exact = isinstance(e, tuple) and all(type(x) in (int, Fraction) for x in (*e, *numbers))
+    whole = type(k) is tuple and k and all(type(size) is int and size > 1 for size in k)
+    exact = type(e) is tuple and all(type(x) in (int, Fraction) for x in (*e, *numbers))
     return bool(whole and exact and len(e) == 2 and 1 <= e[0] <= e[1] > 1)
 
 

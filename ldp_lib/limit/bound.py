@@ -47,9 +47,9 @@ def least_error(k, epsilon, population=None):
     attributes come with one of many values: 1.181 for 60 and one with 5,000 values at epsilon = 1.5, the widest
     found. Above it grows: at epsilon = 4 it is 2.82 for 200 binary attributes. Up to exp(epsilon) = 1 + 2 sqrt(2)
     `attained` is the least error of any number of binary attributes, although the certificate does not use that
-    theorem (`thm-binary`). For many attributes and large budgets `error` may even be below the sum of 1 - 1/k_j, the
-    error of the records themselves: for seven binary attributes from epsilon = 7 on. `check_certificate` verifies what
-    is found. Chapters `limit_bound`, `limit_attained` and `optimal_sets`.
+    theorem (`thm-binary`). For two and more attributes and large budgets `error` may even be below the sum of
+    1 - 1/k_j, the error of the records themselves: for seven binary attributes from epsilon = 7 on, for 4 and 50 values
+    from 8 on. `check_certificate` verifies what is found. Chapters `limit_bound`, `limit_attained` and `optimal_sets`.
     """
     k = check_domain(k)
     if max(k) > 2**32:

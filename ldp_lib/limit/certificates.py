@@ -114,8 +114,8 @@ class SetCertificate:
 
     def check(self):
         """Return whether the bound holds, in rational arithmetic: all sets of records are covered."""
-        numbers = (*self.roots, self.ceiling, self.error, *(x for share, often in self.rows for x in often or [share]))
-        if not well_formed(self.k, self.e, *numbers, *(share for share, _ in self.rows)):
+        rows = (x for share, often in self.rows for x in (share, *(often or ())))
+        if not well_formed(self.k, self.e, *self.roots, self.ceiling, self.error, *rows):
             return False
         if len(self.roots) != len(self.k) or min(self.roots) <= 0 or bool(self.keep) == bool(self.rows):
             return False

@@ -30,7 +30,7 @@ def minimax_error(k, epsilon, n, *, interactive=True):
         For every such protocol and every estimator there is a joint distribution of the records, from which the n users
         are drawn independently, at which the expected squared error of all frequencies together is at least this. It is
         n times never above the larger of ``least_error(k, epsilon).error`` and the sum of 1 - 1/k_j, the error of the
-        records themselves, and tends to it. (For many attributes and large budgets the second is the larger.)
+        records themselves, and tends to it. (For two attributes and more the second may be larger, at large budgets.)
 
     Raises
     ------

@@ -309,6 +309,43 @@ def test_only_the_three_kinds_of_certificates_speak_for_themselves():
     assert not limit.check_certificate(dataclasses.replace(found, certificate=Willing(**parts)))
 
 
+def test_a_certificate_has_no_check_of_its_own():
+    """The class is right, but what is called is the object's."""
+    for name, found in GENUINE.items():
+        forged = more(found)
+        forged.certificate.__dict__["check"] = lambda: True
+        assert forged.certificate.check()
+        assert not limit.check_certificate(forged.certificate), name
+        assert not limit.check_certificate(dataclasses.replace(forged, attained=2.01 * found.attained)), name
+
+
+def test_an_interval_that_shows_another_budget_than_it_holds_is_refused():
+    class Small(tuple):  # a smaller budget, where it is computed with
+        __slots__ = ()
+
+        def __getitem__(self, i):
+            return less.e[1] if i == 1 else super().__getitem__(i)
+
+    less = limit.least_error((2, 3), 0.1).certificate
+    assert limit.check_certificate(less)
+    forged = dataclasses.replace(less, e=Small((Fraction(1), GENUINE["all sets"].certificate.e[1])))
+    assert tuple(forged.e)[1] > math.e > forged.e[1]
+    assert forged.error > 10 * GENUINE["all sets"].attained
+    assert not limit.check_certificate(forged)
+
+
+def test_a_population_does_not_say_itself_that_it_is_the_right_one():
+    class Same:
+        def __eq__(self, other):
+            return True
+
+        __hash__ = None
+
+    found = GENUINE["table"]
+    assert found.population == Same()
+    assert not limit.check_certificate(dataclasses.replace(found, population=Same()))
+
+
 def test_a_budget_finer_than_a_float_is_not_that_float():
     """The exponential is enclosed at the float: the interval does not hold that of a slightly larger budget."""
     found = GENUINE["all sets"]
@@ -366,6 +403,15 @@ def test_the_file_shares_nothing_with_the_library_and_is_short():
     modules |= {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
     assert modules == {"json", "sys", "fractions", "itertools", "math"}
     assert not any(isinstance(node, ast.Constant) and isinstance(node.value, float) for node in nodes)
+
+
+@pytest.mark.parametrize("name", GENUINE)
+def test_the_file_names_the_theorem_that_it_assumes(name):
+    """None for up to 16 records, but where the closed form for every population was used."""
+    k, kind = GENUINE[name].k, type(GENUINE[name].certificate).__name__
+    few = "none" if math.prod(k) <= 16 else "drawn records" if GENUINE[name].certificate.rows else "monotone sets"
+    want = "any population" if kind == "LawCertificate" else few
+    assert verifier.verify(GENUINE[name].to_json()).endswith(f"; theorem: {want}")
 
 
 def test_the_file_runs_alone():
