@@ -31,6 +31,7 @@ from ldp_lib.sampled import design
 from ldp_lib.splitting import allocation
 from ldp_lib.survey import planner
 from ldp_lib.tables._totals import pairs_error
+from ldp_lib.tables.clusters import RRClusters
 from ldp_lib.tables.product import RRIndependent, RRJoint, squared_length
 from ldp_lib.tables.sampled import ask_pairs, pair_tables
 
@@ -120,6 +121,36 @@ def test_the_words_between_the_numbers_hold():
                 assert (planner.pairs_error(RRJoint(k=k, epsilon=epsilon), 1) < alone) == joint, (k, epsilon)
     shares = {type(m).__name__: error for error, m in planner._errors(k=(2, 2, 2), epsilon=4.0, n=10_000)}
     assert shares["AskSome"] < shares["RRJoint"]  # complete records cost, for the shares alone
+
+
+def test_yes_or_no_questions_randomized_in_pairs_have_less_error_than_alone_or_all_at_once():
+    """Of reports that are records: the shares of pairs of binary answers are those of GRR among four, by hand."""
+
+    def pairs(k, epsilon, first=0):
+        together = zip(range(first, len(k), 2), range(first + 1, len(k), 2), strict=True)
+        return RRClusters(k=k, clusters=(*((j,) for j in range(first)), *together), epsilon=epsilon)
+
+    def over(k, epsilon, first=0, other=RRIndependent):
+        two, rival = pairs(k, epsilon, first), other(k=k, epsilon=epsilon)
+        return planner.pairs_error(two, 1) / planner.pairs_error(rival, 1)
+
+    text = " ".join((BOOK / "choose.md").read_text(encoding="utf-8").split())
+    tables = {(d, epsilon): over((2,) * d, epsilon) for d in (8, 10, 12) for epsilon in (1.0, 2.0)}
+    assert max(over((2,) * d, epsilon, other=RRJoint) for d, epsilon in tables) < 0.7
+    shares = []
+    for d in (8, 10, 12):
+        e, four = math.exp(1 / d), math.exp(2 / d)  # n times a share's variance, people held fixed
+        alone, two = (((a + 1) / (a - 1)) ** 2 / 4 - 1 / 4 for a in (e, (four + 1) / 2))
+        shares.append(two / alone)
+        even = planner.plug_in_population([np.full(2, 0.5)] * d, 10_000)
+        assert total_error(pairs((2,) * d, 1.0), even) == pytest.approx(2 * d * two / 10_000)
+    one, double = ([f"{tables[d, epsilon]:.2f}" for d in (8, 10, 12)] for epsilon in (1.0, 2.0))
+    said = [f"{share:.2f}" for share in shares]
+    assert f"for 8, 10 and 12 at ε = 1 {one[0]}, {one[1]} and {one[2]} times the variance of each alone" in text
+    assert f"({said[0]}, {said[1]} and {said[2]} for their shares)" in text
+    assert f"at ε = 2 {double[0]}, {double[1]} and {double[2]} times" in text
+    assert f"it has {over(ALONE.mechanism.k, 4.0, 6):.2f} times with sex and income as a pair" in text
+    assert min(over((size,) * 6, epsilon) for size in (3, 4) for epsilon in (1.0, 2.0)) > 1
 
 
 def test_larger_sets_can_need_fewer_people_in_the_worst_case_than_those_with_the_least_total_variance():
