@@ -42,6 +42,9 @@ def test_a_sample_is_verified_and_nothing_more_than_it_says(number):
     for error in (one["error"] * (1 + 1e-6), -1.0):
         with pytest.raises((AssertionError, ValueError)):
             atlas.verify(one | {"error": error}, FILE)
+    for factor in (0.5, 1 - 1e-6, -1.0):  # no mechanism attains less than the row's own certificate proves
+        with pytest.raises(AssertionError):
+            atlas.verify(one | {name: factor * one[name] for name in ("error", "attained")}, FILE)
     more = one["certificate"] | {"error": str(Fraction(one["certificate"]["error"]) * Fraction(10**6 + 1, 10**6))}
     with pytest.raises(ValueError, match="refused"):
         atlas.verify(one | {"certificate": more}, FILE)
