@@ -44,16 +44,16 @@ def test_the_marginals_of_k_jrr():
 def test_the_estimator_of_k_jrr_is_unbiased():
     x, size, truth = (0, 1, 0, 2), 4, Fraction(3, 5)
     wrong = (1 - truth) / 2
-    means = []
-    for v in range(3):
-        mean = Fraction(0)
-        for i, j in ((0, 1), (2, 3)):  # any pairing has the same mean
-            for y, chance in pair_law((x[i], x[j]), 3, truth, Fraction(1, 3)).items():
-                mean += chance * y.count(v)
-        means.append(mean)
+    pairings = ((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2))  # a pair of equal values in the second
+
+    def mean(v, pairs):
+        laws = [pair_law((x[i], x[j]), 3, truth, Fraction(1, 3)) for i, j in pairs]
+        return sum(chance * y.count(v) for law in laws for y, chance in law.items())
+
+    means, *others = [[mean(v, pairs) for v in range(3)] for pairs in pairings]
     expected = [x.count(v) * truth + (size - x.count(v)) * wrong for v in range(3)]
     estimates = [(mean - size * wrong) / (truth - wrong) for mean in means]
-    claim("jrr/eq-85").holds(means == expected)
+    claim("jrr/eq-85").holds(means == expected, others == [expected] * 2)
     symbolic = sp.cancel((n_v * p + (n - n_v) * q - n * q) / (p - q) - n_v)
     claim("jrr/eq-86").holds(symbolic == 0, estimates == [2, 1, 1])
 
