@@ -271,6 +271,10 @@ def test_it_is_the_marginals_that_weaken_corr_rr_on_mushroom():
     even = Population.from_counts(np.full((5, 5), 320))
     ours = phase_errors(AppendixCorrRR(k=even.k, epsilon=0.5), even, rng=rng, runs=2_000)
     theirs = phase_errors(TwoPhaseRSRFD(k=even.k, epsilon=0.5), even, rng=rng, runs=2_000, second=capped)
+    drawn = printed_values.load("corr_rr_figures").set_index(["panel", "epsilon"])
+    drawn = drawn.loc[["11a", "11c"]].query("epsilon < 0.4")
+    least = drawn["Corr-RR"] / drawn[list(RIVALS)].min(axis=1)
+    assert least[least > 1].round(2).to_dict() == {("11a", 0.3): 1.03}  # the note on Clave and Adult
     claim("corr-rr-v2/sent-4.4-mushroom-cause").conditional(bool(ours.mean() < theirs.mean() / 2), bool(unmoved))
 
 
@@ -282,7 +286,12 @@ def test_four_attributes_as_the_budget_grows():
         [[better(one, b, a) for a, b in itertools.pairwise((*RIVALS, "Corr-RR"))] for one in found.values()]
     )
     by_appendix = [four(4, *at[:3], tree=at[3], runs=1500, reuse="appendix") for at in settings]
+    drawn = printed_values.load("corr_rr_figures")
+    drawn = drawn[drawn.panel.str.startswith(("3", "4"))][[*RIVALS, "Corr-RR"]].to_numpy()
+    small = [saved(found[at], "RS+FD", "SPL") for at in settings if at[2] == SKEWED]
+    assert [round(100 * lead) for lead in small] == [4, 4, 15, 15] * 2
     claim("corr-rr-v2/sent-4.3.1-order").reproduced(
+        (np.diff(drawn) < 0).sum(axis=0).tolist() == [26, 30, 30],
         (steps > 0).all(),
         (steps[:, 2] > 5).all(),
         steps[:, 1].sum() / math.sqrt(len(steps)) > 5,
