@@ -169,7 +169,7 @@ def _worst_variance(mechanism, n, sampling):
 
     same = [moments([value], [n]) for value in values]
     worst = max(variance.max() for variance, _ in same)
-    for pair, ((first, f), (last, g)) in zip(itertools.pairwise(values), itertools.pairwise(same), strict=True):
+    for pair, ((first, f), (last, g)) in zip(*(itertools.combinations(one, 2) for one in (values, same)), strict=True):
         bend = sampling * (f - g) ** 2 / n
         if half:
             mixed, _ = moments(pair, [n - half, half])

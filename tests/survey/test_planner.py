@@ -539,6 +539,17 @@ def test_where_all_values_are_alike_two_of_them_settle_the_users(sampling, monke
     assert not ProductRR(k=(2,), epsilon=1.0, channels=[[[0.7, 0.3], [0.4, 0.6]]]).symmetric
 
 
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))))
+def test_users_of_an_asymmetric_channel_are_enough_for_any_two_values(order):
+    """Two values that are taken for each other, and one that is not, in any order: found by trying all mixtures."""
+    channel = np.array([[0.79, 0.01, 0.2], [0.01, 0.98, 0.01], [0.2, 0.01, 0.79]])[np.ix_(order, order)]
+    ends, f = channel @ np.linalg.inv(channel) ** 2, np.linspace(0, 1, 2_001)
+    pairs = itertools.permutations(range(3), 2)
+    worst = max(max(f * (ends[v, v] - 1) + (1 - f) * ends[x, v] + f * (1 - f)) for v, x in pairs)
+    found = planner.required_users(ProductRR(k=(3, 2), channels=(channel, 9.0)), 0.02, sampling=True)
+    assert found == pytest.approx(worst * (1.96 / 0.02) ** 2, rel=1e-3)
+
+
 def test_users_for_ten_thousand_values_take_few_variances(monkeypatch):
     calls, variance = [], pure.Oracle.variance
     monkeypatch.setattr(pure.Oracle, "variance", lambda self, people: calls.append(1) or variance(self, people))
