@@ -150,7 +150,7 @@ def required_users(
 
     def enough(n):
         worst = cell / n if wants == "tables" else _worst_variance(mechanism, n, sampling)
-        return bool(half_width(confidence) * np.sqrt(worst) <= margin)
+        return half_width(confidence) * np.sqrt(worst) <= margin
 
     users = range(mechanism.least_users, MOST_USERS + 1)
     if enough(MOST_USERS):
@@ -167,17 +167,17 @@ def _worst_variance(mechanism, n, sampling):
         people = Population(records=np.array(records), counts=np.array(counts), k=sizes)
         return joined(mechanism.variance(people)), joined(marginal_frequencies(people))
 
-    same = [moments([value], [n]) for value in values]
-    worst = max(variance.max() for variance, _ in same)
-    for pair, ((first, f), (last, g)) in zip(*(itertools.combinations(one, 2) for one in (values, same)), strict=True):
-        bend = sampling * (f - g) ** 2 / n
+    ends, shares = map(np.array, zip(*(moments([value], [n]) for value in values), strict=True))
+    own, other = ((ends * held).max(axis=0) for held in (shares, 1 - shares))  # others hold what is worst for it
+    bend = 1e-300  # where it is convex, the ends are worst
+    for a, pair in enumerate(itertools.pairwise(values)):
+        curve = sampling * (shares[a] - shares[a + 1]) ** 2 / n
         if half:
             mixed, _ = moments(pair, [n - half, half])
-            bend = bend + (mixed - first - half / n * (last - first)) / (half / n * (1 - half / n))
-        bend = np.maximum(bend, 1e-300)  # where it is convex, the ends are worst
-        part = np.clip((1 + (last - first) / bend) / 2, 0, 1)
-        worst = max(worst, np.max(first + part * (last - first) + bend * part * (1 - part)))
-    return worst
+            curve += (mixed - ends[a] - half / n * (ends[a + 1] - ends[a])) / (half / n * (1 - half / n))
+        bend = np.maximum(bend, curve)
+    part = np.clip(0.5 + (other - own) / bend / 2, 0, 1)
+    return np.max(own + part * (other - own) + bend * part * (1 - part))
 
 
 def check_joint(mechanism, attributes):
