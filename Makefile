@@ -39,7 +39,7 @@ help:
 	@echo 'make pdf            print that site as one PDF in _build/pdf, and link it on the first page; minutes'
 	@echo 'make test           lint, types, library tests, notebooks against their stored outputs, the site in a browser'
 	@echo 'make thorough       the long tests, of which make test tries a sample; after make book; half an hour'
-	@echo 'make check          lint, types and the fast tests, in a minute'
+	@echo 'make check          lint, types and a sample of the fast tests, in a minute'
 	@echo 'make portable       tests and notebooks as on other processors, locales, fonts, Pythons and versions; hours'
 	@echo 'make lab            open JupyterLab on the notebooks'
 	@echo 'make assignments    release.zip for students and instructor.zip, in _build/assignments'

@@ -31,15 +31,17 @@ SAMPLE = 8
 def pytest_collection_modifyitems(items):
     """Mark what `make check` leaves out (brief, slow) and what `make test` does too (thorough).
 
-    Of a thorough test with eight settings or more each eighth is only slow: a sample.
+    Of a test with eight settings or more each eighth is a sample: `make check` takes no others, and `make test` takes
+    the sample of a thorough test.
     """
     names = [f"{item.path.name}::{getattr(item, 'originalname', '')}" for item in items]
     settings, seen = Counter(names), Counter()
     for item, name in zip(items, names, strict=True):
         seen[name] += 1
         marker = MARKED.get(name)
-        if marker == "thorough" and settings[name] >= SAMPLE and seen[name] % SAMPLE == 0:
-            marker = "slow"
+        if settings[name] >= SAMPLE and marker in (None, "thorough"):
+            more, fewer = ("thorough", "slow") if marker else ("brief", None)
+            marker = more if seen[name] % SAMPLE else fewer
         if marker:
             item.add_marker(marker)
 
