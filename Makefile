@@ -22,6 +22,9 @@ export OPENBLAS_NUM_THREADS = 1
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 export PYDEVD_DISABLE_FILE_VALIDATION = 1
 
+# A hundred processes import the library: it is compiled once.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Jupyter, IPython and matplotlib write to the home folder; where that cannot be, they get one in _build.
 PROBE := $(shell mktemp -d "$$HOME/.ldp_lib.XXXXXX" 2>/dev/null)
 ifeq ($(PROBE),)
