@@ -87,15 +87,16 @@ def weighted_shares(
         What is random beside the randomizers. False: nothing; the people asked are fixed. True or "poisson": each
         person was asked independently of the others. "with replacement": the approximation of Hansen and Hurwitz
         (1943), for other designs.
-    dealt : AskSome or OneQuestion, optional
-        If people were assigned to questions in groups, the mechanism `as_counted`, which gave the contributions.
+    dealt : mechanism, optional
+        The one that gave the contributions. If it assigns people in groups, its weights must be the sums of the weights
+        of those asked: then lost answers do not count as even ones, in whichever group they were lost.
 
     Notes
     -----
     An indicator is its own square, so E[z^2 - z] is the variance that the randomizer adds: for Horvitz and Thompson the
     variances are unbiased for the randomization and for Poisson sampling; for Hajek they
-    are those of the linearized ratio. They may be below 0 where people are few. In groups somebody else answers for who
-    is not asked: what their sum tells of, squared, is taken off, as from the mean square in a sample's variance.
+    are those of the linearized ratio. They may be below 0 where people are few. In groups shares are ratios to the
+    weights of those asked, so of who is not asked it is the distance from the share that counts, not from 1/k.
     """
     w = np.asarray(weights, float)
     total: Any = w.sum() if population is None else population
@@ -112,10 +113,11 @@ def weighted_shares(
     else:
         square = z * (1 - 2 * centre) + centre**2  # unbiased for the square of the indicator less the centre
         variance = w**2 @ (z**2 - z) + (sampling is not False) * (w**2 - w) @ square
-    if dealt is not None:
-        pull, size = np.square(getattr(dealt, "keep", np.ones(dealt.d))), np.repeat(dealt.k, dealt.k)
-        counted = design.concerns(dealt.d, getattr(dealt, "m_", 1)) * pull[:, None]  # what an answer counts
-        spread = dealt.weights_ @ counted**2 / (dealt.weights_ @ counted) ** 2 - 1
-        one = np.repeat(spread, dealt.k) / len(w)
-        variance = (variance - one * (w @ z - w.sum() / size) ** 2) / (1 - one)
+    if getattr(dealt, "groups", False):
+        pull, even = np.atleast_2d(getattr(dealt, "keep", 1)).T ** 2, 1 / np.repeat(dealt.k, dealt.k)
+        counted = design.concerns(dealt.d, getattr(dealt, "m_", 1)) * pull  # what an answer counts
+        spread = np.repeat(dealt.weights_ @ counted**2 / (dealt.weights_ @ counted) ** 2 - 1, dealt.k)
+        mean = w @ z / w.sum()
+        taken = spread * (mean - even) * (w**2 @ (2 * z - even - mean))
+        variance = (variance - taken) / (1 - spread * (w @ w) / w.sum() ** 2)
     return shares, variance / total**2

@@ -74,10 +74,9 @@ def check_description(found, wanted, what):
     if not (isinstance(found, str) and isinstance(wanted, str)):
         known = "if you know that all are of this one: survey.mark(reports)"
         raise ValueError(f"reports must say of which survey they are, and not all do: {what}; {known}")
-    one, other = map(_parts, (found, wanted))
-    name = next((name for name in other if one.get(name) != other[name]), "description")
-    differs = f"{name} is {other.get(name)}; for those of {what} it is {one.get(name)}"
-    raise ValueError(f"reports must be of a survey whose {differs}")
+    a, b = map(_parts, (found, wanted))
+    one = next((one for one in b if a.get(one) != b[one]), "description")
+    raise ValueError(f"reports must be of a survey whose {one} is {b.get(one)}; for those of {what} it is {a.get(one)}")
 
 
 def number(description):
@@ -252,8 +251,7 @@ def row_groups(path, mechanism, act, told):
 def _suffix(path):
     suffix = Path(path).suffix
     if suffix not in SUFFIXES:
-        told = ", a manifest without its CSV file" if str(path).endswith(".csv.json") else ""
-        raise ValueError(f"path must end in .parquet, .pq or .csv; got {str(path)!r}{told}")
+        raise ValueError(f"path must end in .parquet, .pq or .csv; got {str(path)!r}; .csv.json is of another file")
     return suffix
 
 

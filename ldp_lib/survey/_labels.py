@@ -108,7 +108,7 @@ def check_people(frame, least=1):
 
 def check_kept(frame, weights, keep, domain):
     """Return the columns that are to travel with the reports; raise unless they are there, and are no answers."""
-    names = [*([] if weights is None else [weights]), *keep]
+    names = [*filter(None, [weights]), *keep]
     for name in names:
         wrong = not isinstance(name, str) or name in domain or name.startswith("report") or names.count(name) > 1
         if wrong or isinstance(keep, str) or list(frame.columns).count(name) != 1:
@@ -126,9 +126,8 @@ def check_weights(frame, name):
     w = frame[name]
     number = w.dtype.kind in "iuf"
     if not number or not w.between(1, 1e15).fillna(False).all():
-        told = f"{w.dtype}, {w.isna().sum()} missing, first {w.iloc[0]!r}, least {w.min() if number else 'none'}"
-        told += f" in {name!r}. A weight is one over the probability of being asked: do not divide them by their mean"
-        raise ValueError(f"weights must be {len(w)} numbers from 1 to 10**15, one a person; got {told}")
+        told = f"{name!r} of {w.dtype}, {w.isna().sum()} missing, least {w.min() if number else w.iloc[0]!r}"
+        raise ValueError(f"weights must be {len(w)} numbers from 1 on, 1 over the chance of being asked; got {told}")
     return w.to_numpy(float)
 
 
@@ -147,19 +146,18 @@ def codes(frame, name, survey):
     known = np.array([places.get(_key(value), -1) for value in values], dtype=int)
     alike = set.union(NOTHING, labels, *map(guises, labels))  # 1 is found by True
     meant = (known < 0) & np.array([bool(alike & {value, *guises(value)}) for value in values], dtype=bool)
-    found, gone = np.append(known, -1)[number], number < 0
+    found, meant, gone = np.append(known, -1)[number], np.append(meant, False)[number], number < 0
     for role, bad in (("missing", gone), ("other", (found < 0) & ~gone)):
         label = getattr(survey, role)
         to = place(label, labels)
-        refused = bad if to is None else bad & np.append(meant, False)[number]
+        refused = bad if to is None else bad & meant
         if refused.any():
-            row = int(np.flatnonzero(refused)[0])
+            row = int(refused.argmax())
             what = "a missing value" if role == "missing" else repr(column.iloc[row])
             told = f"frame must hold one of the labels {labels} in column {name!r}; got {what} in row"
             where = f"{frame.index.tolist()[row]!r}" if frame.index.is_unique else f"{row} (its place, from 0)"
-            way = f"Declare a label for such values and name it by {role}="
-            way = way if label is None else f"Declare {role}={label!r} as a label of this column too"
-            if np.append(meant, False)[number[row]]:
+            way = f"Declare in this column a label for such values ({role}={label!r} elsewhere) and name it by {role}="
+            if meant[row]:
                 seen = {column.iloc[row], *guises(column.iloc[row])}
                 near = [one for one in labels if seen & {one, *guises(one)}] or "a missing value"
                 way = f"It reads like {near}, so it is not put to other=: convert the column, as by replace or astype"

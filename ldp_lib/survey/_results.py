@@ -3,6 +3,7 @@
 import functools
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -81,8 +82,10 @@ class Results:
         if weights is not None:
             frame = self._read(_estimates.rows, reports)
             w, (_, told) = _labels.check_weights(frame, weights), self._counted(frame)
-            z, dealt = _estimates.contributions(told, frame), None if told is self.mechanism else told
-            flat, variance = _estimates.weighted_shares(z, w, population=population, sampling=sampling, dealt=dealt)
+            if told is not self.mechanism:
+                told = replace(told, weights=np.bincount(frame["report_asked"], w, len(told.weights_)))
+            z = _estimates.contributions(told, frame)
+            flat, variance = _estimates.weighted_shares(z, w, population=population, sampling=sampling, dealt=told)
             spread = np.sqrt(np.where(variance < -1e-12, np.nan, np.maximum(variance, 0)))
         else:
             if not isinstance(sampling, bool) or population is not None:
@@ -148,7 +151,7 @@ class Results:
             slope, found = (slope - found / whole * base) / whole, found / whole
         cells = np.flatnonzero(slope)
         parts = covariance[np.ix_(cells, cells)] * np.outer(slope[cells], slope[cells])
-        found, variance = float(found), float(parts.sum(axis=0).sum())
+        found, variance = float(found), float(parts.sum())
         if np.isnan(variance):
             raise TypeError(f"where must name one label, since {self.mechanism!r} has no covariances here")
         spread = float(np.sqrt(max(variance, 0)))

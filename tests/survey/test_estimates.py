@@ -90,20 +90,34 @@ def test_lost_answers_to_one_question_do_not_bend_weighted_shares(mechanism):
         assert abs(told_of_q3(apart)["estimate"]) < 4 * told_of_q3(apart)["standard_error"]
 
 
+@pytest.mark.parametrize("mechanism", [None, AskSome(k=(2,) * 10, epsilon=2.0, m=2)], ids=["one", "two"])
+def test_answers_lost_where_weights_are_large_do_not_bend_weighted_shares(mechanism):
+    """Divided by the unweighted number of those asked, the share of yes, 0.9, would be near 0.84."""
+    survey, rng, runs, found = Survey(TEN, 2.0, mechanism), np.random.default_rng(3), 16, []
+    about = {i for i, asked in enumerate(itertools.combinations(range(10), 2 if mechanism else 1)) if 3 in asked}
+    for _ in range(runs):
+        given = survey.collect(nine_in_ten(2_000).assign(w=np.arange(2_000) % 2 * 3 + 1.0), rng=rng, weights="w")
+        lost = given["report_asked"].isin(about) & (given["w"] == 4) & (rng.random(2_000) < 0.4)
+        found.append(told_of_q3(survey.estimate(given[~lost], weights="w")))
+    error = math.sqrt(sum(one["standard_error"] ** 2 for one in found)) / runs
+    assert abs(np.mean([one["estimate"] for one in found]) - 0.9) < 3 * error < 0.06
+
+
 @pytest.mark.parametrize("m", [1, 2])
 def test_weighted_errors_in_groups_are_those_of_simulated_shares(m):
     """The variance stated is on average that of the shares; the foil takes no notice of groups."""
     mechanism = AskSome(k=(2, 2, 2, 2), epsilon=3.0, m=m, sizes=(1, 1, 1, 1), weights=(1,) * math.comb(4, m))
-    rng, n, runs = np.random.default_rng(2), 240, 2_000
+    rng, n, runs = np.random.default_rng(2), 240, 200
     x, w = np.repeat((np.arange(n) < 0.95 * n)[:, None], 4, axis=1).astype(int), np.arange(n) % 2 * 3 + 1.0
     every = mechanism.reports()
-    contribution = dict(zip(map(bytes, every), estimates.contributions(mechanism, files.to_frame(every)), strict=True))
     shares, told, foil = [], [], []
     for _ in range(runs):
         y = mechanism.perturb(x, rng=rng)
+        asked = dataclasses.replace(mechanism, weights=np.bincount(y["asked"], w))
+        contribution = dict(zip(map(bytes, every), estimates.contributions(asked, files.to_frame(every)), strict=True))
         z = np.array([contribution[bytes(one)] for one in y])
         shares.append(estimates.weighted_shares(z, w)[0][0])
-        told.append(estimates.weighted_shares(z, w, dealt=mechanism)[1][0])
+        told.append(estimates.weighted_shares(z, w, dealt=asked)[1][0])
         foil.append(estimates.weighted_shares(z, w)[1][0])
     noise = 3 * math.sqrt(2 / runs)
     assert as_counted(mechanism, mechanism.count(y)) == mechanism  # as planned, to the person
