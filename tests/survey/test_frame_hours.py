@@ -292,6 +292,22 @@ def test_weighted_shares_of_groups_vary_as_told(sampling):
     assert np.mean(told) == pytest.approx(np.var(off), rel=4 * math.sqrt(2 / runs))
 
 
+@pytest.mark.parametrize(("groups", "times"), [(True, 1.6), (False, 1.0)])
+def test_the_page_s_variance_of_any_design_is_too_large_for_people_who_are_dealt(groups, times):
+    mechanism, rng, runs = OneQuestion(k=(2,) * 10, epsilon=4.0, groups=groups), np.random.default_rng(8), 150
+    own, people, found = mechanism.reports(), np.tile(np.arange(900)[:, None] % 10 > 0, 10).astype(int), []
+    pair = np.arange(300) // 2
+    apart = 9 - 1 / np.where(pair[:, None] == pair, 1 / 3, 150 * 149 / (450 * 449))
+    for _ in range(runs):
+        y = mechanism.perturb(people[(2 * rng.permutation(450)[:150, None] + np.arange(2)).ravel()], rng=rng)
+        counted = as_counted(mechanism, mechanism.count(y))
+        z = dict(zip(map(bytes, own), estimates.contributions(counted, files.to_frame(own))[:, 1], strict=True))
+        z = np.array([z[bytes(one)] for one in y])
+        found.append([3 * z.sum(), z @ apart @ z + 3 * (z**2 - z).sum()])
+    total, variance = np.transpose(found)
+    assert abs(math.sqrt(variance.mean() / total.var()) / times - 1) < 4 / math.sqrt(2 * runs)
+
+
 def test_hundreds_of_small_batches_are_one_survey():
     """Of four people each, dealt to six pairs: shares and tables, with their errors."""
     mechanism, rng, n, runs = AskSome(k=(2, 3, 2, 2), epsilon=2.0, m=2), np.random.default_rng(7), 600, 16
