@@ -108,7 +108,7 @@ def check_people(frame, least=1):
 
 def check_kept(frame, weights, keep, domain):
     """Return the columns that are to travel with the reports; raise unless they are there, and are no answers."""
-    names = [*filter(None, [weights]), *keep]
+    names = [*keep] if weights is None else [weights, *keep]
     for name in names:
         wrong = not isinstance(name, str) or name in domain or name.startswith("report") or names.count(name) > 1
         if wrong or isinstance(keep, str) or list(frame.columns).count(name) != 1:
