@@ -176,15 +176,14 @@ def test_each_person_has_one_ticket_an_attribute():
 
 
 def newton_steps(digits):
-    """Steps of Newton's method in log lambda to this many digits, for two attributes of 2 and 8 values, exact root."""
+    """Steps of Newton's method on f = x1 x2 - exp(eps/2) to this many digits, for 2 and 8 values, exact root."""
     with mpmath.workdps(2 * digits + 10):
-        target = mpmath.log(6)  # the roots are x = 2 and x = 3 at lambda T = 12
 
-        def total(level):  # bisection-free: both cubics by mpmath's own root finder
-            found = mpmath.mpf(0)
+        def total(level):  # both cubics by mpmath's own root finder; x = 2 and x = 3 at lambda T = 12
+            found = mpmath.mpf(1)
             for size, near in ((2, 2), (8, 3)):
-                found += mpmath.log(mpmath.findroot(lambda x, s=size: level * (x - 1) ** 3 - s * x * (x + 1), near))
-            return found - target
+                found *= mpmath.findroot(lambda x, s=size: level * (x - 1) ** 3 - s * x * (x + 1), near)
+            return found - 6
 
         level, steps, exact = mpmath.mpf(11), 0, mpmath.mpf(12)
         while abs(level / exact - 1) > mpmath.mpf(10) ** -digits:
@@ -196,7 +195,8 @@ def newton_steps(digits):
 
 def test_the_cost_of_the_allocation():
     steps = [newton_steps(digits) for digits in (4, 8, 16, 32, 64)]
-    bad_start = printed_obrr.newton(FIRST, 6.0, start=1e9)
+    root = printed_obrr.newton(FIRST, 6.0, start=1e-3, threshold=1e-9).lam
+    bad_start = printed_obrr.newton(FIRST, 6.0, start=2 * root)
     claim("obrr/s-complexity").conditional(
         steps == list(range(steps[0], steps[0] + 5)), bad_start.end == "lambda <= 0" and not bad_start.budgets
     )
