@@ -146,7 +146,8 @@ def how_to_run(docname, repository):
     return (
         ":::{div} run-here d-print-none\n"
         f"**To run this chapter:** {got}`make lab` in the book's folder opens JupyterLab, and there open\n"
-        f"`{docname}.ipynb`. The first time it installs what it needs, which takes some minutes.\n"
+        f"`{docname}.ipynb`. The first time it installs what it needs, which takes some minutes. With the library's "
+        "wheel alone, install it with its extra `book`, and download this chapter (the arrow at the top, `.ipynb`).\n"
         ":::\n"
     )
 
