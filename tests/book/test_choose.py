@@ -314,6 +314,12 @@ def test_pairs_error_is_the_exact_variance_at_an_even_table():
 def test_the_rules_without_an_epsilon_are_those_of_the_examples_as_the_page_says():
     for k, epsilon, best in ((4, 0.5, SubsetSelection), (3, 0.5, grr.GRR), (5, 1.0, grr.GRR), ((2,) * 8, 1.4, AskSome)):
         assert isinstance(planner.recommend(k=k, epsilon=epsilon, n=10_000).mechanism, best), (k, epsilon)
+    text = " ".join((BOOK / "choose.md").read_text(encoding="utf-8").split())
+    ends = {k: math.log((k - 1) * (k - 2) / 2) / 2 for k in (5, 4)}  # where sets of one and of two values are level
+    assert "from five answers on below ε = {:.2f} and from four below {:.2f}".format(*ends.values()) in text
+    for k, end in ends.items():
+        for epsilon, best in ((end - 0.01, SubsetSelection), (end + 0.01, grr.GRR)):
+            assert isinstance(planner.recommend(k=k, epsilon=epsilon, n=10_000).mechanism, best), (k, epsilon)
     eight = (2,) * 8
     assert isinstance(planner.recommend(k=eight, epsilon=1.3, n=10_000).mechanism, OneQuestion)
 
