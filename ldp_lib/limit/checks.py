@@ -22,6 +22,8 @@ def check_certificate(found):
     A certificate's bound is proved in rational arithmetic. A `Limit` must further have this certificate for its own
     domain, budget, population and target, an `error` not above it, and sets and weights that are a mechanism with the
     error `attained`, to one part in a million. What lacks a certificate, or cannot be read, proves nothing.
+    It is for limits made by the library or built of its types, of Python's and of NumPy's: an object of one's own class
+    whose comparisons or numbers lie can deceive it, but not `verify_limit.py`, which reads JSON alone.
     """
     try:
         if type(found) in KINDS:  # no class or object with a `check` of its own, which might say anything
