@@ -55,7 +55,8 @@ class TableCertificate:
     def check(self):
         """Return whether the bound holds, in rational arithmetic: every set of records is tried."""
         vectors = (self.frequencies, self.dual, *self.directions)
-        if not well_formed(self.k, self.e, *sum(vectors, ()), self.error) or math.prod(self.k) > ALL_SETS:
+        # not sum(vectors, ()): an array and a tuple add up entry by entry, which hides what they hold
+        if not well_formed(self.k, self.e, *itertools.chain(*vectors), self.error) or math.prod(self.k) > ALL_SETS:
             return False
         size, rows, t = math.prod(self.k), target_rows(self.k, self.target), self.e[1] - 1
         if (

@@ -356,6 +356,17 @@ def test_a_budget_finer_than_a_float_is_not_that_float():
             assert not limit.check_certificate(dataclasses.replace(found, epsilon=epsilon)), epsilon
 
 
+def test_numbers_that_overflow_are_refused_beside_an_array_too():
+    """Tuples and an array add up entry by entry: the sums are Fractions, the directions' own numbers are not."""
+    found = GENUINE["table"].certificate
+    high, rest = np.int64(2**32), (np.int64(0),) * 2  # its square is 0
+    for dual in (found.dual, np.array(found.dual, object)):
+        told = dataclasses.replace(found, dual=dual, directions=((high, *rest, -high, *rest), *found.directions[1:]))
+        forged = dataclasses.replace(told, error=100 * found.error)
+        with np.errstate(over="ignore"):
+            assert not limit.check_certificate(forged)
+
+
 def test_records_are_those_of_the_domain():
     found = GENUINE["table"]
     other = tuple(tuple((0, 3 * a + b) for a, b in chosen) for chosen in found.sets)  # the same places in the list
