@@ -502,10 +502,17 @@ def test_forty_per_cent_below_rsrfd_needs_a_small_phase_one():
     as_shown = (shown["Corr-RR"] < 0.6 * shown["RS+RFD"]) & (shown["Corr-RR"] < shown.SPL / 3)
     assert len(as_shown) == 2
     assert (shown["Corr-RR"] > shown.SPL / 4).all()
+    panels = printed_values.load("corr_rr_figures").query("panel in ('9a', '9b', '9c')")
+    least = [part.x[part["Corr-RR"].idxmin()] for _, part in panels.groupby("panel")]
+    # Under uniform marginals the table that Phase I sets is of no matter: the error is exact for each share.
+    people, shares = synthetic(2, 0.1, UNIFORM), (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+    grows = [expected_error(CorrRR(k=people.k, epsilon=0.1, n1=round(x * people.n), reuse=1.0), people) for x in shares]
     claim("corr-rr-v2/sent-4.3.4-40").reproduced(
         saved(ten, "Corr-RR", "RS+RFD") > 0.4,
         times[0] > 3,
         bool(as_shown.all()),
+        least == [10, 10, 20],
+        bool((np.diff(grows) > 0).all()),
         saved(twenty, "Corr-RR", "RS+RFD") < 0.4 and times[1] < 3,  # at the other end it is less: the check can tell
     )
 

@@ -321,14 +321,20 @@ def test_first_version_the_average_and_its_minimiser():
         p, q = grr.probabilities(e, size)
         return sum(((x - q) / (p - q) - f) ** 2 + x * (1 - x) / (n2 * (p - q) ** 2) for x, f in zip(pi, a, strict=True))
 
-    # Attribute 1 and attribute 2 exchange roles: for two values the average is attribute 1's only if the two
-    # frequencies lie equally far from 1/2 or p_y is 0 or 1.
+    # Attribute 1 and attribute 2 exchange roles. A copy keeps t of its pivot's distance from uniform; the two errors
+    # agree only if t is 1 or -1, which p_y is 1, or 0 with two values, or if the squared distances are equal.
+    gaps, as_stated = {}, []
+    for size in (2, 3):
+        a, b = shares("a", size), shares("b", size)
+        gaps[size] = true_error(a, b, size) - true_error(b, a, size)
+        t = (size * py - 1) / (size - 1)
+        apart = sum(x**2 - y**2 for x, y in zip(a, b, strict=True))  # of the squared distances: both sum to 1
+        as_stated.append(is_zero(gaps[size] - (1 - t**2) * apart * (n2 - 1) / (4 * n2)))
     a, b = shares("a", 2), shares("b", 2)
-    gap = true_error(a, b, 2) - true_error(b, a, 2)
     factors = 2 * py * (1 - py) * (n2 - 1) * (a[0] - b[0]) * (a[0] + b[0] - 1) / n2
     point = {a[0]: sp.Rational(9, 10), b[0]: HALF, py: HALF, n2: 2, e: 3}
     claim("corr-rr-v1/app-6.2-symmetry").conditional(
-        is_zero(gap - factors) and is_zero(gap.subs(b[0], a[0])), gap.subs(point) == sp.Rational(4, 100)
+        all(as_stated) and is_zero(gaps[2] - factors), gaps[2].subs(point) == sp.Rational(4, 100)
     )
     star = []
     for size in (2, 3):
