@@ -202,11 +202,6 @@ def split(budgets):
     return sum(k * (sum(budgets) / b) ** 2 for k, b in zip((1, 8), budgets, strict=True))
 
 
-def product_set(m):
-    """Return what a set that fixes m yes-or-no questions tells at 4, but for a constant."""
-    return m / 4**m / (1 + math.expm1(4) / 2**m) ** 2
-
-
 def one_sign(p=F(3, 5), move=F(3, 10)):
     """Return the likelihood ratio of "yes, no" if one sign serves two questions."""
     q, moves = 1 - p, (move, -move)
@@ -278,7 +273,6 @@ NUMBERS = [
     ("which_mechanism", "0.86", lambda: drawn(OneQuestion(k=(2, 2), epsilon=2.0))),
     ("which_mechanism", "1.17", lambda: drawn(SPL(k=(2, 2), epsilon=2.0))),
     ("optimal_sets", "1.34", lambda: math.log(1 + 2 * math.sqrt(2))),
-    ("optimal_sets", "2.6 times", lambda: product_set(4) / product_set(1)),
     ("attacker", "0.73", lambda: E / (E + 1)),
     ("attacker", "0.63", lambda: 1 - 1 / E),
     ("attacker", "2.7 to 1", lambda: E),
