@@ -1,5 +1,6 @@
 """Hours of trying to get a wrong number without a word: labels, queries, files, weights, tables; all right."""
 
+import collections
 import dataclasses
 import decimal
 import enum
@@ -11,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.optimize import linprog
+from scipy.stats import chi2
 
 from ldp_lib import (
     BRR,
@@ -31,7 +33,8 @@ from ldp_lib import (
     repeated,
 )
 from ldp_lib.population import Population
-from ldp_lib.sampled._dealing import as_counted
+from ldp_lib.sampled._dealing import as_counted, deal
+from ldp_lib.sampled.assignment import group_sizes
 from ldp_lib.survey import _estimates as estimates
 from ldp_lib.survey import files
 from ldp_lib.survey._intervals import standard_errors
@@ -269,7 +272,7 @@ def test_what_an_attacker_learns_by_trying_every_set_and_every_sequence():
 @pytest.mark.parametrize("sampling", [False, True, "with replacement"])
 def test_weighted_shares_of_groups_vary_as_told(sampling):
     """People of unequal weights, whose answers depend on them, dealt to three questions."""
-    mechanism, rng, runs, people = OneQuestion(k=(2,) * 3, epsilon=4.0), np.random.default_rng(6), 200, 600
+    mechanism, rng, runs, people = OneQuestion(k=(2,) * 3, epsilon=4.0), np.random.default_rng(6), 120, 600
     own = mechanism.reports()
     chosen = np.arange(people) % 2 == 0
     rare, x = np.where(chosen, 0.5, 0.1), (rng.random((people, 3)) < np.where(chosen, 0.97, 0.85)[:, None]).astype(int)
@@ -305,6 +308,49 @@ def test_the_page_s_variance_of_any_design_is_too_large_for_people_who_are_dealt
         found.append([3 * z.sum(), z @ apart @ z + 3 * (z**2 - z).sum()])
     total, variance = np.transpose(found)
     assert abs(math.sqrt(variance.mean() / total.var()) / times - 1) < 4 / math.sqrt(2 * runs)
+
+
+@pytest.mark.parametrize(
+    ("n", "weights"), [(3, (0.5, 0.3, 0.2)), (2, (0.25,) * 4), (4, (0.9, 0.1)), (3, (0, 0.6, 0.4))]
+)
+def test_few_people_are_dealt_by_the_law_of_sizes_and_permutations(n, weights):
+    rng, runs, law = np.random.default_rng(9), 4_000, {}
+    for chance, sizes in zip(*group_sizes(n * np.array(weights)), strict=True):
+        ways = set(itertools.permutations(np.repeat(np.arange(len(weights)), sizes).tolist()))
+        law |= {one: law.get(one, 0) + chance / len(ways) for one in ways}
+    seen = collections.Counter(tuple(deal(n, weights, True, rng).tolist()) for _ in range(runs))
+    expected = np.array([[seen.pop(one, 0), runs * chance] for one, chance in law.items() if chance > 1e-9])
+    assert not seen
+    distance = ((expected[:, 0] - expected[:, 1]) ** 2 / expected[:, 1]).sum()
+    assert chi2.sf(distance, len(expected) - 1) > 1e-5
+
+
+def test_calls_change_nothing_that_they_are_given_and_come_in_any_order():
+    mechanism, rng = AskSome(k=K, epsilon=2.0, m=2, sizes=(1, 1, 1)), np.random.default_rng(10)
+    survey = Survey({"a": ["n", "y"], "b": ["u", "v", "w"], "c": [1, 2]}, 2.0, mechanism)
+    people = survey.decode(rng.integers(0, K, (600, 3))).assign(w=rng.uniform(1, 3, 600), g=rng.integers(0, 2, 600))
+    people.index, people.attrs = rng.permutation(600), {"mine": [1]}
+    before, state = people.copy(deep=True), np.random.get_state()[1].copy()  # noqa: NPY002
+    given, again = (survey.collect(people, rng=np.random.default_rng(2), weights="w", keep=["g"]) for _ in range(2))
+    assert given.equals(again)
+    assert set(given.attrs) == {"ldp_lib"}
+    calls = [
+        lambda: survey.estimate(given),
+        lambda: survey.estimate(given, weights="w", sampling=True),
+        lambda: survey.table("c", "a", given),
+        lambda: pd.DataFrame([survey.query({"a": "y"}, given, given={"b": ["u"]})]),
+        lambda: survey.contributions(given),
+        lambda: survey.associations(given),
+        lambda: survey.difference(given[given["g"] == 0], given[given["g"] == 1]),
+        lambda: survey.synthetic(30, given, rng=np.random.default_rng(3)),
+    ]
+    first = [call() for call in calls]
+    for i in rng.permutation(len(calls)):
+        assert calls[i]().equals(first[i])
+    assert given.equals(again)
+    assert people.equals(before)
+    assert people.attrs == {"mine": [1]}
+    assert (np.random.get_state()[1] == state).all()  # noqa: NPY002
 
 
 def test_hundreds_of_small_batches_are_one_survey():
