@@ -192,7 +192,7 @@ def listed(path):
         hidden = any(part.startswith(".") for part in name.relative_to(path).parts)
         manifest = name.name.endswith(".csv.json") and name.with_suffix("").is_file()
         folder = name.is_dir() and not name.is_symlink()
-        if hidden and name.suffix in SUFFIXES and not folder:
+        if hidden and name.suffix.lower() in SUFFIXES and not folder:
             raise ValueError(f"reports must not lie in hidden files or folders; got {str(name)!r}: move or rename it")
         if not (hidden or manifest or folder or name.name in ("_SUCCESS", "_metadata", "_common_metadata")):
             _suffix(name)
@@ -212,6 +212,8 @@ def opened(path):
 
     try:
         with ParquetFile(path, page_checksum_verification=True) as file:
+            if sum(file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)) != file.metadata.num_rows:
+                raise OSError("its numbers of rows disagree")
             yield file
     except (ArrowException, OSError) as error:
         raise ValueError(f"reports must be whole Parquet files; {str(path)!r} is not: {error}") from error
@@ -243,9 +245,7 @@ def row_groups(path, mechanism, act, told):
                 for batch in file.iter_batches(CHUNK, row_groups=[group], columns=wanted):
                     yield from whole(batch.to_pandas(ignore_metadata=True), mechanism, act, told)
             except (OSError, TypeError, ValueError) as error:
-                where = f"in row group {group} of {str(path)!r}"
-                kind = TypeError if isinstance(error, TypeError) else ValueError
-                raise kind(f"{error} ({where})") from error
+                raise type(error)(f"{error} (in row group {group} of {str(path)!r})") from error
 
 
 def _suffix(path):

@@ -14,8 +14,9 @@ from ldp_lib.survey import _files as files
 from ldp_lib.survey._intervals import check_unbiased
 from ldp_lib.survey.catalogue import MECHANISMS
 
-NOTHING = {*"?-.", "", "nan", "none", "nat", "<na>", "null", "na", "n/a", "#n/a", "#na", r"\n"}  # missing, in print
-ALIKE = {"Cf": "", "Pd": "-", "Pi": "'", "Pf": "'", "Ps": "(", "Pe": ")"}  # what few look at, by Unicode's categories
+NOTHING = r"? - . nan none nat <na> null na n/a #n/a #na \n #n/an/a 1.#ind -1.#ind 1.#qnan -1.#qnan"  # in print
+LOOKS = str.maketrans('−⁄∕"`´′„“”‘’‛‟«»‹›', "-//'''''''''''''''", "\0\x7f\ufe0f")  # typed for others, or not seen
+ALIKE = {"Cf": "", "Pd": "-", "Ps": "(", "Pe": ")"}  # what few look at, by Unicode's categories
 
 
 def check_domain(domain):
@@ -41,7 +42,7 @@ def check_domain(domain):
 
 def printed(label):
     """Return how a label prints for who does not look closely at dashes, closed ends, midnight and ways of writing."""
-    text = unicodedata.normalize("NFKC", str(label)).partition(" 00:00:00")[0]
+    text = unicodedata.normalize("NFKC", str(label).translate(LOOKS)).partition(" 00:00:00")[0]
     text = " ".join("".join(ALIKE.get(unicodedata.category(one), one) for one in text).split())
     with contextlib.suppress(ValueError):
         return text if text.lstrip("-").isdigit() else f"{float(text):.12g}"
@@ -51,7 +52,7 @@ def printed(label):
 def guises(label):
     """Return how a label reads if bytes, quotes, commas for points and 32-bit numbers make no difference."""
     text = printed(label.decode("utf-8", "replace") if isinstance(label, bytes) else label).casefold()
-    found = {text := text.strip("\"'").replace(".0,", ",").replace(".0)", ")")}
+    found = {text := text.strip("\"'").replace(".0,", ",").replace(".0)", ")").replace(" ", "")}
     for way in (text.replace(",", "."), text.replace(",", "")):
         with contextlib.suppress(ValueError):
             found.add(np.float32(way) if "." in way else float(way))
@@ -136,7 +137,7 @@ def codes(frame, name, survey):
     if list(frame.columns).count(name) != 1:
         raise ValueError(f"frame must have one column {name!r}; got {list(frame.columns)}")
     labels, column = survey.domain[name], frame[name]
-    if column.dtype == object and len({type(v) is bool for v in column if hasattr(v, "real") and v == v}) > 1:
+    if column.dtype == object and len({_key(v)[0] for v in column if hasattr(v, "real") and v == v}) > 1:
         raise TypeError(f"frame must not mix booleans with numbers in column {name!r}, since True equals 1")
     try:
         number, distinct = pd.factorize(column)  # a missing value has number -1
@@ -144,7 +145,7 @@ def codes(frame, name, survey):
         raise TypeError(f"frame must hold labels such as texts or numbers in column {name!r}: {error}") from None
     values, places = list(distinct), {_key(one): i for i, one in enumerate(labels)}
     known = np.array([places.get(_key(value), -1) for value in values], dtype=int)
-    alike = set.union(NOTHING, labels, *map(guises, labels))  # 1 is found by True
+    alike = {"", *NOTHING.split(), *labels}.union(*map(guises, labels))  # 1 is found by True
     meant = (known < 0) & np.array([bool(alike & {value, *guises(value)}) for value in values], dtype=bool)
     found, meant, gone = np.append(known, -1)[number], np.append(meant, False)[number], number < 0
     for role, bad in (("missing", gone), ("other", (found < 0) & ~gone)):
@@ -172,15 +173,11 @@ def codes(frame, name, survey):
 def rebuild(text):
     """Return the library's mechanism whose repr is a text; nothing else in it is run."""
     families = {family.__name__: family for family in MECHANISMS}
-
-    def value(node):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", None) in families and not node.args:
-            return families[node.func.id](**{one.arg: value(one.value) for one in node.keywords})
-        if isinstance(node, ast.Tuple):
-            return tuple(map(value, node.elts))
-        return ast.literal_eval(node)
-
     try:
-        return value(ast.parse(text, mode="eval").body)
-    except (SyntaxError, TypeError, ValueError) as error:
+        made = ast.parse(text, mode="eval").body
+        arguments = {
+            one.arg: families.get(ast.unparse(one.value)) or ast.literal_eval(one.value) for one in made.keywords
+        }
+        return families[made.func.id](**arguments)
+    except (AttributeError, KeyError, SyntaxError, TypeError, ValueError) as error:
         raise ValueError(f"mechanism must be one of the library to be read from a file; got {text}: {error}") from None

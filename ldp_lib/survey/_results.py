@@ -14,7 +14,7 @@ from ldp_lib._inputs import check_bool, check_users
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey import _estimates, _files, _labels
 from ldp_lib.survey._intervals import half_width, joined, listed, standard_errors
-from ldp_lib.survey.aggregate import Counts, aggregate
+from ldp_lib.survey.aggregate import Counts, _leaves, aggregate
 from ldp_lib.tables import _agreement, _checks, _independence, synthetic
 
 Reports: TypeAlias = pd.DataFrame | Counts | str | Path | Iterable[Any]
@@ -154,7 +154,7 @@ class Results:
         found, variance = float(found), float(parts.sum())
         if np.isnan(variance):
             raise TypeError(f"where must name one label, since {self.mechanism!r} has no covariances here")
-        spread = float(np.sqrt(max(variance, 0)))
+        spread = max(variance, 0) ** 0.5
         half = half_width(confidence) * spread
         return Share(estimate=found, standard_error=spread, low=found - half, high=found + half)
 
@@ -193,7 +193,7 @@ class Results:
             How p-values are adjusted for the number of pairs: Holm (1979) bounds the probability of any false finding,
             Benjamini and Hochberg (1995) the expected share of false ones among the findings, for exploration.
         """
-        found = []
+        found, reports = [], [*_leaves(reports)]
         for a, b in itertools.combinations(self.domain, 2):
             raw, told, n = self._joint(at := self._numbers(a, b), reports)
             found.append((a, b, _independence.p_value(told, raw, at, n)))
@@ -208,6 +208,7 @@ class Results:
         """
         if len(self.domain) < 2:
             raise ValueError("domain must have at least two attributes for synthetic people")
+        reports = [*_leaves(reports)]
         tables = {at: self._joint(at, reports)[0] for at in itertools.combinations(range(len(self.domain)), 2)}
         return self.decode(synthetic.fit_tree(_agreement.repair_pairs(tables)).sample(check_users(n), rng=rng))
 

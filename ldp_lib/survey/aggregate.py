@@ -154,8 +154,8 @@ def _counted(frame, mechanism):
 
 def _count_part(frame, mechanism, i):
     """Return what `sources` yields, of a Dask frame's partition: what a worker does where it lies."""
-    y = files.from_frame(frame, mechanism)
-    return _counted(frame, mechanism), None, _beginnings([y], mechanism, f"partition {i}")
+    part = [files.from_frame(frame, mechanism)]
+    return _counted(frame, mechanism), None, _beginnings(part, mechanism, f"partition {i}")
 
 
 def _beginnings(blocks, mechanism, what):

@@ -174,5 +174,5 @@ class Survey(Results):
             return replace(reports, survey=self.description)
         _files.check_numbers(reports, self.description, "the data frame")
         marked = reports.assign(**{_files.NUMBER: _files.number(self.description)})
-        marked.attrs = {**reports.attrs, _files.KEY: self.description}
+        marked.attrs = {_files.KEY: self.description, **reports.attrs}
         return marked
