@@ -87,37 +87,38 @@ def weighted_shares(
         What is random beside the randomizers. False: nothing; the people asked are fixed. True or "poisson": each
         person was asked independently of the others. "with replacement": the approximation of Hansen and Hurwitz
         (1943), for other designs.
-    dealt : mechanism, optional
-        The one that gave the contributions. If it assigns people in groups, its weights must be the sums of the weights
-        of those asked: then lost answers do not count as even ones, in whichever group they were lost.
+    dealt : tuple, optional
+        If people were assigned to questions in groups: the mechanism that gave the contributions, whose weights must be
+        the sums of the weights of those asked, and the number of each person's question. Then lost answers do not count
+        as even ones, in whichever group they were lost.
 
     Notes
     -----
     An indicator is its own square, so E[z^2 - z] is the variance that the randomizer adds: for Horvitz and Thompson the
     variances are unbiased for the randomization and for Poisson sampling; for Hajek they
     are those of the linearized ratio. They may be below 0 where people are few. In groups shares are ratios to the
-    weights of those asked, so of who is not asked it is the distance from the share that counts, not from 1/k.
+    weights of those asked, so variances are from the distances of what came from the share, not from 1/k.
     """
     w = np.asarray(weights, float)
     total: Any = w.sum() if population is None else population
     far = 4 * np.sqrt((w**2 - w).sum()) + w.max()  # what an independent choice of people nearly never exceeds
-    if not (isinstance(total, Real) and len(w) <= float(total) and abs(w.sum() - total) <= far):
+    if not (isinstance(total, Real) and len(w) <= total and abs(w.sum() - total) <= far):
         raise ValueError(f"population must be near the sum of the weights, {w.sum():.6g}; got {population!r}")
-    shares = w @ z / total
-    centre = shares if population is None else 0
     if not isinstance(sampling, bool | str) or sampling not in (False, True, "poisson", "with replacement"):
         raise ValueError(f"sampling must be a bool, 'poisson' or 'with replacement'; got {sampling!r}")
+    n, mean, own, counts, left = len(w), w @ z / w.sum(), z, 1, 1
+    if dealt is not None:
+        told, asked = dealt
+        pull = design.concerns(told.d, getattr(told, "m_", 1)) * np.atleast_2d(getattr(told, "keep", 1)).T ** 2
+        counts = np.repeat(pull / (told.weights_ @ pull), told.k, axis=1)[asked]  # what an answer counts
+        own = z + (counts - 1) / np.repeat(told.k, told.k)
+        left = 1 - w**2 @ counts**2 / w.sum() ** 2
+        left[left < 1e-9] = np.nan  # one person tells of no variance
+    square = own * (1 - 2 * mean) + counts * mean**2  # unbiased for the square of the distance from the share
+    noise = (own - counts * mean) ** 2 / left - square
+    square = square if population is None else own
+    variance = w**2 @ noise + bool(sampling) * (w**2 - w) @ square
     if sampling == "with replacement":
-        variance = len(w) * np.var(w[:, None] * (z - centre), axis=0, ddof=int(len(w) > 1))
-        variance[variance < 1e-12] = np.nan  # one person, or reports that agree, tell of no variance
-    else:
-        square = z * (1 - 2 * centre) + centre**2  # unbiased for the square of the indicator less the centre
-        variance = w**2 @ (z**2 - z) + (sampling is not False) * (w**2 - w) @ square
-    if getattr(dealt, "groups", False):
-        pull, even = np.atleast_2d(getattr(dealt, "keep", 1)).T ** 2, 1 / np.repeat(dealt.k, dealt.k)
-        counted = design.concerns(dealt.d, getattr(dealt, "m_", 1)) * pull  # what an answer counts
-        spread = np.repeat(dealt.weights_ @ counted**2 / (dealt.weights_ @ counted) ** 2 - 1, dealt.k)
-        mean = w @ z / w.sum()
-        taken = spread * (mean - even) * (w**2 @ (2 * z - even - mean))
-        variance = (variance - taken) / (1 - spread * (w @ w) / w.sum() ** 2)
-    return shares, variance / total**2
+        variance = (variance + w @ square - (population is not None) * (w @ z) ** 2 / n) * n / max(n - 1, 1)
+        variance[variance < 1e-12 * total**2] = np.nan  # one person, or reports that agree, tell of no variance
+    return w @ z / total, variance / total**2

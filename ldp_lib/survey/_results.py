@@ -81,11 +81,12 @@ class Results:
         """
         if weights is not None:
             frame = self._read(_estimates.rows, reports)
-            w, (_, told) = _labels.check_weights(frame, weights), self._counted(frame)
+            w, told, dealt = _labels.check_weights(frame, weights), self._counted(frame)[1], None
             if told is not self.mechanism:
                 told = replace(told, weights=np.bincount(frame["report_asked"], w, len(told.weights_)))
+                dealt = told, frame["report_asked"].to_numpy()
             z = _estimates.contributions(told, frame)
-            flat, variance = _estimates.weighted_shares(z, w, population=population, sampling=sampling, dealt=told)
+            flat, variance = _estimates.weighted_shares(z, w, population=population, sampling=sampling, dealt=dealt)
             spread = np.sqrt(np.where(variance < -1e-12, np.nan, np.maximum(variance, 0)))
         else:
             if not isinstance(sampling, bool) or population is not None:
@@ -150,11 +151,10 @@ class Results:
                 raise ValueError(f"given must hold more people; their estimated share, {whole:.3g}, is near the noise")
             slope, found = (slope - found / whole * base) / whole, found / whole
         cells = np.flatnonzero(slope)
-        parts = covariance[np.ix_(cells, cells)] * np.outer(slope[cells], slope[cells])
-        found, variance = float(found), float(parts.sum())
+        variance = slope[cells] @ covariance[np.ix_(cells, cells)] @ slope[cells]
         if np.isnan(variance):
             raise TypeError(f"where must name one label, since {self.mechanism!r} has no covariances here")
-        spread = max(variance, 0) ** 0.5
+        found, spread = float(found), float(np.sqrt(max(variance, 0)))
         half = half_width(confidence) * spread
         return Share(estimate=found, standard_error=spread, low=found - half, high=found + half)
 

@@ -100,7 +100,7 @@ def recommend(
         more, runner_up = min(others, key=lambda row: row[0])
         times = f"{more / error:.3g} times its squared error" if error else f"{more:.3g}, where it has none"
         why += f"; {type(runner_up).__name__}, the next, has {times}"
-    points = 100 * float(np.sqrt(error / sum(_cells(check_domain(k), wants))))
+    points = 100 * math.sqrt(error / sum(_cells(check_domain(k), wants)))
     return Recommendation(mechanism=mechanism, error=error, points=points, why=why + ".")
 
 

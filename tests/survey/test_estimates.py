@@ -103,6 +103,26 @@ def test_answers_lost_where_weights_are_large_do_not_bend_weighted_shares(mechan
     assert abs(np.mean([one["estimate"] for one in found]) - 0.9) < 3 * error < 0.06
 
 
+@pytest.mark.parametrize(("light", "heavy"), [(0.6, 1.0), (1.0, 0.6)])
+def test_weighted_errors_are_those_of_the_answers_that_came(light, heavy):
+    """Without noise, where answers to one of ten questions are lost among people of small, or of large, weights.
+
+    Taken as lost evenly, the variance stated would be a fifth, or twice, that of the shares.
+    """
+    mechanism, rng, n, runs = OneQuestion(k=(5, *(2,) * 9), epsilon=4.0), np.random.default_rng(4), 2_000, 300
+    w, yes, shares, told = np.where(np.arange(n) % 8 == 0, 5.0, 1.0), rng.random(n) < 0.9, [], []
+    for _ in range(runs):
+        asked = rng.permutation(np.arange(n) % 10)
+        came = np.flatnonzero((asked > 0) | (rng.random(n) < np.where(w > 1, heavy, light)))
+        y, dealt = asked[came], dataclasses.replace(mechanism, weights=np.bincount(asked[came], w[came]))
+        z = np.tile(1 / np.repeat(dealt.k, dealt.k), (len(came), 1))
+        z[y == 0, 0] += (yes[came][y == 0] - 0.2) / dealt.weights_[0]
+        share, variance = estimates.weighted_shares(z, w[came], dealt=(dealt, y))
+        shares.append(share[0])
+        told.append(variance[0])
+    assert np.mean(told) == pytest.approx(np.var(shares), rel=4 * math.sqrt(2 / runs))
+
+
 @pytest.mark.parametrize("m", [1, 2])
 def test_weighted_errors_in_groups_are_those_of_simulated_shares(m):
     """The variance stated is on average that of the shares; the foil takes no notice of groups."""
@@ -117,7 +137,7 @@ def test_weighted_errors_in_groups_are_those_of_simulated_shares(m):
         contribution = dict(zip(map(bytes, every), estimates.contributions(asked, files.to_frame(every)), strict=True))
         z = np.array([contribution[bytes(one)] for one in y])
         shares.append(estimates.weighted_shares(z, w)[0][0])
-        told.append(estimates.weighted_shares(z, w, dealt=asked)[1][0])
+        told.append(estimates.weighted_shares(z, w, dealt=(asked, y["asked"]))[1][0])
         foil.append(estimates.weighted_shares(z, w)[1][0])
     noise = 3 * math.sqrt(2 / runs)
     assert as_counted(mechanism, mechanism.count(y)) == mechanism  # as planned, to the person
