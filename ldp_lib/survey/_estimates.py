@@ -101,8 +101,8 @@ def weighted_shares(
     """
     w = np.asarray(weights, float)
     total: Any = w.sum() if population is None else population
-    far = 4 * np.sqrt((w**2 - w).sum()) + w.max()  # what an independent choice of people nearly never exceeds
-    if not (isinstance(total, Real) and len(w) <= total and abs(w.sum() - total) <= far):
+    far = 4 * np.sqrt(w @ (w - 1)) + w.max()  # what an independent choice of people nearly never exceeds
+    if not (isinstance(total, Real) and not total < len(w) and abs(w.sum() - total) <= far):
         raise ValueError(f"population must be near the sum of the weights, {w.sum():.6g}; got {population!r}")
     if not isinstance(sampling, bool | str) or sampling not in (False, True, "poisson", "with replacement"):
         raise ValueError(f"sampling must be a bool, 'poisson' or 'with replacement'; got {sampling!r}")
@@ -120,5 +120,5 @@ def weighted_shares(
     variance = w**2 @ noise + bool(sampling) * (w**2 - w) @ square
     if sampling == "with replacement":
         variance = (variance + w @ square - (population is not None) * (w @ z) ** 2 / n) * n / max(n - 1, 1)
-        variance[variance < 1e-12 * total**2] = np.nan  # one person, or reports that agree, tell of no variance
+        variance[variance / total**2 < 1e-12] = np.nan  # one person, or reports that agree, tell nothing
     return w @ z / total, variance / total**2

@@ -11,6 +11,8 @@ from ldp_lib import channel, fake_data, grr, pure, subset
 from ldp_lib.book import best_settings as best
 from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population, marginal_frequencies
+from ldp_lib.sampled import AskSome
+from ldp_lib.splitting import OBRR
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import errors, planner
 from ldp_lib.tables.product import RRIndependent
@@ -194,3 +196,19 @@ def test_at_their_best_settings_too_all_rivals_have_more_error_than_one_or_some_
     first = SHARES[["one question", "some questions"]].min(axis=1)
     for kind in ("split", "constant fakes", "constant sets", "constant sets of any size", "uniform fakes"):
         assert (SHARES[kind] > 1.05 * first).all(), kind
+
+
+def test_all_answers_in_one_report_against_the_best_budgets_of_bits():
+    """The numbers of chapter budget_splitting: one report of everything at the whole epsilon, over OBRR."""
+
+    def together(people, epsilon):
+        whole, apart = AskSome(k=people.k, epsilon=epsilon, m=people.d), OBRR(k=people.k, epsilon=epsilon)
+        return np.divide(*(sum(v.sum() for v in m.variance(people)) for m in (whole, apart)))
+
+    def alike(size, d):
+        return Population.from_records(np.repeat(np.arange(size)[:, None], d, axis=1), k=(size,) * d)
+
+    tens = [together(alike(10, d), epsilon) for d in (4, 8) for epsilon in (0.1, 0.5, 1, 2, 4)]
+    assert [round(x, 2) for x in (min(tens), max(tens))] == [0.15, 0.33]
+    assert [round(together(ADULT, epsilon), 2) for epsilon in (1.0, 2.0, 4.0)] == [1.11, 0.58, 0.31]
+    assert round(together(alike(2, 8), 1.0)) == 22
