@@ -127,7 +127,7 @@ def test_weighted_errors_are_those_of_the_answers_that_came(light, heavy):
 def test_weighted_errors_in_groups_are_those_of_simulated_shares(m):
     """The variance stated is on average that of the shares; the foil takes no notice of groups."""
     mechanism = AskSome(k=(2, 2, 2, 2), epsilon=3.0, m=m, sizes=(1, 1, 1, 1), weights=(1,) * math.comb(4, m))
-    rng, n, runs = np.random.default_rng(2), 240, 200
+    rng, n, runs = np.random.default_rng(2), 240, 2_000
     x, w = np.repeat((np.arange(n) < 0.95 * n)[:, None], 4, axis=1).astype(int), np.arange(n) % 2 * 3 + 1.0
     every = mechanism.reports()
     shares, told, foil = [], [], []

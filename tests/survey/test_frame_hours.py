@@ -272,7 +272,7 @@ def test_what_an_attacker_learns_by_trying_every_set_and_every_sequence():
 @pytest.mark.parametrize("sampling", [False, True, "with replacement"])
 def test_weighted_shares_of_groups_vary_as_told(sampling):
     """People of unequal weights, whose answers depend on them, dealt to three questions."""
-    mechanism, rng, runs, people = OneQuestion(k=(2,) * 3, epsilon=4.0), np.random.default_rng(6), 120, 600
+    mechanism, rng, runs, people = OneQuestion(k=(2,) * 3, epsilon=4.0), np.random.default_rng(6), 200, 600
     own = mechanism.reports()
     chosen = np.arange(people) % 2 == 0
     rare, x = np.where(chosen, 0.5, 0.1), (rng.random((people, 3)) < np.where(chosen, 0.97, 0.85)[:, None]).astype(int)
@@ -292,7 +292,7 @@ def test_weighted_shares_of_groups_vary_as_told(sampling):
         off.append(share[1] - truth)
         told.append(variance[1])
     assert abs(np.mean(off)) < 4 * np.std(off) / math.sqrt(runs) + 0.002  # a ratio's bias
-    assert np.isnan(told).sum() < 0.1 * runs  # where all who were asked agree
+    assert np.isnan(told).sum() <= 0.1 * runs * (sampling == "with replacement")  # where all who were asked agree
     assert np.nanmean(told) == pytest.approx(np.var(off), rel=4 * math.sqrt(2 / runs))
 
 
