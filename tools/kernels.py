@@ -3,17 +3,26 @@
 A pytest plugin, `-p tools.kernels`, for nbval; `tools/execute.py` has nbclient use it. Jupyter picks free ports, closes
 them and hands their numbers to the kernel, so another kernel may take one in between: "Kernel died before replying".
 Where there are no such sockets (Windows), ports stay.
+
+A chapter imports libraries for four seconds, half of what its cells compute: with the plugin, kernels are forked from a
+process that has imported them (`make book` starts each kernel anew).
 """
 
 import atexit
 import functools
+import multiprocessing
 import os
 import shutil
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import nbval.kernel
 from jupyter_client import AsyncKernelManager, KernelManager
+from jupyter_client.provisioning import local_provisioner
+
+IMPORTED = ["ipykernel.kernelapp", "ldp_lib.book.claims", "seaborn", "sympy"]
 
 
 @functools.cache
@@ -39,4 +48,75 @@ class SocketManager(_Sockets, KernelManager):
     """For nbval."""
 
 
+@functools.cache
+def server():
+    """Return what starts processes that have IMPORTED; matplotlib draws as it does for any kernel."""
+    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__, *IMPORTED])
+    return context
+
+
+def serve(connection_file, env, cwd):
+    """Be the kernel of a connection file, in a process group of its own."""
+    os.setsid()
+    os.chdir(cwd or os.getcwd())
+    os.environ.clear()
+    os.environ.update(env)
+    null = os.open(os.devnull, os.O_RDWR)
+    for standard in (1, 2):
+        os.dup2(null, standard)
+    threading.Thread(target=end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
+    from ipykernel.kernelapp import launch_new_instance
+
+    launch_new_instance(argv=["-f", connection_file])
+
+
+def end_with(parent):
+    """End when the process that wanted a kernel does, as a kernel that it started itself would."""
+    parent.join()
+    os._exit(1)
+
+
+class Forked:
+    """A kernel's process, with what Jupyter asks of a `subprocess.Popen`."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, cmd, *, env=None, cwd=None, **_):
+        file = cmd[cmd.index("-f") + 1]
+        self.process = server().Process(target=serve, args=(file, dict(env or os.environ), cwd))
+        self.process.start()
+        self.pid = self.process.pid
+        while self.poll() is None and os.getpgid(self.pid) != self.pid:  # signals go to the group
+            time.sleep(0.001)
+
+    def poll(self):
+        """Return the exit code, or None of a kernel that runs."""
+        return self.process.exitcode
+
+    def wait(self, timeout=None):
+        """Wait for the end; return the exit code."""
+        self.process.join(timeout)
+        return self.poll()
+
+    def send_signal(self, number):
+        """Send a signal."""
+        os.kill(self.pid, number)
+
+    def kill(self):
+        """End at once."""
+        self.process.kill()
+
+    def terminate(self):
+        """Ask to end."""
+        self.process.terminate()
+
+
 nbval.kernel.KernelManager = SocketManager
+
+
+def pytest_configure():
+    """Fork kernels where a system can."""
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        local_provisioner.launch_kernel = Forked
