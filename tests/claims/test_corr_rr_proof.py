@@ -83,12 +83,13 @@ def true_pi(size):
 
 
 def everywhere(identity):
-    """Whether an identity between the truth and what is printed holds: k = 2; k = 3; k = 3 and p_y = 1."""
+    """Whether an identity between the truth and what is printed holds: k = 2; k = 3; k = 3 and p_y = 1 or f_b = 1."""
     found = []
     for size in (2, 3):
         pi, a, b = true_pi(size)
         found.append(identity(size, pi, a[0], b[0], printed(size, a[0], b[0])))
-    return [is_zero(x) for x in (*found, found[1].subs(py, 1))]
+    ends = found[1].subs(py, 1), found[1].subs(b[0], 1)
+    return is_zero(found[0]), is_zero(found[1]), all(map(is_zero, ends))
 
 
 def first_phase(mechanism, users):
@@ -240,22 +241,36 @@ def test_first_version_the_report_law():
         two and sure, not three and is_zero(total - 1 - s3["gap"] * (1 - py) / 2)
     )
     two, three, sure = everywhere(lambda size, pi, a, b, s: pi - (s["alpha"] + s["beta"] * py))
-    slope = sp.diff(true_pi(3)[0], py) - s3["gap"] / 4 * (3 * b3[0] - 1)
-    claim("corr-rr-v1/app-6.1-alpha-beta").conditional(two and sure, not three and is_zero(slope))
+    slopes = []
+    for size in SIZES:
+        pi, _, b = true_pi(size)
+        slopes.append(is_zero(sp.diff(pi, py) - printed(size)["gap"] / 2 * (size * b[0] - 1) / (size - 1)))
+    claim("corr-rr-v1/app-6.1-alpha-beta").conditional(two and sure, not three and all(slopes))
 
 
 def test_first_version_bias_and_variance():
     def mean(size, pi, a, b, s):
         return (pi - s["q"]) / s["gap"] - (s["d0"] / 2 + a + py * s["slope"] / 2)
 
+    # In general, with t for what a copy keeps of its pivot's distance from uniform; and the printed bias less the true.
+    means, surplus = [], []
+    for size in SIZES:
+        pi, a, b = true_pi(size)
+        s, t = printed(size, a[0], b[0]), (size * py - 1) / (size - 1)
+        found, third = (pi - s["q"]) / s["gap"], sp.Rational(1, size)
+        means.append(is_zero(found - third - (a[0] - third + t * (b[0] - third)) / 2))
+        extra = sp.Rational(size - 2, 2 * (size - 1)) * (1 - b[0]) * (1 - py)
+        surplus.append(is_zero(s["A"] - (found - a[0]) - extra))
     two, three, sure = everywhere(mean)
-    claim("corr-rr-v1/app-6.1-mean").conditional(two and sure, not three)
+    claim("corr-rr-v1/app-6.1-mean").conditional(two and sure, not three and all(means))
     two, three, sure = everywhere(lambda size, pi, a, b, s: (pi - s["q"]) / s["gap"] - a - s["A"])
     pi, a, b = true_pi(3)
     point = dict(zip([*a[:2], *b[:2], py, e], [HALF, HALF / 2, HALF, HALF / 2, HALF, 4], strict=True))
     s = printed(3, a[0], b[0])
     bias = ((pi - s["q"]) / s["gap"] - a[0]).subs(point), s["A"].subs(point)
-    claim("corr-rr-v1/app-6.1-bias").conditional(two and sure, not three and bias == (-sp.Rational(1, 16), 0))
+    claim("corr-rr-v1/app-6.1-bias").conditional(
+        two and sure, not three and all(surplus) and bias == (-sp.Rational(1, 16), 0)
+    )
 
     s = printed(k)
     square = s["d0"] ** 2 / 4 + s["d0"] * s["slope"] / 2 * py + s["slope"] ** 2 / 4 * py**2
@@ -322,7 +337,7 @@ def test_first_version_the_average_and_its_minimiser():
         return sum(((x - q) / (p - q) - f) ** 2 + x * (1 - x) / (n2 * (p - q) ** 2) for x, f in zip(pi, a, strict=True))
 
     # Attribute 1 and attribute 2 exchange roles. A copy keeps t of its pivot's distance from uniform; the two errors
-    # agree only if t is 1 or -1, which p_y is 1, or 0 with two values, or if the squared distances are equal.
+    # agree only if t is 1 or -1, which p_y is 1, or 0 with two values, equal squared distances, or n2 = 1.
     gaps, as_stated = {}, []
     for size in (2, 3):
         a, b = shares("a", size), shares("b", size)
@@ -336,11 +351,15 @@ def test_first_version_the_average_and_its_minimiser():
     claim("corr-rr-v1/app-6.2-symmetry").conditional(
         all(as_stated) and is_zero(gaps[2] - factors), gaps[2].subs(point) == sp.Rational(4, 100)
     )
-    star = []
+    star, curved = [], []
     for size in (2, 3):
         a, b, d1, d2, _ = first_version_sums(size)
-        star.append(sp.diff(true_error(a, b, size), py).subs(py, -d1 / (2 * d2)))
-    claim("corr-rr-v1/app-6.2-pstar").conditional(is_zero(star[0]), differs(star[1]))
+        slope = sp.diff(true_error(a, b, size), py)
+        star.append(slope.subs(py, -d1 / (2 * d2)))
+        curved.append(sp.diff(slope, py) - (1 - 1 / n2) * (2 * b[0] - 1) ** 2)  # two values: a minimum, for n2 > 1
+        if size == 2:  # a uniform pivot: no p_y is better than another
+            flat = all(is_zero(x.subs(b[0], HALF)) for x in (slope, d1, d2))
+    claim("corr-rr-v1/app-6.2-pstar").conditional(is_zero(star[0]) and is_zero(curved[0]) and flat, differs(star[1]))
 
 
 def test_revised_version_what_its_words_determine():
@@ -403,10 +422,12 @@ def test_the_endpoint_rule_is_clipping():
     pairs = list(itertools.product(laws, repeat=2))
     chosen = [by_rule(x, y, 10) for x, y in pairs]
     assert {x for x, _ in chosen} > {0, 1}
+    two = [np.array([Fraction(v, 9), Fraction(9 - v, 9)]) for v in range(10)]  # two values, and the fewest users
+    small = [by_rule(x, y, 2) for x, y in itertools.product(two, repeat=2)]
     third = np.array([Fraction(1, 3)] * 3)  # a uniform pivot has no minimiser, and all p_y are equally good
     assert all(corr_rr.quadratic(x, third, 10) == (0, 0) for x in laws)
     shipped = [corr_rr.reuse_probability(x, y, n2=10) for x, y in pairs]
-    claim("corr-rr-v1/rule-endpoints").holds(all(x == y for x, y in chosen))
+    claim("corr-rr-v1/rule-endpoints").holds(all(x == y for x, y in chosen + small))
     claim("corr-rr-v2/procedure-endpoints").holds(
         bool(np.allclose(shipped, [float(x) for x, _ in chosen], rtol=0, atol=1e-12))
     )

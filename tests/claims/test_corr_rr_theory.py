@@ -14,6 +14,7 @@ import sympy as sp
 
 from ldp_lib import channel, check, corr_rr, fake_data, grr, pure, splitting
 from ldp_lib.book.claims import claim
+from ldp_lib.book.printed_corr_rr import appendix_minimizer
 from ldp_lib.corr_rr import SecondPhase, _two_phases
 from ldp_lib.corr_rr.mechanism import _draw_estimates
 from ldp_lib.datasets import load_corr_rr
@@ -86,18 +87,18 @@ def test_the_copying_rule_in_words_is_the_channel_that_ships_and_its_ratio_is_e_
             ratios |= spread(built)
     assert len(agree) == 116
     assert impossible > 60  # reports that cannot occur do no harm
-    # and the code draws from it: all users hold (0, 2); foils are another budget, and the table turned
-    table, turned = [[ONE, TENTHS[9]], [TENTHS[2], ONE]], [[ONE, TENTHS[2]], [TENTHS[9], ONE]]
-    words = list(itertools.product(range(3), repeat=2))
+    # and the code draws from it: all users hold (0, 2, 1); foils are another budget, and the table turned
+    table = np.array([[ONE, TENTHS[9], TENTHS[4]], [TENTHS[2], ONE, TENTHS[7]], [TENTHS[5], TENTHS[3], ONE]])
+    words = list(itertools.product(range(3), repeat=3))
 
     def law(odds, reuse):
-        row = corr_rr.channel(odds, 3, reuse)[words.index((0, 2))]
+        row = corr_rr.channel(odds, 3, reuse)[words.index((0, 2, 1))]
         return dict(zip(words, map(float, row), strict=True))
 
-    phase = SecondPhase(k=(3, 3), epsilon=math.log(3), reuse=np.array(table, dtype=float))
-    reports = phase.perturb(np.tile([0, 2], (200_000, 1)), rng=np.random.default_rng(3))
+    phase = SecondPhase(k=(3, 3, 3), epsilon=math.log(3), reuse=table.astype(float))
+    reports = phase.perturb(np.tile([0, 2, 1], (200_000, 1)), rng=np.random.default_rng(3))
     drawn = check.law_z(reports, law(ODDS, table)) < 5
-    assert min(check.law_z(reports, law(ODDS * 11 / 10, table)), check.law_z(reports, law(ODDS, turned))) > 5
+    assert min(check.law_z(reports, law(ODDS * 11 / 10, table)), check.law_z(reports, law(ODDS, table.T))) > 5
     claim("corr-rr-v1/alg-1-phase2").holds(all(agree), drawn)
     claim("corr-rr-v2/eq-indirect").holds(all(agree))
 
@@ -322,10 +323,22 @@ def test_similar_and_different_frequencies():
 def test_one_number_for_an_unordered_pair():
     sixty, eighty = (np.array([Fraction(v, 10), 1 - Fraction(v, 10)]) for v in (6, 8))
     ways = [corr_rr.minimizer(x, y, 10**6 + 1) for x, y in ((sixty, eighty), (eighty, sixty))]
-    b1, b2, n2 = sp.symbols("b1 b2 n_2", positive=True)
-    b = np.array([b1, b2, 1 - b1 - b2])
-    mirrored = corr_rr.minimizer(b[[1, 2, 0]], b, n2) - corr_rr.minimizer(b, b[[1, 2, 0]], n2)
-    claim("corr-rr-v1/alg-1-l6").conditional(sp.cancel(mirrored) == 0, ways[0] < Fraction(7, 10) < 1 < ways[1])
+    # Both directions have one number exactly if both are as far from uniform, or orthogonal: all ninths, three values.
+    parts = [np.array(x) for x in itertools.product(range(10), repeat=3) if sum(x) == 9 and x != (3, 3, 3)]
+    alike = set()
+    for x, y in itertools.combinations(parts, 2):
+        a, b, inner, norms = x * ONE / 9, y * ONE / 9, (x - 3) @ (y - 3), [(v - 3) @ (v - 3) for v in (x, y)]
+        same = corr_rr.minimizer(a, b, 101) == corr_rr.minimizer(b, a, 101)
+        assert same == (inner == 0 or norms[0] == norms[1])
+        alike.add((same, inner == 0, sorted(x) == sorted(y)))
+        # the appendix's formula, too, is symmetric if both are as far from uniform
+        assert norms[0] != norms[1] or appendix_minimizer(a, b, 101, ODDS) == appendix_minimizer(b, a, 101, ODDS)
+    clipped = corr_rr.reuse_table(np.array(marginal_frequencies(load_corr_rr("mushroom"))), n2=8_000)
+    assert clipped[0, 1] == clipped[1, 0] == 0  # opposed frequencies
+    claim("corr-rr-v1/alg-1-l6").conditional(
+        {(True, True, False), (True, False, True), (True, False, False)} < alike,
+        ways[0] < Fraction(7, 10) < 1 < ways[1],
+    )
 
 
 def test_at_uniform_frequencies_random_guessing_is_as_good_as_any_unless_the_data_are_fixed():
@@ -363,9 +376,11 @@ def test_over_all_tables_of_forty_people_frequencies_hint_at_the_correlation():
         """Mean covariance over all tables with frequencies x and y."""
         return (max(0, x + y - 1) + min(x, y)) / 2 - x * y
 
-    close, apart = (mean_covariance(Fraction(x, 100), Fraction(y, 100)) for x, y in ((49, 51), (10, 45)))
+    grid = {at: mean_covariance(*(Fraction(v, 100) for v in at)) for at in itertools.product(range(1, 100), repeat=2)}
+    sides = all(np.sign(v) == np.sign((x - 50) * (y - 50)) for (x, y), v in grid.items())
+    close, apart = grid[49, 51], grid[10, 45]
     tendency = (sign[near] > 0).mean() > 0.5 > (sign[far] > 0).mean() and (sign[far] < 0).mean() > 0.5
-    claim("corr-rr-v1/sent-infer-correlation").conditional(bool(tendency), close < 0 < apart)
+    claim("corr-rr-v1/sent-infer-correlation").conditional(bool(tendency), sides and close < 0 < apart)
     within = np.sqrt(first * (1 - first) * second * (1 - second))
     proper = within > 0
     phi = sign[proper] / 40**2 / within[proper]
