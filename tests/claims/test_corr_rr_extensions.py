@@ -238,7 +238,14 @@ def test_a_stochastic_map_joins_domains_of_different_sizes():
     z, (own, _) = sp.Symbol("e", positive=True), kernels.values()
     exact = sp.Matrix(2, 4, [sp.Rational(v) for v in own.ravel()])
     mean = cond_expectation([[sp.Rational(v) for v in x] for x in f], {(0, 1): exact, (1, 0): exact.T}, z)[1]
-    growth = [sp.limit(sp.cancel((x - sp.Rational(y)) * (z - 1)), z, 1) for x, y in zip(mean, f[1], strict=True)]
+
+    def growths(mean):
+        return [sp.limit(sp.cancel((x - sp.Rational(y)) * (z - 1)), z, 1) for x, y in zip(mean, f[1], strict=True)]
+
+    halves = sp.Matrix(2, 4, [1, 0, 1, 0, 0, 1, 0, 1]) / 2  # uniform to uniform
+    even = cond_expectation([[sp.Rational(v) for v in x] for x in f], {(0, 1): halves, (1, 0): halves.T}, z)[1]
+    assert growths(even) == [0] * 4
+    growth = growths(mean)
     assert growth == [2 * (sp.Rational(sum(column)) / 2 - sp.Rational(1, 4)) for column in own.T] != [0] * 4
     claim("corr-rr-v1/ext-domains").holds(ratios == {e}, all(agree))
 

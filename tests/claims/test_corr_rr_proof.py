@@ -330,6 +330,14 @@ def test_first_version_the_average_and_its_minimiser():
         right = is_zero(moving - (d1 * py + d2 * py**2) / size)
         checks += [right, differs(moving - d1 * py - d2 * py**2)]
     claim("corr-rr-v1/app-6.1-avg").misprint(*checks)
+    # Proposition 1 prints c_1 / c_2 of the quadratic that Equation 4 has with A and B, for more than two values too.
+    a, b = shares("a", 3), shares("b", 3)
+    rows = [(printed(3, x, y), x - y) for x, y in zip(a, b, strict=True)]
+    eq4 = sum(s["A"] ** 2 + (sp.Rational(1, 4) - s["B"] ** 2) / (n2 * s["gap"] ** 2) for s, _ in rows) / 3
+    top = sum(s["d0"] * s["slope"] / 6 - gap * s["slope"] / (6 * n2) for s, gap in rows)
+    bottom = sum(s["slope"] ** 2 / 12 - s["slope"] ** 2 / (12 * n2) for s, _ in rows)
+    assert is_zero(sp.diff(eq4, py).subs(py, 0) - top)
+    assert is_zero(sp.diff(eq4, py, 2) / 2 - bottom)
 
     def true_error(a, b, size):
         pi = [(x + y) / 2 for x, y in zip(direct(size, a), copied(size, b), strict=True)]
