@@ -58,9 +58,7 @@ def test_sequential_composition_holds_if_the_second_mechanism_is_chosen_by_the_f
     cases = [(a, several(3, 3, 202)[2 * i : 2 * i + 2]) for i, a in enumerate(several(3, 2))]
     # Three in a row, by induction: the third is chosen by the first two reports.
     thirds = [grr.channel(E1, 3), grr.channel(E2, 3)] * 3
-    three = [
-        ratio(adaptive(adaptive(a, bs), thirds)) <= ratio(a) * max(map(ratio, bs)) * E2 for a, bs in cases[::10]
-    ]
+    three = [ratio(adaptive(adaptive(a, bs), thirds)) <= ratio(a) * max(map(ratio, bs)) * E2 for a, bs in cases[::10]]
     attained = adaptive(grr.channel(E1, 2), [grr.channel(E2, 2), np.array([[Fraction(1, 2)] * 2] * 2)])
     claim("corr-rr-v2/thm-2-seq").holds(
         all(ratio(adaptive(a, bs)) <= ratio(a) * max(map(ratio, bs)) for a, bs in cases),
