@@ -95,7 +95,8 @@ def test_table_2():
         all(zero(a - b) for a, b in zip(solved, (BOTH, ONE, NONE), strict=True)),
         all(zero(a - b) for a, b in zip(solved, shipped, strict=True)),
     )
-    claim("jrr/eq-12").holds(all(zero(mean(LAW, lambda t, j=j: t[j]) - p) for j in (0, 1)))
+    told = [[sum(chance for t, chance in LAW.items() if t[j] == v) for v in (1, 0)] for j in (0, 1)]
+    claim("jrr/eq-12").holds(all(zero(one - p) and zero(other - (1 - p)) for one, other in told))
     claim("jrr/eq-14").holds(zero(mean(LAW, lambda t: t[0] * t[1]) - (p**2 + rho * p * (1 - p))))
     claim("jrr/eq-15").holds(zero(sum(chance for t, chance in LAW.items() if t[0]) - p))
     claim("jrr/eq-16").holds(zero(variance(LAW, lambda t: t[0]) - (p - p**2)))

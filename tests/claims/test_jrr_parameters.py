@@ -136,6 +136,11 @@ def test_algorithm_1_is_shipped_as_printed_and_bounded_as_stated():
     coarse, fine = (loop(0.1, 10_000, 5, step, 1e-3)[1] for step in (1e-4, 1e-5))
     area = 2 * (1 / (1 + math.exp(-0.1)) - 0.5)
     within = all(v[1] <= area / (u[3] * u[4]) for u, v in zip(settings, loops, strict=True))
+    # A search that fails tries every pair: the stated area over both steps, and up to one rho more for each p.
+    none, tried = loop(0.1, 20, 19, 1e-4, 0.3)
+    rows = (1 / (1 + math.exp(-0.1)) - 0.5) / 1e-4
+    assert none is None
+    assert area / (1e-4 * 0.3) < tried < area / (1e-4 * 0.3) + rows
     claim("jrr/alg-1-complexity").conditional(within, fine < 2 * coarse)
 
 
