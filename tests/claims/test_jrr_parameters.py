@@ -133,6 +133,7 @@ def test_algorithm_1_is_shipped_as_printed_and_bounded_as_stated():
         all(printed_jrr.ratio(*v, 10_000, 5) <= math.exp(0.1) for v in shipped),
     )
     assert math.isclose(loop(0.1, 10_000, 0, 1e-5, 1e-3)[0][1], -math.exp(-0.1), rel_tol=1e-4)  # no colluder: not RR
+    assert abs(loop(0.1, 10_000, 5, 1e-7, 1e-3)[0][1]) < 1e-3  # with colluders: near RR
     coarse, fine = (loop(0.1, 10_000, 5, step, 1e-3)[1] for step in (1e-4, 1e-5))
     area = 2 * (1 / (1 + math.exp(-0.1)) - 0.5)
     within = all(v[1] <= area / (u[3] * u[4]) for u, v in zip(settings, loops, strict=True))
