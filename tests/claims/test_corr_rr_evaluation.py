@@ -532,6 +532,11 @@ def test_forty_per_cent_below_rsrfd_needs_a_small_phase_one():
     assert (shown["Corr-RR"] > shown.SPL / 4).all()
     panels = printed_values.load("corr_rr_figures").query("panel in ('9a', '9b', '9c')")
     least = [part.x[part["Corr-RR"].idxmin()] for _, part in panels.groupby("panel")]
+    looser = [four(2, 0.1, budget, UNIFORM, share=0.1, runs=1500) for budget in (0.3, 0.5)]
+    further = panels[panels.epsilon.isin([0.3, 0.5]) & (panels.x <= 20)]
+    part, factor = 1 - further["Corr-RR"] / further["RS+RFD"], further.SPL / further["Corr-RR"]
+    assert [round(part.min(), 2), round(part.max(), 2)] == [0.56, 0.66]
+    assert [round(factor.min(), 1), round(factor.max(), 1)] == [2.8, 3.1]
     # Under uniform marginals the table that Phase I sets is of no matter: the error is exact for each share.
     people, shares = synthetic(2, 0.1, UNIFORM), (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
     grows = [expected_error(CorrRR(k=people.k, epsilon=0.1, n1=round(x * people.n), reuse=1.0), people) for x in shares]
@@ -541,6 +546,8 @@ def test_forty_per_cent_below_rsrfd_needs_a_small_phase_one():
         bool(as_shown.all()),
         least == [10, 10, 20],
         bool((np.diff(grows) > 0).all()),
+        min(saved(one, "Corr-RR", "RS+RFD") for one in looser) > 0.4,
+        min(one["SPL"][0] / one["Corr-RR"][0] for one in looser) > 3,
         saved(twenty, "Corr-RR", "RS+RFD") < 0.4 and times[1] < 3,  # at the other end it is less: the check can tell
     )
 
