@@ -279,6 +279,22 @@ def test_it_is_the_marginals_that_weaken_corr_rr_on_mushroom():
     even = Population.from_counts(np.full((5, 5), 320))
     ours = phase_errors(AppendixCorrRR(k=even.k, epsilon=0.5), even, rng=rng, runs=2_000)
     theirs = phase_errors(TwoPhaseRSRFD(k=even.k, epsilon=0.5), even, rng=rng, runs=2_000, second=capped)
+
+    def to_fakes(who, epsilon, second):
+        """RS+RFD's error over RS+FD's, and its standard error."""
+        fakes = expected_error(RSFD(k=who.k, epsilon=epsilon), who)
+        mean, se = two_phase_error(TwoPhaseRSRFD(k=who.k, epsilon=epsilon), who, rng, 1_500, second)
+        return mean / fakes, se / fakes
+
+    # RS+RFD gains by Mushroom's skew at .5, at .1 it does not; and it is the cap that gains, not the prior.
+    gains = []
+    for epsilon, second in ((0.5, capped), (0.5, None), (0.1, capped)):
+        (flat, s1), (skewed, s2) = (to_fakes(x, epsilon, second) for x in (even, datasets.load_corr_rr("mushroom")))
+        gains.append((1 - skewed / flat, math.hypot(s1, s2) / flat))
+    (cap, s1), (raw, s2), (tight, s3) = gains
+    assert abs(cap - 0.18) < 3 * s1 < 0.18 / 2
+    assert (cap - raw) / math.hypot(s1, s2) > 5
+    assert tight < 3 * s3
     drawn = printed_values.load("corr_rr_figures").set_index(["panel", "epsilon"])
     drawn = drawn.loc[["11a", "11c"]].query("epsilon < 0.4")
     least = drawn["Corr-RR"] / drawn[list(RIVALS)].min(axis=1)
