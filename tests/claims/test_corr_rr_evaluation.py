@@ -566,6 +566,8 @@ def test_forty_per_cent_below_rsrfd_needs_a_small_phase_one():
     # Under uniform marginals the table that Phase I sets is of no matter: the error is exact for each share.
     people, shares = synthetic(2, 0.1, UNIFORM), (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
     grows = [expected_error(CorrRR(k=people.k, epsilon=0.1, n1=round(x * people.n), reuse=1.0), people) for x in shares]
+    one, ten_of = (expected_error(CorrRR(k=(4, 4), epsilon=0.5, n1=x, reuse=0.25), people) for x in (200, 2000))
+    assert round(ten_of / one, 2) == 1.3  # the notes on 10 to 20 and 5 to 10 %
     claim("corr-rr-v2/sent-4.3.4-40").reproduced(
         saved(ten, "Corr-RR", "RS+RFD") > 0.4,
         times[0] > 3,
