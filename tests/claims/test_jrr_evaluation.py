@@ -179,7 +179,10 @@ def test_the_losing_band():
         increase.append(max(joint) == joint[4] and (joint[4] - plain) / plain == -rho / 7)  # n = 8: n - 1 is 7
     n, p = sp.symbols("n p", positive=True)
     half = jrr.variance(n / 2, n, p, 1 - 1 / p) / jrr.variance(n / 2, n, p, 0) - 1
-    claim("jrr/eq-30").holds(all(increase), sp.cancel(half - (1 - p) / p / (n - 1)) == 0)
+    up = [enumerated_mse(8, n1, Fraction(3, 5), Fraction(1, 2)) for n1 in counts]  # the note: a positive rho
+    claim("jrr/eq-30").holds(
+        all(increase), sp.cancel(half - (1 - p) / p / (n - 1)) == 0, min(up) == up[4] < min(up[:4] + up[5:])
+    )
     n = 10_000
     # All shares lose at the least budget, so the band is all of [0, 1]; at p0 it is 1/sqrt(n) <= 1/2 for n >= 4.
     all_lose = min(ratio(table_4(0.001, n), 0.001, n, n1) for n1 in range(0, n + 1, 50)) > 1

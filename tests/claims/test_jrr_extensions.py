@@ -67,6 +67,7 @@ def test_the_table_of_k_values():
         all(sp.cancel(a - b) == 0 for a, b in zip(printed, jrr.table(p, rho, k), strict=True)),
         edges == [0] * 18,
     )
+    assert {tuple(jrr.table(Fraction(1), Fraction(r), m)) for r in (-1, 0, 1) for m in (3, 6)} == {(1, 0, 0)}
     found = []
     for t, m in CORNERS:
         low, high = jrr.rho_range(t, m)

@@ -171,6 +171,11 @@ def test_algorithm_1_returns_a_pair_at_the_papers_settings_and_none_at_a_tiny_ep
 
 
 def test_the_largest_p_forces_rho_to_be_zero_if_there_is_a_colluder():
-    start = Fraction(3, 4)  # e = 3
-    allowed = [v for v in (Fraction(i, 50) for i in range(-16, 51)) if printed_jrr.ratio(start, v, 21, 4) <= 3]
-    claim("jrr/sec-4.4.2-s5").conditional(allowed == [0], printed_jrr.ratio(start, Fraction(-1, 4), 21, 0) <= 3)
+    allowed = []
+    for e, size, m in itertools.product((Fraction(11, 10), Fraction(3)), (2, 20), (1, 4, 19)):
+        if m < size:
+            start = e / (1 + e)
+            steps = [v for v in (Fraction(i, 50) for i in range(-50, 51)) if v >= 1 - 1 / start]
+            allowed.append([v for v in steps if feasible(start, v, size, m, e)])
+    without = printed_jrr.ratio(Fraction(3, 4), Fraction(-1, 4), 20, 0) <= 3
+    claim("jrr/sec-4.4.2-s5").conditional(len(allowed) == 8 and all(v == [0] for v in allowed), without)

@@ -65,7 +65,11 @@ def test_what_server_and_partner_learn():
         for x in ([0] * 6, [1] * 6, [1, 1, 1, 0, 0, 0])
     ]
     same = {name: all(np.array_equal(runs[0][name], run[name]) for run in runs) for name in ("partner", "sign", "y")}
-    claim("jrr/sec-4.5.1-s1").holds(same["partner"] and same["sign"], not same["y"])
+    weights = list(zip(protocols.STEPS, protocols.coin(T, S), strict=True))
+    true = sum(weight for value, weight in weights if value + 1 > 0)  # of a user with plus
+    claim("jrr/sec-4.5.1-s1").holds(
+        same["partner"] and same["sign"], not same["y"], true / (1 - true) == (T + S) / (1 - T - S)
+    )
     found = []
     for n in (4, 6):
         mine = [(partner, signs) for partner, signs in deals(n) if signs[0] == 1]
@@ -99,7 +103,12 @@ def test_whose_peer_is_missing_answers_by_randomized_response():
         for single in range(3):
             i, j = (u for u in range(3) if u != single)
             odd[told] += (T if told[single] else 1 - T) * cells[2 - told[i] - told[j]] / 3
-    claim("jrr/sec-4.5.2-s5").holds(left == odd)
+    coin = zip(protocols.STEPS, protocols.coin(T, S), strict=True)
+    newcomer = sum(weight for value, weight in coin if value > 0)  # without a sign
+    # The note: a sign, or a lie, that keeps one of two users away changes the other's probability of the truth.
+    by_sign = sum(T + S * signs[1] for _, signs in deals(2) if signs[0] == 1)
+    by_lie = cells[1] / (1 - T)
+    claim("jrr/sec-4.5.2-s5").holds(left == odd, newcomer == T, by_sign == T - S, by_lie == (1 - R) * T != T)
 
 
 def test_public_signs_bias_the_estimate():
@@ -111,9 +120,12 @@ def test_public_signs_bias_the_estimate():
 
 
 def test_what_cannot_be_settled():
+    grows = [protocols.sign_ratio(T, S, 10, shown) for shown in range(10)]
+    assert grows[:6] == sorted(set(grows))
+    assert set(grows[5:]) == {(T + S) / (1 - T - S)}
     claim("jrr/sec-4.5.1-s4").not_checkable(
-        "A judgement about practice. What can be said: the loss does not need all "
-        "others; it grows with every colluder who shows a sign."
+        "A judgement about practice. What can be said: the loss does not need all others; it grows with every "
+        "colluder who shows a sign, until half of the users do."
     )
     claim("jrr/sec-4.5.2-s4").not_checkable(
         "A statement about the cited shuffling protocol. Its authors state "
@@ -130,8 +142,13 @@ def test_the_four_probabilities_are_a_distribution_up_to_the_least_rho():
             as_printed.append(within[-1] == [truth - move, move, move, 1 - truth - move])
         outside.append(min(protocols.coin(truth, 1 - truth + Fraction(1, 100))))
     imaginary = sp.sqrt(-sp.Rational(1, 10) * sp.Rational(6, 25))  # rho = 1/10
+    p, corr = sp.symbols("p rho")
     claim("jrr/eq-25").holds(
-        all(min(v) >= 0 and sum(v) == 1 for v in within), all(as_printed), max(outside) < 0, imaginary.is_real is False
+        all(min(v) >= 0 and sum(v) == 1 for v in within),
+        all(as_printed),
+        max(outside) < 0,
+        sp.expand((-corr * p * (1 - p)).subs(corr, 1 - 1 / p) - (1 - p) ** 2) == 0,  # s = q at the least rho
+        imaginary.is_real is False,
     )
 
 

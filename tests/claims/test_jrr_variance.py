@@ -79,6 +79,11 @@ def test_a_pair_has_the_moments_of_equations_55_to_62():
     claim("jrr/eq-62").holds(
         zero(v1 - 2 * p * q * (1 + rho)), zero(v2 - 2 * p * q * (1 - rho)), zero(v3 - 2 * p * q * (1 + rho))
     )
+    # Eq. (63) and (66), for every even n.
+    given = n * p * q + (8 * m1 + n - 4 * n1) * rho * p * q
+    assert zero(m1 * v1 + (n1 - 2 * m1) * v2 + (m1 + n / 2 - n1) * v3 - given)
+    closed = n * p * q + ((2 * n1 - n) ** 2 - n) / (n - 1) * rho * p * q
+    assert zero(given.subs(m1, n1 * (n1 - 1) / (2 * (n - 1))) - closed)
 
 
 def test_the_count_has_the_moments_of_equations_31_and_51_to_70():
@@ -105,6 +110,10 @@ def test_the_count_has_the_moments_of_equations_31_and_51_to_70():
         note("51", mean_and_variance(estimates)[1] == variance / (t - u) ** 2 == mean_and_variance(zeros)[1])
         sums = [sum(pair_moments((x[i], x[j]), t, r)[2] for i, j in pairing) for pairing in groups]
         note("52", sums == [mean_and_variance(law)[1] for law in laws])
+        # Not over random groupings: a group's own variance then has its mean's in it, if users differ.
+        means = [sum(t if x[u] else 1 - t for u in group) for pairing in groups for group in pairing]
+        spread = sum((m - Fraction(sum(means), len(means))) ** 2 for m in means) / len(groups)
+        note("apart", (Fraction(sum(sums), len(sums)) + spread > variance) == (size > 2 and 0 < ones < size))
         note(
             "53",
             all(v == m * v1 + (ones - 2 * m) * v2 + (m + size // 2 - ones) * v3 for m, (_, v) in given.items()),
@@ -125,6 +134,7 @@ def test_the_count_has_the_moments_of_equations_31_and_51_to_70():
         note("69", between == 0)
         note("70", variance == closed)
     assert all(len(results) == len(cases) for results in evidence.values())
+    assert all(evidence["apart"])
     claim("jrr/eq-31").holds(all(evidence["31"]))
     claim("jrr/eq-32").holds(all(evidence["32"]))
     claim("jrr/eq-51").holds(all(evidence["51"]))
