@@ -91,9 +91,14 @@ def test_table_2():
     ]
     (solved,) = sp.linsolve(conditions, cells)
     shipped = jrr.table(p, rho)
+    # The range: the entries are linear in rho, so that both ends decide; just outside one is negative.
+    tops, tiny = [Fraction(i, 20) for i in range(11, 21)], Fraction(1, 1000)
+    inside = [min(jrr.table(t, r)) for t in tops for r in (1 - 1 / t, Fraction(1))]
+    outside = [min(jrr.table(t, r)) for t in tops[:-1] for r in (1 - 1 / t - tiny, 1 + tiny)]
     claim("jrr/tab-2").holds(
         all(zero(a - b) for a, b in zip(solved, (BOTH, ONE, NONE), strict=True)),
         all(zero(a - b) for a, b in zip(solved, shipped, strict=True)),
+        min(inside) == 0 > max(outside),
     )
     told = [[sum(chance for t, chance in LAW.items() if t[j] == v) for v in (1, 0)] for j in (0, 1)]
     claim("jrr/eq-12").holds(all(zero(one - p) and zero(other - (1 - p)) for one, other in told))
@@ -173,7 +178,9 @@ def test_how_the_variance_changes():
     slope_rho = zero(sp.diff(shipped, rho) - noise * A)
     grid = [(m, c) for m in range(2, 60) for c in range(m + 1)]
     bounded = all(abs(Fraction((2 * c - m) ** 2 - m, m - 1)) <= m for m, c in grid)  # n + rho A is not negative
-    claim("jrr/thm-4-b2").holds(slope_p, bounded)
+    claim("jrr/thm-4-b2").holds(
+        slope_p, bounded, all(jrr.variance(1, 2, t, 1) == 0 for t in (Fraction(3, 5), Fraction(9, 10)))
+    )
     claim("jrr/app-G").holds(slope_rho, slope_p, bounded)
 
 

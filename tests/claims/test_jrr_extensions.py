@@ -178,9 +178,22 @@ def test_k_jrr_gains_over_grr_but_not_for_a_share_of_one_in_k():
     t, r = Fraction(1, 2), Fraction(-3, 2)
     nobody = [count_variance((1, 1, 2, 2), t, c, 3) for c in (r, Fraction(0))]
     third = [jrr.variance(Fraction(3), 9, t, c, 3) for c in (r, Fraction(0))]
+    # Two of four, not a third, lose as well: near n / k too, and for larger counts the same inequality decides.
+    half = [count_variance((0, 0, 1, 2), t, c, 3) for c in (r, Fraction(0))]
+    excess = {
+        (size, m, c): (m * c - size) ** 2 - size - m * (m - 2) * c
+        for size, m in ((4, 3), (40, 3), (60, 5))
+        for c in map(Fraction, range(size + 1))
+    }
+    band = all(
+        np.sign(jrr.variance(c, size, t, r, m) - jrr.variance(c, size, t, 0, m)) == -np.sign(v)
+        for (size, m, c), v in excess.items()
+    )
     claim("jrr/sec-4.6.3-s1").conditional(
         nobody[0] < nobody[1] and sp.cancel(everyone - 1 - rho / (k - 1)) == 0,
-        third[0] > third[1] and sp.cancel(loss / rho + n * p * (1 - p) / ((n - 1) * (k * p - 1) ** 2)) == 0,
+        third[0] > third[1]
+        and sp.cancel(loss / rho + n * p * (1 - p) / ((n - 1) * (k * p - 1) ** 2)) == 0
+        and bool(half[0] > half[1] and band),
     )
 
 
@@ -230,6 +243,11 @@ def test_inside_hashing_one_report_keeps_its_ratio_only_if_the_others_buckets_ar
                 law[y] = sum(weights) / 4 if uniform else weights[0]
             laws.append(law)
         ratios.append(worst_ratio(*laws))
+        alone = [[sum(law[y, other] for other in range(4)) for y in range(4)] for law in laws]
+        assert alone == [[bucket if y == own else (1 - bucket) / 3 for y in range(4)] for own in (0, 1)]
+        # A uniform partner's report says nothing about the user's own, so that no number of others does.
+        independent = all(law[y] == one[y[0]] / 4 for law, one in zip(laws, alone, strict=True) for y in law)
+        assert independent == uniform
     claim("jrr/sec-4.6.2-olh-privacy").conditional(ratios[0] == 3, ratios[1] == 6)
 
 
@@ -331,7 +349,7 @@ def test_shuffling_lowers_delta_and_need_not_lower_the_ratio():
         all(after <= before for before, after in (*deltas.values(), *ratios.values())),
         all(after < before for (name, _, e), (before, after) in deltas.items() if e < 1.5 or (name, e) == ("JRR", 1.5)),
         ratios["RR", 3] == [Fraction(3, 2)] * 2 and ratios["JRR", 3] == ratios["JRR", 0] == [Fraction(7, 3)] * 2,
-        deltas["JRR", 3, 2] == [Fraction(48, 10_000)] * 2,
+        deltas["JRR", 3, 2] == deltas["JRR", 0, 2] == [Fraction(48, 10_000)] * 2,
     )
 
 
