@@ -219,6 +219,17 @@ def test_the_curves_against_the_budget():
             plain = [jrr.variance(int(share * n), n, *rr(b)) for b in BUDGETS]
             lower.append(np.less(joint, plain).all())
             falls.append((np.diff(joint) < 0).all() and (np.diff(plain) < 0).all())
+    for b, share in ((b, f) for b in BUDGETS for f in SHARES):
+        sizes = (20, 200, 1_000, 10_000, 20_000, 40_000, 80_000)
+        plain, joint = np.array(
+            [[jrr.variance(int(share * n), n, *pair) for pair in (rr(b), table_4(b, n))] for n in sizes]
+        ).T
+        assert (np.diff(plain - joint)[3:] > 0).all()  # sec-5.3.1-s9: the difference grows
+        if b == 0.01:  # at first it falls
+            assert 0 > (plain - joint)[0] > (plain - joint)[1] > (plain - joint)[2]
+        assert joint[4] / plain[4] < joint[3] / plain[3] + 1e-9  # and the ratio stays when rho does
+        assert abs(joint[5] / plain[5] - joint[6] / plain[6]) < 1e-4
+        assert np.ptp([ratio(strongest(b), b, n, int(share * n)) for n in sizes[3:]]) < 2e-4
     values = [[drawn(panel, name).to_numpy() for name in ("RR", "JRR")] for panel in ("3a", "3b", "3c")]
     claim("jrr/sec-5.3.1-s3").reproduced(
         all(lower),
@@ -373,6 +384,8 @@ def test_the_four_populations():
         for key, choose in (*CHOICES.items(), ("RR", lambda b, n: rr(b)))
     }
     figure = DRAWN[DRAWN.panel.isin(["1a", "1b", "1c"])].pivot_table("value", ["series", "epsilon"], "mechanism")
+    saved = (figure.RR - figure.JRR).unstack("epsilon")[[0.01, 0.1]]
+    assert (saved.rank(ascending=False).loc["E-commerce"] == 2).all()  # the absolute margin, in sec-5.2-s4
     claim("jrr/sec-5.2-s1").reproduced(
         all(np.less(mse[name, key], mse[name, "RR"]).all() for name in REAL for key in CHOICES),
         len(figure) == 12 and bool((figure.JRR < figure.RR).all()),
