@@ -69,10 +69,14 @@ def test_bits_spend_their_budget():
     differ = {s: max((a != b).sum() for a in codes_of(s) for b in codes_of(s)) for s in ((3,), (2, 3), (2, 2, 4))}
     claim("obrr/s-brr-sensitivity").holds(all(most == 2 * len(s) for s, most in differ.items()))
     ratios = {
-        s: channel.privacy_ratio(channel.tensor(*(unary.channel(*unary.sue_probabilities(Fraction(2)), v) for v in s)))
+        (s, e): channel.privacy_ratio(channel.tensor(*(unary.channel(*unary.sue_probabilities(e), v) for v in s)))
         for s in ((3,), (2, 3), (2, 2, 2))
+        for e in (Fraction(11, 10), Fraction(2), Fraction(5))  # exp of epsilon / 2l
     }
-    claim("obrr/eq-3").holds(all(ratio == 2 ** (2 * len(s)) for s, ratio in ratios.items()))
+    claim("obrr/eq-3").holds(
+        unary.sue_probabilities(x)[0] == x / (x + 1),
+        all(ratio == e ** (2 * len(s)) for (s, e), ratio in ratios.items()),
+    )
 
 
 def test_unequal_shares_of_bits_add_up():

@@ -91,6 +91,8 @@ def test_larger_groups_are_more_likely_to_hold_a_colluder():
     for g in (2, 3, 4):  # six users, user 0 the target, users 1 and 2 collude
         groups = list(itertools.combinations(others, g - 1))
         found[g] = Fraction(sum(1 in group or 2 in group for group in groups), len(groups))
+    few = [chance(10_000, 5, g) / Fraction((g - 1) * 5, 9_999) for g in range(2, 11)]
+    assert all(Fraction(99, 100) < v <= 1 for v in few)  # the note: for few colluders in proportion to g - 1
     claim("jrr/sec-4.6.4-s4").holds(
         all(found[g] == chance(6, 2, g) for g in found),
         found == {2: Fraction(2, 5), 3: Fraction(7, 10), 4: Fraction(9, 10)},
