@@ -211,11 +211,17 @@ def test_signs_with_the_least_rho_drop_into_oue():
     half, wrong = unary.oue_probabilities(e)
     deviation = [sp.sqrt(v * (1 - v)) for v in (half, wrong)]
     step = [root * v for v in deviation]
-    both = (half + step[0]) * (1 - wrong - step[1]) / 2 + (half - step[0]) * (1 - wrong + step[1]) / 2
-    covariance = sp.simplify(both - half * (1 - wrong))
+    truth = half, 1 - wrong  # of a one, of a zero
+    found = []
+    for i, j in ((0, 0), (0, 1), (1, 1)):
+        both = sum((truth[i] + v * step[i]) * (truth[j] - v * step[j]) for v in (1, -1)) / 2
+        found.append(sp.expand(both - truth[i] * truth[j] + root**2 * deviation[i] * deviation[j]) == 0)
+    edge = [(v - s).subs(root, 1 / sp.sqrt(e)) for v, s in zip((half, wrong), step, strict=True)]
     claim("jrr/sec-4.6.2-oue-join").conditional(
-        sp.simplify(covariance / (deviation[0] * deviation[1])) == -(root**2)
-        and sp.solve(wrong - step[1], root) == [1 / sp.sqrt(e)],
+        len(found) == 3
+        and all(found)
+        and sp.solve(wrong - step[1], root) == [1 / sp.sqrt(e)]
+        and sp.simplify(edge[1]) == 0 < edge[0].subs(e, sp.Rational(11, 10)),
         unary.oue_probabilities(Fraction(4)) == (Fraction(1, 2), Fraction(1, 5)),
     )
 
