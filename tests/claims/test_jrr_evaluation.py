@@ -182,6 +182,7 @@ def test_the_losing_band():
     for p, rho in ((Fraction(3, 5), Fraction(-1, 2)), (Fraction(3, 4), Fraction(-1, 3))):
         joint = [enumerated_mse(8, n1, p, rho) for n1 in counts]
         plain = enumerated_mse(8, 4, p)
+        assert enumerated_mse(16, 6, p, rho) == enumerated_mse(16, 6, p)  # at the ends of the band the two are equal
         increase.append(max(joint) == joint[4] and (joint[4] - plain) / plain == -rho / 7)  # n = 8: n - 1 is 7
     n, p = sp.symbols("n p", positive=True)
     half = jrr.variance(n / 2, n, p, 1 - 1 / p) / jrr.variance(n / 2, n, p, 0) - 1
@@ -510,6 +511,9 @@ def test_the_curves_against_the_share():
     halves = [six[:51], six[50:101], six[101:152], six[151:]]
     near = np.arange(4_951, 5_050)  # |2 n_1 - n| < sqrt(n)
     excess = [ratio(choose(b, 10_000), b, 10_000, near).min() for choose in CHOICES.values() for b in (0.1, 1.0)]
+    turned = [jrr.variance(c, 100, 0.6, 0.1) for c in range(101)]  # for rho > 0 it falls, then rises
+    assert (np.diff(turned[:51]) < 0).all()
+    assert np.allclose(turned, turned[::-1], rtol=1e-12)
     claim("jrr/sec-5.3.4-s1").holds(
         sp.cancel(whole - mirrored) == 0,
         all((np.diff(halves[i]) > 0).all() for i in (0, 2)),

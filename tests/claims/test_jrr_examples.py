@@ -178,6 +178,7 @@ def test_how_the_variance_changes():
     slope_rho = zero(sp.diff(shipped, rho) - noise * A)
     grid = [(m, c) for m in range(2, 60) for c in range(m + 1)]
     bounded = all(abs(Fraction((2 * c - m) ** 2 - m, m - 1)) <= m for m, c in grid)  # n + rho A is not negative
+    assert all(jrr.rho_range(1 / (1 - r))[0] == r for r in (Fraction(-1, 2), Fraction(-1, 9)))  # where Table 2 ends
     claim("jrr/thm-4-b2").holds(
         slope_p, bounded, all(jrr.variance(1, 2, t, 1) == 0 for t in (Fraction(3, 5), Fraction(9, 10)))
     )

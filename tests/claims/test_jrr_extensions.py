@@ -254,6 +254,7 @@ def test_inside_hashing_one_report_keeps_its_ratio_only_if_the_others_buckets_ar
         # A uniform partner's report says nothing about the user's own, so that no number of others does.
         independent = all(law[y] == one[y[0]] / 4 for law, one in zip(laws, alone, strict=True) for y in law)
         assert independent == uniform
+    assert cells[1] / cells[2] == 6 > bucket / ((1 - bucket) / 3) == 3  # given that the other colludes and lied
     claim("jrr/sec-4.6.2-olh-privacy").conditional(ratios[0] == 3, ratios[1] == 6)
 
 
