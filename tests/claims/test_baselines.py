@@ -104,6 +104,11 @@ def test_optimized_unary_encoding_is_bits_with_two_coins_of_the_stated_ratio():
         channel.privacy_ratio(law) == e,
         (np.array(law) == unary.channel(p, q, k)).all(),
         p != 1 - q,  # two different coins
+        all(
+            unary.oue_probabilities(v) == (Fraction(1, 2), 1 / (v + 1))
+            and channel.privacy_ratio(unary.channel(*unary.oue_probabilities(v), k)) == v
+            for v in map(Fraction, ("11/10", "3", "20"))
+        ),
     )
     p, q = unary.sue_probabilities(Fraction(2))
     assert p == 1 - q  # with one coin for ones and zeros the mechanism is SUE

@@ -189,6 +189,13 @@ def test_k_jrr_gains_over_grr_but_not_for_a_share_of_one_in_k():
         np.sign(jrr.variance(c, size, t, r, m) - jrr.variance(c, size, t, 0, m)) == -np.sign(v)
         for (size, m, c), v in excess.items()
     )
+    for m, at in ((2, 2), (3, 4), (10, 4)):  # sec-4.6.3-s2: at the least rho, all users' value gains most
+        top = grr.probabilities(Fraction(at), m)[0]
+        gains = [
+            jrr.variance(Fraction(c), 20, top, jrr.rho_range(top, m)[0], m) / jrr.variance(Fraction(c), 20, top, 0, m)
+            for c in range(21)
+        ]
+        assert min(gains) == gains[20]
     claim("jrr/sec-4.6.3-s1").conditional(
         nobody[0] < nobody[1] and sp.cancel(everyone - 1 - rho / (k - 1)) == 0,
         third[0] > third[1]
