@@ -26,10 +26,13 @@ def gained(roots, k):
 def well_formed(k, e, *numbers):
     """Return whether `k` holds integers above 1, `e` is an interval above 1, and all numbers are ints or Fractions.
 
-    NumPy's integers are neither: they overflow. A tuple of a class of its own may show other numbers than it holds.
+    NumPy's integers are neither, and no part of a Fraction may be one: they overflow. A tuple of a class of its own may
+    show other numbers than it holds.
     """
     whole = type(k) is tuple and k and all(type(size) is int and size > 1 for size in k)
-    exact = type(e) is tuple and all(type(x) in (int, Fraction) for x in (*e, *numbers))
+    numbers = (*e, *numbers)
+    exact = type(e) is tuple and all(type(x) in (int, Fraction) for x in numbers)
+    exact = exact and all(type(x.numerator * x.denominator) is int for x in numbers)
     return bool(whole and exact and len(e) == 2 and 1 <= e[0] <= e[1] > 1)
 
 

@@ -1,7 +1,7 @@
 """A limit, the certificate for equally likely records, and the files that hold them."""
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -73,15 +73,9 @@ class Limit:
         """Return the certificate as text that `verify_limit.py`, a file that imports nothing of this library, reads."""
         if self.certificate is None:
             raise ValueError(f"there is no certificate for pair tables of the domain {self.k}: it has too many records")
-        parts = {field.name: _plain(getattr(self.certificate, field.name)) for field in fields(self.certificate)}
         kind = type(self.certificate).__name__
-        return json.dumps({"kind": kind, "target": self.target, "epsilon": str(Fraction(self.epsilon)), **parts})
-
-
-def _plain(value):
-    if isinstance(value, tuple):
-        return [_plain(x) for x in value]
-    return str(value) if isinstance(value, Fraction) else value
+        told = {"kind": kind, "target": self.target, "epsilon": Fraction(self.epsilon), **vars(self.certificate)}
+        return json.dumps(told, default=Fraction.__str__)
 
 
 @dataclass(frozen=True, kw_only=True)

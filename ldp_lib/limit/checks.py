@@ -1,6 +1,7 @@
 """Whether a limit is what it says: its bound in rational arithmetic, its mixture of sets by its own error."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -34,10 +35,10 @@ def check_certificate(found):
             and (inner.k, float(found.epsilon)) == (found.k, found.epsilon)  # a float's exponential is bounded
             and inner.e[0] <= least < most <= inner.e[1]
             and _same_question(found)
-            and found.error > 0
-            and Fraction(found.error) <= min(inner.error, Fraction(found.attained))
+            and all(isinstance(x, float) for x in (found.error, found.attained))  # no machine's integers
+            and 0 < Fraction(found.error) <= min(inner.error, Fraction(found.attained))
             and type(inner).check(inner)
-            and abs(_attained(found) / found.attained - 1) < NEAR
+            and abs(_attained(replace(found, k=inner.k)) / found.attained - 1) < NEAR
             and inner.error <= found.attained * (1 + NEAR)
         )
     except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError):
@@ -81,10 +82,11 @@ def _uniform_error(k, t, sets, weights):
             mu = (values / sizes).prod()
             parts = mu**2 * (sizes / values - 1)
         else:
-            mu = len(np.unique(values, axis=0)) / math.prod(k)
-            counts = [np.bincount(own, minlength=size) for own, size in zip(values.T, k, strict=True)]
-            parts = np.array([len(c) * (c**2).sum() for c in counts]) / math.prod(k) ** 2 - mu**2
-            if mu * math.prod(k) < len(values) - 0.5:  # a record is there twice
+            mu = len(values) / math.prod(k)
+            counts = [np.bincount(own, minlength=size) / math.prod(k) for own, size in zip(values.T, k, strict=True)]
+            parts = np.array([len(c) * (c**2).sum() for c in counts]) - mu**2
+            parts *= parts > NEAR * mu**2  # rounding tells nothing
+            if len(np.unique(values, axis=0)) < len(values):  # a record is there twice
                 return math.inf
         informs += weight * (t / (1 + t * mu)) ** 2 * parts
     with np.errstate(divide="ignore"):
@@ -98,5 +100,5 @@ def _asked_error(found, weights):
         size = chosen[j]
         if chosen != (*found.k[:j], size, *found.k[j + 1 :]) or size not in range(1, values):
             return math.inf
-        total += _any_population.one_error(ratio, found.k, j, size, found.population) / weight
+        total += _any_population.one_error(ratio, found.k, j, int(size), found.population) / weight
     return total

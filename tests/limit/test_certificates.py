@@ -3,6 +3,7 @@
 import ast
 import dataclasses
 import importlib.util
+import itertools
 import json
 import math
 import subprocess
@@ -365,6 +366,73 @@ def test_numbers_that_overflow_are_refused_beside_an_array_too():
         forged = dataclasses.replace(told, error=100 * found.error)
         with np.errstate(over="ignore"):
             assert not limit.check_certificate(forged)
+
+
+def test_no_part_of_a_fraction_is_a_machine_number():
+    """Fraction(np.int64(2**32)) is a Fraction whose square is 0, so that no set would tell anything."""
+    e, wide = (Fraction(5, 2), Fraction(3)), Fraction(np.int64(2**32))
+    parts = {"k": (2,), "e": e, "keep": 1, "rows": (), "ceiling": Fraction(1), "error": Fraction(10**6)}
+    assert type(wide) is Fraction
+    with np.errstate(over="ignore"):
+        assert not wide * wide
+        assert not limit.check_certificate(limit.SetCertificate(roots=(wide,), **parts))
+        assert not limit.check_certificate(
+            limit.SetCertificate(roots=(Fraction(np.int64(2**32), np.int64(1)),), **parts)
+        )
+
+
+def test_a_stated_error_is_no_machine_integer():
+    """Compared with a float's fraction, its product with the denominator overflows to 0."""
+    found = GENUINE["all sets"]
+    attained = float(found.certificate.error) * (1 - 5e-7)
+    assert limit.check_certificate(dataclasses.replace(found, error=attained, attained=attained))
+    with np.errstate(over="ignore"):
+        error = np.int64(2**63 // Fraction(attained).denominator * 2)
+        assert error > 100 * attained
+        assert not Fraction(error) > Fraction(attained)
+        assert not limit.check_certificate(dataclasses.replace(found, error=error, attained=attained))
+
+
+def test_the_domain_of_a_limit_does_not_overflow():
+    """So many records are 384 modulo 2^64: a hundred of them would be a quarter of all."""
+    k = (2,) * 7 + (23, 23, 37, 67, 149, 853, 1471, 2939)
+    found, wide = limit.least_error(k, 1.0), tuple(map(np.int64, k))
+    lists = [tuple(tuple(i * (j == own) for j in range(len(k))) for i in range(103)) for own in (13, 14)]
+    sets, told = (*lists, k), (found.error * 1.0001, found.error * 1.01)
+    with np.errstate(over="ignore"):
+        assert math.prod(wide) == math.prod(k) % 2**64 == 384
+        for machine, share in itertools.product((wide, k), (0.0013, 0.0014)):
+            weights = (share / 2, share / 2, 1 - share)
+            for attained in (checks._uniform_error(machine, math.expm1(1), sets, weights), *told):
+                forged = dataclasses.replace(found, k=wide, sets=sets, weights=weights, attained=attained)
+                assert limit.check_certificate(forged) == (attained > 1e30), attained
+        assert limit.check_certificate(dataclasses.replace(found, k=wide))
+
+
+def test_the_size_of_a_set_does_not_overflow():
+    k = (4_000_003, 3)
+    population = Population.from_records(np.zeros((1, 2), int), k=k)
+    found, weights = limit.least_error(k, 1.0, population), (1 - 1e-7, 1e-7)
+    sizes = (np.int64(found.sets[0][0]), found.sets[1][1])
+    with np.errstate(over="ignore"):
+        errors = [_any_population.one_error(math.e, k, j, size, population) for j, size in enumerate(sizes)]
+        attained = float(sum(error / weight for error, weight in zip(errors, weights, strict=True)))
+        assert errors[0] < 0 < found.error < attained < found.attained
+        sets = ((sizes[0], k[1]), (k[0], sizes[1]))
+        assert not limit.check_certificate(dataclasses.replace(found, sets=sets, weights=weights, attained=attained))
+        assert limit.check_certificate(dataclasses.replace(found, sets=sets))
+
+
+def test_rounding_is_no_information():
+    """Five records with all values once tell nothing of one answer, but 5 * 5 / 25^2 is not quite (1/5)^2 in floats."""
+    found = limit.least_error((5, 5), 1.0)
+    sets = (tuple((i, i) for i in range(5)), tuple((0, i) for i in range(5)))
+    assert 5 * 5 / 25**2 - 0.2**2
+    for share in np.geomspace(1e-17, 1e-15, 100):
+        forged = dataclasses.replace(found, sets=sets, weights=(1 - share, share))
+        assert checks._attained(forged) == math.inf
+    forged = dataclasses.replace(forged, weights=(1 - 8.673617379884033e-17, 8.673617379884033e-17), attained=128.0)
+    assert not limit.check_certificate(forged)
 
 
 def test_records_are_those_of_the_domain():
