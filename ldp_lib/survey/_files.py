@@ -229,13 +229,14 @@ def description(reports):
 
 
 def whole(frame, mechanism, act, told):
-    """Yield what `act` gives for a data frame, as `row_groups` for a file."""
+    """Yield what `act` gives for a data frame and its array of reports, and this array, as `row_groups` for a file."""
+    y = from_frame(frame, mechanism)
     check_numbers(frame, told, "the data frame")
-    yield act(frame, mechanism)
+    yield act(frame, y), y
 
 
 def row_groups(path, mechanism, act, told):
-    """Yield what `act` gives for each block of a Parquet file, as a data frame; errors name the row group."""
+    """Yield what `act` gives for each block of a Parquet file, and the block; errors name the row group."""
     with opened(path) as file:
         names = file.schema_arrow.names
         check_columns(names, columns(mechanism), repr(str(path)))

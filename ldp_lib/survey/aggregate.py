@@ -66,8 +66,9 @@ class Counts:
         if not isinstance(other, Counts):
             return NotImplemented
         if other is self or other.mechanism != self.mechanism:
-            told = "counts must be of one mechanism, and of different reports"
-            raise ValueError(f"{told}; got {self.mechanism!r} and {other.mechanism!r}")
+            raise ValueError(
+                f"counts must be of one mechanism and other reports; got {(self.mechanism, other.mechanism)}"
+            )
         files.check_description(other.survey, self.survey, "the second part")
         return Counts(self.mechanism, self.counts + other.counts, self.parts + other.parts, self.survey)
 
@@ -128,59 +129,69 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
         twice: the file and its row group are named.
     """
     files.check_countable(mechanism)
-    total, parts, told = np.zeros(1, np.int64), dict.fromkeys(""), survey
+    total, every, told = np.zeros(1, np.int64), [], survey
     if hasattr(reports, "to_delayed"):
         from dask import delayed
 
         if survey is not None:
             raise TypeError("reports must be in memory or in files; give the folder that Dask's to_parquet wrote")
-        each = [delayed(_count_part)(part, mechanism, i) for i, part in enumerate(reports.to_delayed())]
-        found = delayed(list)(each).compute()
+        each = delayed(list)([delayed(_counted)(part, mechanism, None) for part in reports.to_delayed()])
+        found = [*itertools.chain(*each.compute())]
     else:
-        found = sources(reports, mechanism, survey, _counted)
+        found = _counted(reports, mechanism, survey)
     for (counts, number), described, names in found:
         total, told = total + counts, described or files.one_number([told, number])
-        parts |= dict.fromkeys(names)
+        every += names
+        names.clear()  # all blocks of a part have one list
     if not total[0]:
         raise ValueError("reports must hold at least one report; got none")
-    return Counts(mechanism, total, tuple(parts), told)
+    return Counts(mechanism, total, tuple(every), told)
 
 
-def _counted(frame, mechanism):
-    """Return the counts of the reports in a data frame, which may be empty, and their survey's checksum."""
-    counts = mechanism.count(files.from_frame(frame, mechanism)) if len(frame) else np.zeros(1, np.int64)
-    return counts, files.one_number(frame.get(files.NUMBER))
+def _counted(reports, mechanism, survey):
+    """Return what `sources` yields, a list: counts of each block, which may be empty, and its survey's checksum."""
+
+    def act(frame, y):
+        return mechanism.count(y) if len(y) else np.zeros(1, np.int64), files.one_number(frame.get(files.NUMBER))
+
+    return list(sources(reports, mechanism, survey, act))
 
 
-def _count_part(frame, mechanism, i):
-    """Return what `sources` yields, of a Dask frame's partition: what a worker does where it lies."""
-    part = [files.from_frame(frame, mechanism)]
-    return _counted(frame, mechanism), None, _beginnings(part, mechanism, f"partition {i}")
+def _watched(blocks, mechanism, what, known, parts):
+    """Yield what was found in blocks, pairs of this and of an array of reports; append to `parts` how they begin.
 
-
-def _beginnings(blocks, mechanism, what):
-    """Return a name for how reports begin, in a list: the same for a copy, and for a file that starts with a copy.
-
-    ValueError if they begin like this once more, or if no two agree though of so many people some must.
+    ValueError if they begin like this once more, or if others began so.
     """
-    texts, width = map(np.ndarray.tobytes, blocks), mechanism.dtype.itemsize
-    text = next(texts, b"")
-    while len(text) < 4_096 * width and (more := next(texts, b"")):
-        text += more
-    rows = np.frombuffer(text, f"V{width}")
+    text, head = b"", None
+    for found, y in itertools.chain(blocks, [(None, b"")]):
+        text += b"" if head == b"" else bytes(y)
+        if head is None and (found is None or len(text) >= 4_096 * mechanism.dtype.itemsize):
+            head = _beginning(text, mechanism, what)
+            begun = [f"the beginning of {what}{MARK}{hashlib.sha256(head).hexdigest()}"] if head else []
+            _check_parts(begun, known)
+            parts += begun
+            text = text[1:]
+        if head and head in text:
+            told = "copied, or merged; if they are sorted and of different people, shuffle them"
+            raise ValueError(f"reports must be there once; the beginning of {what} is in it twice: {told}")
+        text = text[1 - len(head) :] if head else text  # a copy may begin in one block and end in the next
+        if found is not None:
+            yield found
+
+
+def _beginning(text, mechanism, what):
+    """Return as much of the reports' bytes as tells them from all others; nothing if they are too few, or too alike.
+
+    ValueError if no two agree though of so many people some must.
+    """
+    rows = np.frombuffer(text, f"V{mechanism.dtype.itemsize}")
     for size in (size for size in HEADS if size <= len(rows)):
         shares = np.unique(rows[:size], return_counts=True)[1] / size
         if (shares**2).sum() ** size < 1e-15:  # the probability that others begin like this by chance
             if len(shares) == size:
                 _check_drawn(rows[:4_096], mechanism, what)
-            head, text = text[: size * width], text[width:]
-            for more in itertools.chain(texts, [b""]):
-                if head in text:
-                    told = "copied, or merged; if they are sorted and of different people, shuffle them"
-                    raise ValueError(f"reports must be there once; the beginning of {what} is in it twice: {told}")
-                text = text[-len(head) :] + more  # a copy may begin in one block and end in the next
-            return [f"the beginning of {what}{MARK}{hashlib.sha256(head).hexdigest()}"]
-    return []
+            return rows[:size].tobytes()
+    return b""
 
 
 def _check_drawn(rows, mechanism, what):
@@ -221,7 +232,7 @@ def _leaves(reports):
 
 
 def sources(reports: Any, mechanism: Any, survey: str, act: Callable, whole: bool = False) -> Iterator[tuple]:
-    """Yield what `act` gives for each block of reports, the description of its survey, and the names of its part."""
+    """Yield what `act` gives for each block of reports, a frame and its array; its survey's description; its names."""
     known, surveys = dict[str, str](), [] if survey is None else [survey]
     for one in _leaves(reports):
         parts, what = [], "the data frame"
@@ -235,6 +246,5 @@ def sources(reports: Any, mechanism: Any, survey: str, act: Callable, whole: boo
         files.check_description(told, surveys[0], what)
         if told is not None and (made := json.loads(told)["mechanism"]) != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, which made the reports of {what}; got {mechanism!r}")
-        read: Callable = files.row_groups if isinstance(one, Path) else files.whole
-        _check_parts(begun := _beginnings(read(one, mechanism, files.from_frame, None), mechanism, what), known)
-        yield from ((found, told, parts + begun) for found in read(one, mechanism, act, told))
+        blocks = (files.row_groups if isinstance(one, Path) else files.whole)(one, mechanism, act, told)
+        yield from ((found, told, parts) for found in _watched(blocks, mechanism, what, known, parts))

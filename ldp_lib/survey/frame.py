@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
+from pandas import Categorical, DataFrame
 
 from ldp_lib import __version__, _inputs
 from ldp_lib.mechanism import Rng, Stated
@@ -73,7 +73,7 @@ class Survey(Results):
 
     @classmethod
     def from_frame(
-        cls, frame: pd.DataFrame, *, epsilon: float, mechanism: Any = None, missing: Any = None, other: Any = None
+        cls, frame: DataFrame, *, epsilon: float, mechanism: Any = None, missing: Any = None, other: Any = None
     ) -> "Survey":
         """Return the survey whose domain is the categories of a frame's columns, all of categorical type.
 
@@ -113,7 +113,7 @@ class Survey(Results):
             raise ValueError(f"path must be a file that Survey.save wrote ({FORMAT}); {str(path)!r} is none or damaged")
         return cls(**{name: told[name] for name in names} | {"mechanism": _labels.rebuild(told["mechanism"])})
 
-    def encode(self, frame: pd.DataFrame) -> np.ndarray:
+    def encode(self, frame: DataFrame) -> np.ndarray:
         """Return the answers as numbers, an array of ints of shape (people, d), in the frame's row order.
 
         Raises
@@ -124,20 +124,14 @@ class Survey(Results):
         _labels.check_people(frame)
         return np.column_stack([_labels.codes(frame, name, self) for name in self.domain])
 
-    def decode(self, x: Any) -> pd.DataFrame:
+    def decode(self, x: Any) -> DataFrame:
         """Return numbers, shape (people, d), as a data frame with a categorical column of labels for each attribute."""
         x, parts = _inputs.check_records(x, self.k), self.domain.items()
-        return pd.DataFrame({name: pd.Categorical.from_codes(x[:, j], list(v)) for j, (name, v) in enumerate(parts)})
+        return DataFrame({name: Categorical.from_codes(x[:, j], list(v)) for j, (name, v) in enumerate(parts)})
 
     def collect(
-        self,
-        frame: pd.DataFrame,
-        *,
-        rng: Rng,
-        weights: str | None = None,
-        keep: Sequence[str] = (),
-        shuffle: bool = True,
-    ) -> pd.DataFrame:
+        self, frame: DataFrame, *, rng: Rng, weights: str | None = None, keep: Sequence[str] = (), shuffle: bool = True
+    ) -> DataFrame:
         """Return everybody's private report, a data frame with one row a person and an index of its own.
 
         This is what runs on people's own devices; here for all of them at once.
