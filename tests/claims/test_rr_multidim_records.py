@@ -488,7 +488,11 @@ def test_when_raking_cannot_work():
         return False
 
     claim("rr-multidim/alg-2-zero-division").conditional(
-        not divides_by_zero(square, [quarter, [HALF] * 2], 5), divides_by_zero(square, [zero, [HALF] * 2], 2)
+        not divides_by_zero(square, [quarter, [HALF] * 2], 5)
+        and not divides_by_zero(square[2:], [zero, [HALF] * 2], 5),  # nobody reports the value whose marginal is 0
+        not divides_by_zero(square, [zero, [HALF] * 2], 1)
+        and divides_by_zero(square, [zero, [HALF] * 2], 2)
+        and divides_by_zero(square[::3], [zero, [HALF] * 2], 1),  # all with one value of the next attribute report it
     )
 
 
