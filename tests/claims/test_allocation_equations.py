@@ -222,7 +222,19 @@ def test_the_objective_is_the_expected_squared_distance():
 
     expected = squared_error([0, 1], 2, Fraction(2)) + squared_error([2, 0], 3, Fraction(3))
     stated = sum(printed.subs({n: 2, k: size, x: e}) for e, size in ((2, 2), (3, 3)))
-    claim("obrr/s-se-definition").holds(expected == stated)
+
+    # Of bits, two people and one attribute of two values; report a sends the bits of a.
+    def distance_of_bits(reports):
+        found = [
+            2 * pure.estimate(sum(a >> v & 1 for a in reports), 2, *unary.sue_probabilities(Fraction(3)))
+            for v in (0, 1)
+        ]
+        return [sum((count - 1) ** 2 for count in found)]
+
+    bits = channel.exact_law(unary.channel(*unary.sue_probabilities(Fraction(3)), 2), [0, 1], distance_of_bits)
+    claim("obrr/s-se-definition").holds(
+        expected == stated, sum(value * chance for (value,), chance in bits.items()) == 2 * allocation.brr_error(2, 2)
+    )
 
 
 def test_the_lagrangian_and_the_cubic_of_values():

@@ -135,12 +135,6 @@ def test_inversion_by_strassen_takes_a_bounded_multiple_of_size_to_the_log2_of_7
     )
 
 
-def cell(tables, place):
-    """One cell of the product of tables: the product of their entries."""
-    entries = [table[where] for table, where in zip(tables, place, strict=True)]
-    return math.prod(entries[1:], start=entries[0])
-
-
 @pytest.fixture
 def thirds():
     """Marginals of nine attributes of three values, as counted numbers and as they are."""
@@ -177,13 +171,17 @@ def test_a_cluster_costs_what_one_attribute_with_as_many_values_costs(thirds):
         work.append(done[1])
     marginals, plain = thirds
     pairs = [np.multiply.outer(*marginals[j : j + 2]) for j in (0, 2, 4)]
-    place, done = ((0, 1), (1, 2), (2, 2)), []
+    place, done = (np.s_[0:1, 1:2], np.s_[1:2, 2:3], np.s_[2:3, 2:3]), []
     for number in (1, 2, 3):  # of clusters
-        found, work_of_cell = count(cell, pairs[:number], place[:number])
+        whole = RRClusters(k=(3, 3) * number, clusters=((0, 1), (2, 3), (4, 5))[:number], epsilons=(1.0, 1.0) * number)
+        entries = [table[where] for table, where in zip(pairs, place[:number], strict=False)]
+        found, work_of_cell = count(whole.independent_table, entries, *range(2 * number))
         done.append(work_of_cell)
-        right.append(found.value == math.prod(plain[j][v] for j, v in enumerate(itertools.chain(*place[:number]))))
+        right.append(
+            found.item().value == math.prod(plain[j][v.start] for j, v in enumerate(itertools.chain(*place[:number])))
+        )
     claim("rr-multidim/s4-cost").holds(
-        all(right), work == [product_and_inverse(3)[1][1]] * 3, done == [(0, 0, 0), (0, 1, 0), (0, 2, 0)]
+        all(right), work == [product_and_inverse(3)[1][1]] * 3, done == [(0, 1, 0), (0, 2, 0), (0, 3, 0)]
     )
 
 
