@@ -86,8 +86,8 @@ def number(description):
 
 def one_number(numbers):
     """Return the one checksum of a survey that rows have, or None; ValueError if they have several."""
-    found = pd.Series(numbers).dropna().unique()
-    if len(found) > 1:
+    found = pd.Series(numbers).dropna().values
+    if (found != found[:1]).any():
         raise ValueError("reports must be of one survey; the rows of the data frame are of several")
     return int(found[0]) if len(found) else None
 

@@ -129,7 +129,7 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
         twice: the file and its row group are named.
     """
     files.check_countable(mechanism)
-    total, every, told = np.zeros(1, np.int64), [], survey
+    total, every, told = np.zeros(1, int), [], survey
     if hasattr(reports, "to_delayed"):
         from dask import delayed
 
@@ -152,7 +152,7 @@ def _counted(reports, mechanism, survey):
     """Return what `sources` yields, a list: counts of each block, which may be empty, and its survey's checksum."""
 
     def act(frame, y):
-        return mechanism.count(y) if len(y) else np.zeros(1, np.int64), files.one_number(frame.get(files.NUMBER))
+        return mechanism.count(y) if len(y) else np.zeros(1, int), files.one_number(frame.get(files.NUMBER))
 
     return list(sources(reports, mechanism, survey, act))
 
