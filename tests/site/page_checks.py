@@ -1,5 +1,7 @@
 """Checks of one page in a browser. Each takes a Playwright page that has loaded, and returns what is wrong with it."""
 
+import functools
+import html
 import re
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -41,19 +43,15 @@ class Visitor:
     def __init__(self, context, host):
         self.host, self.errors, self.foreign = host, [], []
         self.page = context.new_page()
-        self.page.route("**/*", self.route)
+        self.page.on("request", self.request)
         self.page.on("console", self.console)
         self.page.on("pageerror", lambda error: self.errors.append(f"page error: {error}"))
         self.page.on("response", self.response)
 
-    def route(self, route):
-        """Let requests to the site through; note and stop all others."""
-        url = route.request.url
-        if url.startswith(("data:", "blob:")) or urlsplit(url).netloc == self.host:
-            route.continue_()
-        else:
-            self.foreign.append(url)
-            route.abort()
+    def request(self, request):
+        """Note requests that leave the site; they find no host. What intercepts requests would keep no cache."""
+        if not request.url.startswith(("data:", "blob:")) and urlsplit(request.url).netloc != self.host:
+            self.foreign.append(request.url)
 
     def console(self, message):
         """Note errors and warnings on the console."""
@@ -330,7 +328,13 @@ def broken_links(page, root, base):
 
 def has_place(path, place):
     """Return whether an HTML file has an element of this id."""
-    return f'id="{place}"' in path.read_text(encoding="utf-8")
+    return place in ids(path, path.stat().st_mtime_ns)
+
+
+@functools.cache
+def ids(path, changed):
+    """Return the ids in an HTML file, which is read anew when it was changed."""
+    return {html.unescape(found) for found in re.findall(r'\bid="([^"]*)"', path.read_text(encoding="utf-8"))}
 
 
 def numbers_of_solutions(page):
