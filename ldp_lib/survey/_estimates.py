@@ -4,8 +4,8 @@ Variances hold the people who were asked fixed, unless `sampling` adds the error
 """
 
 import itertools
+import warnings
 from numbers import Real
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -69,9 +69,7 @@ def contributions(mechanism, frame):
     return np.array([joined(mechanism.estimate(distinct[i : i + 1])) for i in range(len(distinct))])[group]
 
 
-def weighted_shares(
-    z: np.ndarray, weights: Any, *, population: float | None = None, sampling: Any = False, dealt: Any = None
-) -> tuple[np.ndarray, np.ndarray]:
+def weighted_shares(z, weights, *, population=None, sampling=False, dealt=None):
     """Return shares in a population and their variances, from people's contributions and design weights.
 
     Parameters
@@ -100,20 +98,24 @@ def weighted_shares(
     weights of those asked, so variances are from the distances of what came from the share, not from 1/k.
     """
     w = np.asarray(weights, float)
-    total: Any = w.sum() if population is None else population
+    total = w.sum() if population is None else population
     far = 4 * np.sqrt(w @ (w - 1)) + w.max()  # what an independent choice of people nearly never exceeds
-    if not (isinstance(total, Real) and not total < len(w) and abs(w.sum() - total) <= far):
+    if not isinstance(total, Real) or total < len(w) or not abs(w.sum() - total) <= far:
         raise ValueError(f"population must be near the sum of the weights, {w.sum():.6g}; got {population!r}")
     if not isinstance(sampling, bool | str) or sampling not in (False, True, "poisson", "with replacement"):
         raise ValueError(f"sampling must be a bool, 'poisson' or 'with replacement'; got {sampling!r}")
-    n, mean, own, counts, left = len(w), w @ z / w.sum(), z, 1, 1
+    n, mean, own = len(w), w @ z / w.sum(), z
+    counts = np.ones_like(z)
     if dealt is not None:
         told, asked = dealt
         pull = design.concerns(told.d, getattr(told, "m_", 1)) * np.atleast_2d(getattr(told, "keep", 1)).T ** 2
         counts = np.repeat(pull / (told.weights_ @ pull), told.k, axis=1)[asked]  # what an answer counts
         own = z + (counts - 1) / np.repeat(told.k, told.k)
-        left = 1 - w**2 @ counts**2 / w.sum() ** 2
-        left[left < 1e-9] = np.nan  # one person tells of no variance
+    even = w.sum() ** 2 / (w**2 @ counts**2)  # so many even weights would tell as much
+    if (least := min(even)) < 30:
+        told = "intervals hold less often than they say, and of rare values far less often"
+        warnings.warn(f"weights of those asked a question tell as {least:.0f} even ones: {told}", stacklevel=3)
+    left = np.where(even > 1 + 1e-9, 1 - 1 / even, np.nan) if dealt else 1  # one person tells of no variance
     square = own * (1 - 2 * mean) + counts * mean**2  # unbiased for the square of the distance from the share
     noise = (own - counts * mean) ** 2 / left - square
     square = square if population is None else own

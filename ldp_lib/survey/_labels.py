@@ -125,9 +125,8 @@ def check_weights(frame, name):
     if not isinstance(name, str) or list(frame.columns).count(name) != 1:
         raise ValueError(f"weights must name a column of the reports; got {name!r} of {list(frame.columns)}")
     w = frame[name]
-    number = w.dtype.kind in "iuf"
-    if not number or not w.between(1, 1e15).fillna(False).all():
-        told = f"{name!r} of {w.dtype}, {w.isna().sum()} missing, least {w.min() if number else w.iloc[0]!r}"
+    if w.dtype.kind not in "iuf" or not w.between(1, 1e15).fillna(False).all():
+        told = f"{name!r} of {w.dtype}, {w.isna().sum()} missing, the least of {w.tolist()[:9]}"
         raise ValueError(f"weights must be {len(w)} numbers from 1 on, 1 over the chance of being asked; got {told}")
     return w.to_numpy(float)
 

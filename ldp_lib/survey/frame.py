@@ -10,7 +10,7 @@ import numpy as np
 from pandas import Categorical, DataFrame
 
 from ldp_lib import __version__, _inputs
-from ldp_lib.mechanism import Rng, Stated
+from ldp_lib.mechanism import Rng
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.survey import _files, _labels
 from ldp_lib.survey._results import Results
@@ -52,7 +52,7 @@ class Survey(Results):
 
     domain: Mapping[str, Sequence[Hashable]]
     epsilon: float
-    mechanism: Stated | None = None
+    mechanism: Any = None
     missing: Hashable | None = None
     other: Hashable | None = None
 
@@ -93,7 +93,7 @@ class Survey(Results):
 
         Also what `AskSome` found if it has searched for its sizes: another version might find others.
         """
-        mechanism: Any = self.mechanism
+        mechanism = self.mechanism
         found = {"sizes": mechanism.sizes_} if getattr(mechanism, "sizes", 0) is None else {}
         return json.dumps(vars(self) | {"mechanism": repr(mechanism)} | found, default=str)
 
@@ -153,8 +153,7 @@ class Survey(Results):
         _inputs.check_bool(shuffle=shuffle)
         x = self.encode(frame)
         names = _labels.check_kept(frame, weights, keep, self.domain)
-        mechanism: Any = self.mechanism
-        reports = _files.to_frame(mechanism.perturb(x if isinstance(mechanism.k, tuple) else x[:, 0], rng=rng))
+        reports = _files.to_frame(self.mechanism.perturb(x.reshape(len(x), *np.shape(self.mechanism.k)), rng=rng))
         reports = reports.assign(**{name: frame[name].array for name in names})
         if shuffle:
             reports = reports.take(rng.permutation(len(reports))).reset_index(drop=True)

@@ -353,6 +353,7 @@ def test_a_projected_table_has_the_intervals_of_the_raw_one():
     assert np.allclose(raw[["low", "high"]].T, [raw["estimate"] - half, raw["estimate"] + half])
 
 
+@pytest.mark.filterwarnings("ignore:weights of those")
 @pytest.mark.parametrize(
     ("mechanism", "sampling"),
     [(ASKED, False), (ASKED, True), (RRIndependent(k=(2, 3), epsilon=2.0), "with replacement")],

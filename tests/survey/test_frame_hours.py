@@ -269,6 +269,7 @@ def test_what_an_attacker_learns_by_trying_every_set_and_every_sequence():
         assert repeated.ratio_now(e, change, rounds) == pytest.approx(worst)
 
 
+@pytest.mark.filterwarnings("ignore:weights of those")
 @pytest.mark.parametrize("sampling", [False, True, "with replacement"])
 def test_weighted_shares_of_groups_vary_as_told(sampling):
     """People of unequal weights, whose answers depend on them, dealt to three questions."""

@@ -41,6 +41,7 @@ POISSON = [
 PAIRS = [(0.5, (0, 1)), (0.3, (1, 2)), (0.2, (0, 2))]  # samples of two people, with unequal probabilities
 
 
+@pytest.mark.filterwarnings("ignore:weights of those")
 def test_the_page_s_variance_of_any_design_is_unbiased_by_enumeration():
     """With joint inclusion probabilities, over all samples and all reports; the foil is that of Poisson sampling."""
     grr, values, both = GRR(k=2, epsilon=1.0), np.array([0, 1, 1]), np.zeros((3, 3))
@@ -59,6 +60,7 @@ def test_the_page_s_variance_of_any_design_is_unbiased_by_enumeration():
     assert not np.allclose(foil, square - mean**2, rtol=0.05)
 
 
+@pytest.mark.filterwarnings("ignore:weights of those")
 def test_weighted_variances_are_unbiased_by_enumeration():
     """Horvitz and Thompson's total and its variance estimate, over all samples and all reports."""
     grr, values = GRR(k=2, epsilon=1.0), np.array([0, 1, 1])
