@@ -63,10 +63,9 @@ def contributions(mechanism, frame):
     It is what the mechanism would estimate from this report alone; equal reports are computed once. With a mechanism
     `as_counted` from the same reports, their mean is the estimate.
     """
-    flat = frame[list(files.columns(mechanism))]
-    distinct = files.from_frame(flat.drop_duplicates(), mechanism)
-    group = flat.groupby(list(flat.columns), sort=False).ngroup().to_numpy()  # by first appearance, as above
-    return np.array([joined(mechanism.estimate(distinct[i : i + 1])) for i in range(len(distinct))])[group]
+    y = files.from_frame(frame, mechanism)
+    _, first, group = np.unique(np.frombuffer(y, f"V{y[0].nbytes}"), return_index=True, return_inverse=True)
+    return np.array([joined(mechanism.estimate(y[i : i + 1])) for i in first])[group]
 
 
 def weighted_shares(z, weights, *, population=None, sampling=False, dealt=None):

@@ -89,7 +89,7 @@ def one_number(numbers):
     found = pd.Series(numbers).dropna().values
     if (found != found[:1]).any():
         raise ValueError("reports must be of one survey; the rows of the data frame are of several")
-    return int(found[0]) if len(found) else None
+    return int(found[0]) if found.size else None
 
 
 def check_numbers(frame, told, what):
@@ -100,7 +100,7 @@ def check_numbers(frame, told, what):
 
 def _parts(description):
     told = json.loads(description)
-    domain = told.pop("domain")
+    domain = told.pop("domain", {})
     return {"attributes": list(domain)} | {f"labels of {name!r}": values for name, values in domain.items()} | told
 
 
@@ -207,15 +207,14 @@ def listed(path):
 @contextlib.contextmanager
 def opened(path):
     """Open a Parquet file."""
-    from pyarrow import ArrowException
-    from pyarrow.parquet import ParquetFile
+    import pyarrow.parquet
 
     try:
-        with ParquetFile(path, page_checksum_verification=True) as file:
+        with pyarrow.parquet.ParquetFile(path, page_checksum_verification=True) as file:
             if sum(file.metadata.row_group(i).num_rows for i in range(file.num_row_groups)) != file.metadata.num_rows:
                 raise OSError("its numbers of rows disagree")
             yield file
-    except (ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeError, json.JSONDecodeError) as error:
         raise ValueError(f"reports must be whole Parquet files; {str(path)!r} is not: {error}") from error
 
 
@@ -246,7 +245,8 @@ def row_groups(path, mechanism, act, told):
                 for batch in file.iter_batches(CHUNK, row_groups=[group], columns=wanted):
                     yield from whole(batch.to_pandas(ignore_metadata=True), mechanism, act, told)
             except (OSError, TypeError, ValueError) as error:
-                raise type(error)(f"{error} (in row group {group} of {str(path)!r})") from error
+                error.args = (f"{error} (in row group {group} of {str(path)!r})",)
+                raise
 
 
 def _suffix(path):

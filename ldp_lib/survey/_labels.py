@@ -5,6 +5,8 @@ import contextlib
 import unicodedata
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
+from datetime import UTC, datetime
+from enum import Enum
 
 import numpy as np
 import pandas as pd
@@ -20,7 +22,7 @@ ALIKE = {"Cf": "", "Pd": "-", "Ps": "(", "Pe": ")"}  # what few look at, by Unic
 
 
 def check_domain(domain):
-    """Return a domain as a dict from names to tuples of labels, Python's own types for NumPy's, or raise."""
+    """Return a domain as a dict from names to tuples of labels, Python's own types for NumPy's and enums', or raise."""
     if not isinstance(domain, Mapping) or not domain:
         raise TypeError(f"domain must map at least one attribute to its labels; got {domain!r}")
     found = {}
@@ -29,7 +31,7 @@ def check_domain(domain):
             raise TypeError(f"domain must name attributes by texts; got {name!r}. Rename the frame's columns")
         if isinstance(labels, str | bytes) or not isinstance(labels, Sequence | np.ndarray | pd.Index | pd.Series):
             raise TypeError(f"domain must list at least two different labels for {name!r}, in order; got {labels!r}")
-        values = tuple(pd.Index([one]).tolist()[0] if isinstance(one, np.generic) else one for one in labels)
+        values = tuple(pd.Index([one]).tolist()[0] if isinstance(one, np.generic | Enum) else one for one in labels)
         if not all(isinstance(one, Hashable) for one in values) or np.ndim(labels) > 1:
             raise TypeError(f"domain must have labels such as texts or numbers for {name!r}; got {labels!r}")
         kept, shown = pd.Index(values), {printed(one).casefold() for one in values}
@@ -59,13 +61,15 @@ def guises(label):
     return found
 
 
-def place(label, labels):
-    """Return the place of a label, or None if it is not among the labels; True is not 1, nor False 0."""
-    return {_key(one): i for i, one in enumerate(labels)}.get(_key(label)) if isinstance(label, Hashable) else None
+def places(values, labels):
+    """Return the place of each value among the labels, -1 if it is not there; True is not 1, nor False 0."""
+    known = {_key(one): i for i, one in enumerate(labels)}
+    return [known.get(_key(one), -1) if isinstance(one, Hashable) else -1 for one in values]
 
 
-def _key(label):
-    return isinstance(label, bool | np.bool_), label
+def _key(one):
+    """Return what tells labels apart; in an hour that a clock tells twice, equal times may have two hashes."""
+    return isinstance(one, bool | np.bool_), one.astimezone(UTC) if isinstance(one, datetime) and one.tzinfo else one
 
 
 def check_mechanism(mechanism, k, epsilon):
@@ -142,21 +146,19 @@ def codes(frame, name, survey):
         number, distinct = pd.factorize(column)  # a missing value has number -1
     except (TypeError, NotImplementedError) as error:
         raise TypeError(f"frame must hold labels such as texts or numbers in column {name!r}: {error}") from None
-    values, places = list(distinct), {_key(one): i for i, one in enumerate(labels)}
-    known = np.array([places.get(_key(value), -1) for value in values], dtype=int)
+    known = np.array(places(distinct, labels), dtype=int)
     alike = {"", *NOTHING.split(), *labels}.union(*map(guises, labels))  # 1 is found by True
-    meant = (known < 0) & np.array([bool(alike & {value, *guises(value)}) for value in values], dtype=bool)
+    meant = (known < 0) & np.array([bool(alike & {value, *guises(value)}) for value in distinct], dtype=bool)
     found, meant, gone = np.append(known, -1)[number], np.append(meant, False)[number], number < 0
     for role, bad in (("missing", gone), ("other", (found < 0) & ~gone)):
-        label = getattr(survey, role)
-        to = place(label, labels)
-        refused = bad if to is None else bad & meant
+        [to] = places([vars(survey)[role]], labels)
+        refused = bad if to < 0 else bad & meant
         if refused.any():
             row = int(refused.argmax())
             what = "a missing value" if role == "missing" else repr(column.iloc[row])
             told = f"frame must hold one of the labels {labels} in column {name!r}; got {what} in row"
             where = f"{frame.index.tolist()[row]!r}" if frame.index.is_unique else f"{row} (its place, from 0)"
-            way = f"Declare in this column a label for such values ({role}={label!r} elsewhere) and name it by {role}="
+            way = f"Declare in this column a label ({role}={vars(survey)[role]!r} elsewhere) and name it by {role}="
             if meant[row]:
                 seen = {column.iloc[row], *guises(column.iloc[row])}
                 near = [one for one in labels if seen & {one, *guises(one)}] or "a missing value"
@@ -164,7 +166,7 @@ def codes(frame, name, survey):
             elif role == "missing" and isinstance(column.dtype, pd.CategoricalDtype):
                 way = f"Where pandas.cut made it missing, let the limits begin with -inf and end with inf. Else: {way}"
             raise ValueError(f"{told} {where}. {way}")
-        if to is not None:
+        if to >= 0:
             found[bad] = to
     return found
 

@@ -241,8 +241,8 @@ class Results:
         """Return which labels of an attribute are wanted, as zeros and ones."""
         values = self.domain[name]
         wanted = [wanted] if isinstance(wanted, str | Mapping) or not isinstance(wanted, Iterable) else list(wanted)
-        places = [_labels.place(label, values) for label in wanted]
-        if None in places or not wanted:
+        places = _labels.places(wanted, values)
+        if -1 in places or not wanted:
             raise ValueError(f"where must name labels out of {values} for {name!r}; got {wanted}")
         return np.isin(np.arange(len(values)), places).astype(float)
 

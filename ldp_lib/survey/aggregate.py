@@ -50,7 +50,7 @@ class Counts:
         counts, least = np.asarray(self.counts), np.zeros((2, *np.shape(self.mechanism.k)), int)
         length = len(self.mechanism.count(self.mechanism.perturb(least, rng=np.random.default_rng(1))))
         whole = counts.shape == (length,) and counts.dtype.kind in "iu"
-        if not (whole and 0 <= counts.min() <= counts.max() == counts[0] > 0):
+        if not (whole and 2**63 > counts.max() == counts[0] > 0 <= counts.min()):
             raise ValueError(f"counts must be {length} possible whole numbers, first that of reports; got {counts!r}")
         _check_parts(self.parts, {})
         object.__setattr__(self, "counts", counts.astype(np.int64))
@@ -244,7 +244,7 @@ def sources(reports: Any, mechanism: Any, survey: str, act: Callable, whole: boo
         told = files.description(one)
         surveys = surveys or [told]  # if none is given, all have that of the first
         files.check_description(told, surveys[0], what)
-        if told is not None and (made := json.loads(told)["mechanism"]) != repr(mechanism):
+        if told is not None and (made := json.loads(told).get("mechanism")) != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, which made the reports of {what}; got {mechanism!r}")
         blocks = (files.row_groups if isinstance(one, Path) else files.whole)(one, mechanism, act, told)
         yield from ((found, told, parts) for found in _watched(blocks, mechanism, what, known, parts))

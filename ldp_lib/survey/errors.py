@@ -120,6 +120,5 @@ def pair_table_errors(
                 rows.append((way, type(mechanism).__name__, name, error))
     every = pd.DataFrame(rows, columns=["way", "mechanism", "estimator", "error"])
     errors = every.groupby(["way", "mechanism", "estimator"], sort=False)["error"]
-    found = errors.agg(error="mean", standard_error="sem").reset_index().drop(columns="way")
-    found["root"] = np.sqrt(found["error"] / len(pairs))
-    return found.sort_values("error", kind="stable", ignore_index=True)
+    told = errors.agg(error="mean", standard_error="sem").reset_index().drop(columns="way")
+    return told.assign(root=np.sqrt(told["error"] / len(pairs))).sort_values("error", kind="stable", ignore_index=True)

@@ -60,10 +60,11 @@ class Survey(Results):
         object.__setattr__(self, "domain", _labels.check_domain(self.domain))
         _inputs.require(epsilon=self.epsilon)
         object.__setattr__(self, "epsilon", float(self.epsilon))
-        for role, label in (("missing", self.missing), ("other", self.other)):
-            places = {_labels.place(label, values) for values in self.domain.values()}
-            if label is not None and places == {None}:
-                raise ValueError(f"{role} must be a label of the domain; got {label!r}")
+        labels = sum(self.domain.values(), (None,))
+        for role in ("missing", "other"):
+            if (at := _labels.places([getattr(self, role)], labels)[0]) < 0:
+                raise ValueError(f"{role} must be a label of the domain; got {getattr(self, role)!r}")
+            object.__setattr__(self, role, labels[at])  # the label itself, not another type's that equals it
         if self.mechanism is None:
             object.__setattr__(self, "mechanism", OneQuestion(k=self.k, epsilon=self.epsilon))
         _labels.check_mechanism(self.mechanism, self.k, self.epsilon)

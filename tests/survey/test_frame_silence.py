@@ -1,8 +1,10 @@
 """Adversarial use: what once gave a wrong number, or told an answer, without a word is refused or right."""
 
 import datetime as dt
+import enum
 import json
 import re
+import zoneinfo
 
 import numpy as np
 import pandas as pd
@@ -626,3 +628,57 @@ def test_a_hidden_report_file_is_named_however_its_ending_is_written(tmp_path):
     (tmp_path / "c.parquet").rename(tmp_path / ".c.PARQUET")
     with pytest.raises(ValueError, match="hidden"):
         aggregate(tmp_path, survey.mechanism)
+
+
+@pytest.mark.parametrize("role", ["missing", "other"])
+def test_a_role_of_numpy_s_type_is_the_label_itself_in_a_file_too(role, tmp_path):
+    survey = Survey({"a": [1, 9], "b": ["9", "x"]}, 1.0, **{role: np.int64(9)})
+    survey.save(tmp_path / "s.json")
+    for one in (survey, Survey.load(tmp_path / "s.json")):
+        assert (getattr(one, role), type(getattr(one, role))) == (9, int)
+    assert survey == Survey({"a": [1, 9], "b": ["9", "x"]}, 1.0, **{role: 9})
+
+
+def test_members_of_enums_that_equal_their_values_are_these_values():
+    """Another enum may give the same values other names, and their surveys are one."""
+    for kind, values in ((enum.IntEnum, [1, 0]), (enum.StrEnum, ["y", "n"]), (enum.IntFlag, [2, 1])):
+        ours, other = (kind("K", zip(names, values, strict=True)) for names in (["YES", "NO"], ["NO", "YES"]))
+        survey = Survey({"a": list(ours)}, 3.0)
+        given = survey.collect(pd.DataFrame({"a": [ours.YES] * 300}), rng=RNG(1))
+        found = Survey({"a": list(other)}, 3.0).estimate(given)
+        assert [(type(one), one) for one in found["value"]] == [(type(one), one) for one in values]
+        assert found["estimate"][0] > 0.9
+
+
+def test_counts_beyond_what_is_counted_are_refused():
+    with pytest.raises(ValueError, match="counts must be 4 possible whole numbers"):
+        Counts(GRR(k=3, epsilon=1.0), np.array([2**63 + 5, 7, 7, 7], np.uint64))
+
+
+def test_a_changed_bit_in_a_parquet_file_s_description_is_refused_by_an_error_of_ours(tmp_path):
+    path, whole = tmp_path / "a.parquet", reports()
+    files.write(whole, path)
+    text, own = path.read_bytes(), ("reports must", "mechanism must", "counts must")
+    for word in (b'"domain', b"mechanism", b"PANDAS_ATTRS", b"ldp_lib"):
+        for at in (at + i for at in range(len(text)) if text.startswith(word, at) for i in range(len(word))):
+            for bit in (1, 2, 128):
+                path.write_bytes(text[:at] + bytes([text[at] ^ bit]) + text[at + 1 :])
+                for read in (SURVEY.estimate, lambda one: aggregate(one, SURVEY.mechanism)):
+                    try:
+                        read(path)
+                    except ValueError as error:
+                        assert str(error).startswith(own)  # noqa: PT017
+
+
+@pytest.mark.parametrize("other", [None, "rest"])
+def test_the_hour_that_a_clock_tells_twice_is_two_hours(other):
+    """Times of a zone in both hours, as labels and as answers, in each of pandas' and Python's types."""
+    utc = list(pd.to_datetime(["2020-10-25 00:30", "2020-10-25 01:30"], utc=True))
+    ways = [utc, [one.tz_convert("Europe/Berlin") for one in utc], [one.tz_convert("US/Eastern") for one in utc]]
+    ways.append([dt.datetime.fromtimestamp(one.timestamp(), zoneinfo.ZoneInfo("Europe/Berlin")) for one in utc])
+    for labels in ways[:3]:
+        survey = Survey({"a": labels + [other] * (other is not None)}, 1.0, other=other)
+        for values in ways:
+            for kind in (None, "category"):
+                people = pd.DataFrame({"a": pd.Series(values, dtype=kind)})
+                assert survey.encode(people).ravel().tolist() == [0, 1]
