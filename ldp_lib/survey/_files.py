@@ -86,7 +86,7 @@ def number(description):
 
 def one_number(numbers):
     """Return the one checksum of a survey that rows have, or None; ValueError if they have several."""
-    found = pd.Series(numbers).dropna().values
+    found = pd.Series(numbers).dropna().to_numpy()
     if (found != found[:1]).any():
         raise ValueError("reports must be of one survey; the rows of the data frame are of several")
     return int(found[0]) if found.size else None
