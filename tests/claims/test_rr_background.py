@@ -163,15 +163,18 @@ def test_more_mass_off_the_diagonal_means_more_dispersion_in_the_symmetric_famil
         [[sp.Rational(7, 10), sp.Rational(3, 10)], [0, 1]],
         [[1, 0], [sp.Rational(31, 100), sp.Rational(69, 100)]],
     )
-    # Nor among symmetric ones: two rows that are nearly equal, with less mass off the diagonal than p = 6/10 leaves.
+    # Nor among symmetric ones: two rows that are nearly equal, with less mass off the diagonal than p = 6/10 leaves and
+    # more than p = 8/10.
     close = sp.Matrix([[51, 49, 0], [49, 51, 0], [0, 0, 100]]) / 100
-    three = sp.Matrix([[6, 2, 2], [2, 6, 2], [2, 2, 6]]) / 10
+    three, light = (sp.Matrix([[p, q, q], [q, p, q], [q, q, p]]) / 10 for p, q in ((6, 2), (8, 1)))
+    assert [sum(m) - m.trace() for m in (three, close, light)] == [sp.Rational(v, 100) for v in (120, 98, 60)]
     claim("rr-multidim/s2.1-offdiag").conditional(
         linear and ends == [0, 0] and sp.cancel(sp.diff((q + t) / q, t) - k / (1 - t) ** 2) == 0,
         not noise.any()
         and channel.privacy_ratio(swap) == math.inf
         and bool(dispersion(second, [1, 0]) < dispersion(first, [1, 0]))
-        and bool(dispersion(three, [sp.Rational(1, 3)] * 3) < dispersion(close, [sp.Rational(1, 3)] * 3)),
+        and bool(dispersion(three, [sp.Rational(1, 3)] * 3) < dispersion(close, [sp.Rational(1, 3)] * 3))
+        and channel.privacy_ratio(fractions(light)) == 8 < channel.privacy_ratio(fractions(close)),
     )
 
 
