@@ -107,7 +107,16 @@ def test_the_lagrangian_of_bits_and_its_second_derivative():
         [price.subs({k1: 2, k2: 8, n: 1, e1: sp.log(u), e2: sp.log(v)}) for price in prices]
         for u, v in ((2, 3), (sp.sqrt(6), sp.sqrt(6)))
     )
-    claim("obrr/eq-5").holds(sp.simplify(best[0] - best[1]) == 0, sp.simplify(equal[0] - equal[1]) != 0)
+    errors = sum(n * s * sp.exp(b) / (sp.exp(b) - 1) ** 2 for b, s in ((e1, k1), (e2, k2)))
+    parts = [unary.channel(*unary.sue_probabilities(Fraction(r)), s) for r, s in ((2, 2), (3, 3))]
+    spent = sp.log(channel.privacy_ratio(channel.tensor(*parts)))
+    kept = sp.diff(L, lam).subs({e1: sp.log(2), e2: sp.log(3), eps: spent})
+    claim("obrr/eq-5").holds(
+        sp.simplify(L.subs(lam, 0) - errors) == 0,
+        sp.simplify(kept) == 0,  # bits that spend ln 2 and ln 3 spend ln 36 together
+        sp.simplify(best[0] - best[1]) == 0,
+        sp.simplify(equal[0] - equal[1]) != 0,
+    )
     printed = n * k1 * (x**3 + 4 * x**2 + x) / (x - 1) ** 4
     above_one = sp.Poly((x**3 + 4 * x**2 + x).subs(x, 1 + x), x).all_coeffs()
     claim("obrr/s-brr-convex-eps").holds(
