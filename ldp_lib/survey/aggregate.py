@@ -136,7 +136,7 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
         if survey is not None:
             raise TypeError("reports must be in memory or in files; give the folder that Dask's to_parquet wrote")
         each = delayed(list)([delayed(_counted)(part, mechanism, None) for part in reports.to_delayed()])
-        found = [*itertools.chain(*each.compute())]
+        found = itertools.chain(*each.compute())
     else:
         found = _counted(reports, mechanism, survey)
     for (counts, number), described, names in found:
@@ -152,7 +152,7 @@ def _counted(reports, mechanism, survey):
     """Return what `sources` yields, a list: counts of each block, which may be empty, and its survey's checksum."""
 
     def act(frame, y):
-        return mechanism.count(y) if len(y) else np.zeros(1, int), files.one_number(frame.get(files.NUMBER))
+        return mechanism.count(y) if y.size else np.zeros(1, int), files.one_number(frame.get(files.NUMBER))
 
     return list(sources(reports, mechanism, survey, act))
 
@@ -185,9 +185,10 @@ def _beginning(text, mechanism, what):
     ValueError if no two agree though of so many people some must.
     """
     rows = np.frombuffer(text, f"V{mechanism.dtype.itemsize}")
-    for size in (size for size in HEADS if size <= len(rows)):
+    for size in HEADS:
         shares = np.unique(rows[:size], return_counts=True)[1] / size
-        if (shares**2).sum() ** size < 1e-15:  # the probability that others begin like this by chance
+        if size <= rows.size and (shares**2).sum() ** size < 1e-15:  # the probability that others begin so
+            # the probability that others begin like this by chance
             if len(shares) == size:
                 _check_drawn(rows[:4_096], mechanism, what)
             return rows[:size].tobytes()

@@ -10,7 +10,7 @@ import numpy as np
 from pandas import Categorical, DataFrame
 
 from ldp_lib import __version__, _inputs
-from ldp_lib.mechanism import Rng
+from ldp_lib.mechanism import Mechanism, Rng
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.survey import _files, _labels
 from ldp_lib.survey._results import Results
@@ -52,7 +52,7 @@ class Survey(Results):
 
     domain: Mapping[str, Sequence[Hashable]]
     epsilon: float
-    mechanism: Any = None
+    mechanism: Mechanism | None = None
     missing: Hashable | None = None
     other: Hashable | None = None
 
@@ -60,7 +60,7 @@ class Survey(Results):
         object.__setattr__(self, "domain", _labels.check_domain(self.domain))
         _inputs.require(epsilon=self.epsilon)
         object.__setattr__(self, "epsilon", float(self.epsilon))
-        labels = sum(self.domain.values(), (None,))
+        labels = sum(map(tuple, self.domain.values()), (None,))
         for role in ("missing", "other"):
             if (at := _labels.places([getattr(self, role)], labels)[0]) < 0:
                 raise ValueError(f"{role} must be a label of the domain; got {getattr(self, role)!r}")
@@ -94,7 +94,7 @@ class Survey(Results):
 
         Also what `AskSome` found if it has searched for its sizes: another version might find others.
         """
-        mechanism = self.mechanism
+        mechanism: Any = self.mechanism
         found = {"sizes": mechanism.sizes_} if getattr(mechanism, "sizes", 0) is None else {}
         return json.dumps(vars(self) | {"mechanism": repr(mechanism)} | found, default=str)
 
