@@ -108,7 +108,7 @@ class SetCertificate:
 
     def check(self):
         """Return whether the bound holds, in rational arithmetic: all sets of records are covered."""
-        rows = (x for share, often in self.rows for x in (share, *(often or ())))
+        rows = (x for share, often in self.rows for x in (share, *(() if often is None else often)))
         if not well_formed(self.k, self.e, *self.roots, self.ceiling, self.error, *rows):
             return False
         if len(self.roots) != len(self.k) or min(self.roots) <= 0 or bool(self.keep) == bool(self.rows):

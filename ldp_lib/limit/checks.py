@@ -80,15 +80,15 @@ def _uniform_error(k, t, sets, weights):
             return math.inf
         if values.ndim == 1:  # so many values of each attribute
             mu = (values / sizes).prod()
-            parts = mu**2 * (sizes / values - 1)
+            parts = sizes / values - 1
         else:
             mu = len(values) / math.prod(k)
-            counts = [np.bincount(own, minlength=size) / math.prod(k) for own, size in zip(values.T, k, strict=True)]
-            parts = np.array([len(c) * (c**2).sum() for c in counts]) - mu**2
-            parts *= parts > NEAR * mu**2  # rounding tells nothing
+            counts = [np.bincount(own, minlength=size) for own, size in zip(values.T, k, strict=True)]
+            parts = np.array([len(c) * (c**2.0).sum() / max(len(values), 1) ** 2 - 1 for c in counts])
+            parts *= parts > NEAR  # rounding tells nothing
             if len(np.unique(values, axis=0)) < len(values):  # a record is there twice
                 return math.inf
-        informs += weight * (t / (1 + t * mu)) ** 2 * parts
+        informs += weight * (t * mu / (1 + t * mu)) ** 2 * parts
     with np.errstate(divide="ignore"):
         return float(((sizes - 1) ** 2 / sizes / informs).sum())
 

@@ -435,6 +435,27 @@ def test_rounding_is_no_information():
     assert not limit.check_certificate(forged)
 
 
+def test_shares_too_small_for_a_float_are_no_information():
+    """The square of 3^-338 is rounded to a few digits, and what is left of its copies' difference counted as told."""
+    t, one = math.expm1(20.0), ((0,) * 338,)
+    told = 2 * (t / (3**338 + t)) ** 2
+    assert checks._uniform_error((3,) * 338, t, (one,), (1.0,)) == pytest.approx(338 * 4 / 3 / told, rel=1e-9)
+    k = (3,) * 339
+    found, sets = limit.least_error(k, 20.0), (tuple((v,) * len(k) for v in range(3)),)
+    assert checks._uniform_error(k, t, sets, (1.0,)) == math.inf
+    forged = dataclasses.replace(found, sets=sets, weights=(1.0,), attained=1.2955472263461805e308)
+    assert not limit.check_certificate(forged)
+
+
+@pytest.mark.parametrize("often", [np.array([0.0]), np.array([0]), np.array([-0.0]), np.array([False])], ids=repr)
+def test_an_array_of_a_zero_is_no_row_left_out(often):
+    """It is as false as None, but is computed with: in floats, where the squares of 1e-170 are 0."""
+    e, rows = (Fraction(1), 1 + Fraction(1, 10**170)), ((Fraction(1), often),)
+    parts = {"k": (2,), "roots": (Fraction(1),), "keep": 0}
+    forged = {"ceiling": Fraction(1, 10**1000), "error": Fraction(10**999)}
+    assert not limit.check_certificate(limit.SetCertificate(e=e, rows=rows, **parts, **forged))
+
+
 def test_records_are_those_of_the_domain():
     found = GENUINE["table"]
     other = tuple(tuple((0, 3 * a + b) for a, b in chosen) for chosen in found.sets)  # the same places in the list
