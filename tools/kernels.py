@@ -67,8 +67,10 @@ def serve(connection_file, env, cwd):
     for standard in (1, 2):
         os.dup2(null, standard)
     threading.Thread(target=end_with, args=(multiprocessing.parent_process(),), daemon=True).start()
+    import pandas
     from ipykernel.kernelapp import launch_new_instance
 
+    pandas.set_option("display.max_columns", 20)  # what pandas takes when it is imported in a kernel
     launch_new_instance(argv=["-f", connection_file])
 
 
