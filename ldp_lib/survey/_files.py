@@ -52,11 +52,11 @@ def from_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
         column, ends = frame[name].to_numpy(), np.iinfo(kind)
         if column.dtype.kind not in "iu":
             raise TypeError(f"reports must hold integers in column {name!r}; got type {column.dtype}")
-        if len(column) and not ends.min <= column.min() <= column.max() <= ends.max:
+        if column.size and not ends.min <= column.min() <= column.max() <= ends.max:
             told = f"from {ends.min} to {ends.max} in column {name!r}"
             raise ValueError(f"reports must be {told}; got {column.min()} to {column.max()}")
         flat[name] = column
-    return flat.view(like.dtype).reshape(len(flat), *like.shape[1:])
+    return flat.view(like.dtype).reshape(flat.size, *like.shape[1:])
 
 
 def check_columns(names, wanted, what):

@@ -129,30 +129,30 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
         twice: the file and its row group are named.
     """
     files.check_countable(mechanism)
-    total, every, told = np.zeros(1, int), [], survey
+    total, every = np.zeros(1, int), []
     if hasattr(reports, "to_delayed"):
         from dask import delayed
 
         if survey is not None:
             raise TypeError("reports must be in memory or in files; give the folder that Dask's to_parquet wrote")
         each = delayed(list)([delayed(_counted)(part, mechanism, None) for part in reports.to_delayed()])
-        found = itertools.chain(*each.compute())
+        found = [(one, None, names) for one, _, names in itertools.chain(*each.compute())]  # rows tell their survey
     else:
         found = _counted(reports, mechanism, survey)
     for (counts, number), described, names in found:
-        total, told = total + counts, described or files.one_number([told, number])
+        total, survey = total + counts, described or files.one_number([survey, number])
         every += names
         names.clear()  # all blocks of a part have one list
     if not total[0]:
         raise ValueError("reports must hold at least one report; got none")
-    return Counts(mechanism, total, tuple(every), told)
+    return Counts(mechanism, total, tuple(every), survey)
 
 
 def _counted(reports, mechanism, survey):
     """Return what `sources` yields, a list: counts of each block, which may be empty, and its survey's checksum."""
 
     def act(frame, y):
-        return mechanism.count(y) if y.size else np.zeros(1, int), files.one_number(frame.get(files.NUMBER))
+        return mechanism.count(y) if y.size else 0, files.one_number(frame.get(files.NUMBER))
 
     return list(sources(reports, mechanism, survey, act))
 
@@ -187,9 +187,8 @@ def _beginning(text, mechanism, what):
     rows = np.frombuffer(text, f"V{mechanism.dtype.itemsize}")
     for size in HEADS:
         shares = np.unique(rows[:size], return_counts=True)[1] / size
-        if size <= rows.size and (shares**2).sum() ** size < 1e-15:  # the probability that others begin so
-            # the probability that others begin like this by chance
-            if len(shares) == size:
+        if size <= rows.size and (shares**2).sum() ** size < 1e-15:  # the probability of others that begin like this
+            if shares.size == size:
                 _check_drawn(rows[:4_096], mechanism, what)
             return rows[:size].tobytes()
     return b""
@@ -197,10 +196,10 @@ def _beginning(text, mechanism, what):
 
 def _check_drawn(rows, mechanism, what):
     """Raise ValueError if no two reports agree where that has a probability below 1e-8, whatever people answer."""
-    rng, shape = np.random.default_rng(1), (len(rows), *np.shape(mechanism.k))
+    rng, shape = np.random.default_rng(1), (rows.size, *np.shape(mechanism.k))
     made = (mechanism.perturb(rng.integers(0, mechanism.k, shape), rng=rng) for _ in range(10))
-    pairs = sum(np.square(files.to_frame(y).value_counts()).sum() - len(rows) for y in made)
-    if len(np.unique(rows)) == len(rows) and pairs > 400:  # each twice; of even users, of whom fewest agree
+    pairs = sum(np.square(files.to_frame(y).value_counts()).sum() - rows.size for y in made)
+    if np.unique(rows).size == rows.size and pairs > 400:  # each twice; of even users, of whom fewest agree
         raise ValueError(f"reports must be all that were collected; in {what} all differ as if duplicates were dropped")
 
 

@@ -334,6 +334,17 @@ def test_counts_know_of_which_survey_their_rows_are(tmp_path):
     assert ours.mark(without).survey == ours.description  # who vouches is believed where rows say nothing
 
 
+@pytest.mark.parametrize("kind", ["category", "Int64", "uint32[pyarrow]", "float64", object])
+def test_rows_tell_their_survey_in_any_type(kind):
+    pytest.importorskip("pyarrow")
+    ours, mine, other = surveys_in_two_orders()
+    whole = ours.estimate(mine)
+    assert ours.estimate(mine.astype({"report_survey": kind})).equals(whole)
+    both = pd.concat([mine, other]).astype({"report_survey": kind})
+    with pytest.raises(ValueError, match="must be of one survey"):
+        aggregate.aggregate(both, ours.mechanism)
+
+
 def test_rows_of_two_surveys_are_not_counted_together(tmp_path):
     parquet, arrow = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
     ours, mine, other = surveys_in_two_orders()
@@ -347,6 +358,14 @@ def test_rows_of_two_surveys_are_not_counted_together(tmp_path):
     alone = aggregate.aggregate(dd.from_pandas(bare[1], npartitions=2), ours.mechanism)
     with pytest.raises(ValueError, match="must be of this survey"):
         ours.mark(alone)
+
+
+def test_partitions_of_two_surveys_are_not_counted_together():
+    """They say of which, each its own: the last one's labels were given to all."""
+    ours, *given = surveys_in_two_orders()
+    both = dd.concat([dd.from_pandas(one, npartitions=2) for one in given])
+    with pytest.raises(ValueError, match="must be of one survey"):
+        aggregate.aggregate(both, ours.mechanism)
 
 
 def test_counts_of_a_dask_frame_are_added_once(tmp_path):
