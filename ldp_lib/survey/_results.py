@@ -148,7 +148,7 @@ class Results:
         found = flat @ slope
         if among:
             base = functools.reduce(np.kron, [np.ones(len(self.domain[name])) for name in where] + chosen[len(where) :])
-            if (whole := flat @ base) < 5 * np.sqrt(base @ covariance @ base):
+            if (whole := flat @ base) < 5 * max(base @ covariance @ base, 1e-20) ** 0.5:  # rounding: below 0
                 raise ValueError(f"given must hold more people; their estimated share, {whole:.3g}, is near the noise")
             slope, found = (slope - found / whole * base) / whole, found / whole
         cells = np.flatnonzero(slope)
