@@ -135,9 +135,11 @@ def required_users(
     -----
     It holds whatever the users' data are, where the variance of an estimate is a quadratic function of that value's own
     frequency, as that of every mechanism here with exact moments and symmetric channels is: three populations settle
-    it. Chapter `randomized_response`. For tables each user counts as drawing the question alone. With ``groups=True``,
-    as `recommend` builds them, that is enough, and more than needed: for k = (2, 4, 3) by 5 % at epsilon = 1, by 13 %
-    at 2 and by 47 % at 3.
+    it. Chapter `randomized_response`. For shares, ``groups=True`` is planned as if all users are dealt into groups at
+    once. If each device collects alone, chance makes some groups smaller and their intervals wider; those of
+    ``groups=False`` stay within the margin. For tables each user counts as drawing the question alone. With
+    ``groups=True``, as `recommend` builds them, that is enough, and more than needed: for k = (2, 4, 3) by 5 % at
+    epsilon = 1, by 13 % at 2 and by 47 % at 3.
     """
     check_bool(sampling=sampling)
     require_share("margin", margin)
