@@ -34,7 +34,8 @@ class Results:
 
     Shares, and sums of shares of one attribute, also from `Counts`. All intervals are normal, around raw estimates; no
     end is clipped. They hold the people asked fixed: ``sampling=True`` adds the error of drawing people at random from
-    many more. Strata, clusters of people and nonresponse are not covered.
+    many more. Not covered are strata, clusters of people, nonresponse, and batches, each dealt by itself, that differ
+    in an answer, or whose people do, more than by chance.
     """
 
     domain: Mapping[str, Sequence[Hashable]]
