@@ -91,8 +91,10 @@ def test_the_estimated_risk_of_pooling_is_stein_s(d, k):
 def test_a_part_of_a_frame_may_be_empty():
     mechanism = GRR(k=3, epsilon=1.0)
     frame = files.to_frame(mechanism.perturb([0, 1, 2, 2], rng=np.random.default_rng(1)))
-    whole = aggregate._counted(frame, mechanism)[0]
-    assert np.array_equal(aggregate._counted(frame[:0], mechanism)[0] + whole, whole)
+    whole = aggregate.aggregate(frame, mechanism).counts
+    assert whole[0] == 4
+    for parts in ([frame[:0], frame], [frame, frame[:0]]):
+        assert np.array_equal(aggregate.aggregate(parts, mechanism).counts, whole)
 
 
 @pytest.mark.parametrize(("off", "told"), [(5.5, "the theory is 5.5"), (4.5, None)])
