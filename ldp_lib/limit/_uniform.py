@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import combinations_with_replacement
 
 import numpy as np
-from scipy.optimize import minimize
 
 from ldp_lib.limit._rational import never_negative
 
@@ -15,6 +14,7 @@ RECORDS = 256  # of domains whose sets are listed, at most
 MANY = 40  # attributes whose product sets are searched for at every step, at most
 KINDS = 12  # different attributes that product sets of several begin with, at most
 SEARCHED = 24  # different domains whose product sets are mixed, at most
+ROUNDS = 100  # of the search for shares, which ends after some twenty
 TURNS = 1_000  # of a product set among equal domains, at most
 
 
@@ -126,35 +126,36 @@ def kept(k, keep):
 
 
 def shares(parts, rho):
-    """Return the shares of several sets with the least sum of rho^2 / information, and that sum."""
-    parts, rho = np.asarray(parts), np.asarray(rho)
+    """Return the shares of several sets with the least sum of rho^2 / information, and that sum.
 
-    def error(p):
-        return (rho**2 / (p @ parts)).sum()
-
-    p = np.full(len(parts), 1 / len(parts))
-    for _ in range(300):  # never raises the error
-        slope = parts @ (rho**2 / (p @ parts) ** 2)
-        p = p * np.sqrt(slope)
-        p /= p.sum()
-    found = minimize(
-        lambda x: error(x) / error(p),
-        p,
-        jac=lambda x: -(parts @ (rho**2 / (x @ parts) ** 2)) / error(p),
-        bounds=[(0, 1)] * len(p),
-        constraints={"type": "eq", "fun": lambda x: x.sum() - 1, "jac": np.ones_like},
-        method="SLSQP",
-        options={"ftol": 1e-13},
-    )
-    polished = np.clip(found.x, 0, None) / np.clip(found.x, 0, None).sum()
-    return min((polished, p), key=error), min(error(polished), error(p))
+    They are q / sum(q), where q > 0 has the least sum(q) plus sum of rho^2 / (q @ parts): a primal-dual interior-point
+    method, z being the multipliers of q. Where several shares are best, it ends amid them.
+    """
+    parts, squares = np.asarray(parts), np.asarray(rho) ** 2
+    q = np.full(len(parts), math.sqrt((squares / parts.sum(axis=0)).sum() / len(parts)))
+    z = np.ones(len(q))
+    for _ in range(ROUNDS):
+        told = q @ parts
+        slope = 1 - parts @ (squares / told**2)
+        if q @ z < 1e-14 * q.sum():
+            break
+        aim = 0.1 * np.mean(q * z) / q
+        curved = (parts * (2 * squares / told**3)) @ parts.T
+        curved += np.diag(z / q)
+        move = np.linalg.solve(curved, aim - slope)
+        turn = aim - z - z / q * move
+        step = 0.99 / max(0.99, np.max(-move / q), np.max(-turn / z))
+        q += step * move
+        z += step * turn
+    p = q / q.sum()
+    return p, (squares / (p @ parts)).sum()
 
 
 def chosen(names, often):
     """Return the sets that are reported often enough to count, and how often, the most frequent first."""
     order = [i for i in np.argsort(-np.round(often, 9), kind="stable") if often[i] > 1e-6]
-    total = often[order].sum()
-    return tuple(names[i] for i in order), tuple(float(often[i] / total) for i in order)
+    weights = np.sort(often[order])[::-1]  # those that are equal to rounding may change places
+    return tuple(names[i] for i in order), tuple((weights / weights.sum()).tolist())
 
 
 def mixture(best, rho, tolerance=1e-9, rounds=40):

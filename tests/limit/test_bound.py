@@ -758,6 +758,29 @@ def best_of(parts):
     return best
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_no_other_shares_of_sets_have_less_error(seed):
+    """By the bound for every mixture, (sum of rho sqrt(weight))^2 over the largest information, of the weights found."""
+    rng = np.random.default_rng(seed)
+    sets, attributes = rng.integers(1, 60), rng.integers(1, 40)
+    parts = rng.random((sets, attributes)) ** rng.integers(1, 9) * 10.0 ** rng.uniform(-3, 3, attributes)
+    if seed % 3 == 0:  # most sets say nothing of most attributes
+        parts[rng.random(parts.shape) < 0.7] = 0
+        parts = np.vstack([parts, np.diag(parts.mean(axis=0) + 1e-9)])
+    if seed % 4 == 0:  # each set twice: the best shares are many
+        parts = np.vstack([parts, parts])
+    rho = 10.0 ** rng.uniform(-4, 4, attributes)
+    parts = parts * 10.0 ** rng.uniform(-12, 0)
+    p, error = _uniform.shares(parts, rho)
+    assert p.min() >= 0
+    assert p.sum() == pytest.approx(1, abs=1e-12)
+    assert error == pytest.approx((rho**2 / (p @ parts)).sum(), rel=1e-12)
+    assert (parts @ (rho / (p @ parts)) ** 2).max() <= error * (1 + 1e-9)  # the sum of rho sqrt(weight) is the error
+    even = np.full(len(parts), 1 / len(parts))
+    if len(parts) > 1 and seed % 4:
+        assert error < (rho**2 / (even @ parts)).sum() * (1 - 1e-6)
+
+
 @pytest.mark.parametrize("rho", [(1.0, 1.0), (0.3, 2.0)])
 def test_sets_are_mixed_as_their_information_asks(rho):
     alone = (rho[0] / math.sqrt(2) + rho[1] / math.sqrt(3)) ** 2  # shares as rho over the root of the information
