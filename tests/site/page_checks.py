@@ -67,6 +67,7 @@ class Visitor:
         """Load a page and wait until its fonts are there."""
         self.errors.clear()
         self.foreign.clear()
+        self.page.goto("about:blank")  # the page before is not laid out for the size of the next
         self.page.set_viewport_size(DESKTOP)
         self.page.goto(url, wait_until="load")
         self.page.evaluate("async () => { await document.fonts.ready }")

@@ -92,44 +92,6 @@ def test_no_raw_markup_is_visible(visitor):
     assert checks.raw_markup(visitor.page) == []
 
 
-def test_no_sideways_scroll_on_a_phone(visitor):
-    assert checks.sideways_scroll(visitor.page) == []
-
-
-@pytest.mark.parametrize("visitor", RESTS, indirect=True)
-def test_the_picture_of_what_rests_on_what_does_not_scroll_on_a_phone(visitor):
-    page, opener = visitor.page, visitor.page.locator("article details.rests summary").first
-    checks.at(page, checks.PHONE)
-    opener.press("Enter")
-    assert page.locator("article details.rests svg").is_visible()
-    assert checks.sideways_scroll(page) == []
-    opener.press("Enter")
-
-
-def test_diagrams_can_be_read_on_a_phone(visitor):
-    assert checks.small_diagrams(visitor.page) == []
-
-
-def test_code_and_tables_that_scroll_on_a_phone_say_so(visitor):
-    assert checks.without_hint(visitor.page) == []
-
-
-def test_numbered_formulas_that_scroll_on_a_phone_are_whole(visitor):
-    assert checks.squeezed_formulas(visitor.page) == []
-
-
-def test_no_line_begins_with_the_full_stop_of_a_formula(visitor):
-    assert checks.lonely_marks(visitor.page) == []
-
-
-def test_diagrams_are_no_wider_than_their_box_on_a_phone(visitor):
-    assert checks.wide_diagrams(visitor.page) == []
-
-
-def test_letters_in_figures_can_be_read_on_a_phone(visitor):
-    assert checks.small_figures(visitor.page) == []
-
-
 def test_text_is_in_the_fonts_that_the_site_ships(visitor):
     assert checks.machine_fonts(visitor.page) == []
 
@@ -299,6 +261,47 @@ KINDS = [
 @pytest.mark.parametrize("visitor", KINDS, indirect=True)
 def test_there_is_no_barrier_that_axe_finds(visitor):
     assert checks.barriers(visitor.page, thin=True) == []
+
+
+# On a phone, after all that a desk shows: a page is laid out anew for each size of the window.
+
+
+def test_no_sideways_scroll_on_a_phone(visitor):
+    assert checks.sideways_scroll(visitor.page) == []
+
+
+@pytest.mark.parametrize("visitor", RESTS, indirect=True)
+def test_the_picture_of_what_rests_on_what_does_not_scroll_on_a_phone(visitor):
+    page, opener = visitor.page, visitor.page.locator("article details.rests summary").first
+    checks.at(page, checks.PHONE)
+    opener.press("Enter")
+    assert page.locator("article details.rests svg").is_visible()
+    assert checks.sideways_scroll(page) == []
+    opener.press("Enter")
+
+
+def test_diagrams_can_be_read_on_a_phone(visitor):
+    assert checks.small_diagrams(visitor.page) == []
+
+
+def test_code_and_tables_that_scroll_on_a_phone_say_so(visitor):
+    assert checks.without_hint(visitor.page) == []
+
+
+def test_numbered_formulas_that_scroll_on_a_phone_are_whole(visitor):
+    assert checks.squeezed_formulas(visitor.page) == []
+
+
+def test_no_line_begins_with_the_full_stop_of_a_formula(visitor):
+    assert checks.lonely_marks(visitor.page) == []
+
+
+def test_diagrams_are_no_wider_than_their_box_on_a_phone(visitor):
+    assert checks.wide_diagrams(visitor.page) == []
+
+
+def test_letters_in_figures_can_be_read_on_a_phone(visitor):
+    assert checks.small_figures(visitor.page) == []
 
 
 # Last for each page: what went wrong while it loaded and while the checks above used it.
