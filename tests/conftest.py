@@ -48,7 +48,10 @@ def pytest_collection_modifyitems(items):
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """With `-n`, share out single tests, but keep together what shares a kernel, a page or a wheel."""
+    """With `-n`, share out single tests, but keep together what shares a kernel, a page or a wheel.
+
+    All settings of a test are one share: to hand out 8,000 shares takes longer than many of them run.
+    """
     from xdist.scheduler import LoadScopeScheduling
 
     class Apart(LoadScopeScheduling):
@@ -57,7 +60,7 @@ def pytest_xdist_make_scheduler(config, log):
             if file.endswith("test_site.py"):
                 page = re.search(r"\[((?:book|notebooks)/\w+)\]", test)
                 return page[1] if page else file
-            return file if file.endswith((".ipynb", "test_wheel.py")) else nodeid
+            return file if file.endswith((".ipynb", "test_wheel.py")) else nodeid.partition("[")[0]
 
     return Apart(config, log)
 
