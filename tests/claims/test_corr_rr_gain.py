@@ -135,8 +135,8 @@ def test_a_table_that_is_learned_carries_the_correlation_at_large_budgets():
     laws = np.diag([f, 1 - f]), np.outer([f, 1 - f], [f, 1 - f])
     ratios = {}
     for epsilon in (0.5, 1.0, 3.0, 5.0):
-        sets = 300 if epsilon >= 3 else 2_000
-        (equal, noise), (other, more) = (drawn(law, epsilon, rng, sets=sets) for law in laws)
+        sets, runs = (300, 40) if epsilon >= 3 else (400, 200)
+        (equal, noise), (other, more) = (drawn(law, epsilon, rng, sets=sets, runs=runs) for law in laws)
         limit = 5 * math.hypot(noise, more)
         assert other - equal > limit if epsilon >= 3 else abs(other - equal) + limit < 0.06 * other
         ratios[epsilon] = equal / other
