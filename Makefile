@@ -97,10 +97,10 @@ _build/source/notebooks/%.ipynb: notebooks/%.ipynb $(LIBRARY) requirements.lock
 	@$(BIN)/python tools/execute.py $< $@
 
 # nbval executes each notebook once; what ran is what the site is built from, and what `make book` then finds done.
-test: lint types
+test: lint
 	@$(BIN)/python tests/browser.py
 	@$(PYTEST) --nbval -p tools.keep_executed notebooks
-	@$(MAKE) --no-print-directory -j3 site library portable-sample
+	@$(MAKE) --no-print-directory -j4 site library portable-sample types
 	@$(PYTEST) -m 'not thorough' $(ON_SITE)
 
 # Beside the site, which takes one processor while it is built.

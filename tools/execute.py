@@ -6,13 +6,14 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tools.kernels import AsyncSocketManager  # before nbformat, which it makes quicker to import
+
+# isort: split
 import nbformat
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbformat.reader import NotJSONError
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
-from tools.kernels import AsyncSocketManager
 
 
 def execute(source, target):

@@ -13,14 +13,18 @@ import functools
 import multiprocessing
 import os
 import shutil
+import sys
 import tempfile
 import threading
 import time
 from pathlib import Path
 
-import nbval.kernel
-from jupyter_client import AsyncKernelManager, KernelManager
-from jupyter_client.provisioning import local_provisioner
+# jsonschema would build a grammar of international addresses, 1.5 seconds in each process; notebooks have none.
+sys.modules.setdefault("rfc3987_syntax", None)
+
+import nbval.kernel  # noqa: E402
+from jupyter_client import AsyncKernelManager, KernelManager  # noqa: E402
+from jupyter_client.provisioning import local_provisioner  # noqa: E402
 
 IMPORTED = ["ipykernel.kernelapp", "ldp_lib.book.claims", "seaborn", "sympy"]
 

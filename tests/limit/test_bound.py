@@ -760,7 +760,7 @@ def best_of(parts):
 
 @pytest.mark.parametrize("seed", range(40))
 def test_no_other_shares_of_sets_have_less_error(seed):
-    """By the bound for every mixture, (sum of rho sqrt(weight))^2 over the largest information, of the weights found."""
+    """By the bound of the weights found for every mixture: (sum of rho sqrt(weight))^2 over the largest information."""
     rng = np.random.default_rng(seed)
     sets, attributes = rng.integers(1, 60), rng.integers(1, 40)
     parts = rng.random((sets, attributes)) ** rng.integers(1, 9) * 10.0 ** rng.uniform(-3, 3, attributes)
