@@ -34,7 +34,7 @@ else
 $(shell rmdir '$(PROBE)')
 endif
 
-.PHONY: help book pdf site executed test library thorough check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean atlas proofs audit fuzz mutants faults installs dist coverage graph
+.PHONY: help book pdf site executed test chapters library thorough check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean atlas proofs audit fuzz mutants faults installs dist coverage graph
 .DELETE_ON_ERROR:
 
 help:
@@ -99,9 +99,12 @@ _build/source/notebooks/%.ipynb: notebooks/%.ipynb $(LIBRARY) requirements.lock
 # nbval executes each notebook once; what ran is what the site is built from, and what `make book` then finds done.
 test: lint
 	@$(BIN)/python tests/browser.py
-	@$(PYTEST) --nbval -p tools.keep_executed notebooks
-	@$(MAKE) --no-print-directory -j4 site library portable-sample types
+	@$(MAKE) --no-print-directory -j2 types chapters
+	@$(MAKE) --no-print-directory -j3 site library portable-sample
 	@$(PYTEST) -m 'not thorough' $(ON_SITE)
+
+chapters:
+	@$(PYTEST) --nbval -p tools.keep_executed notebooks
 
 # Beside the site, which takes one processor while it is built.
 library:

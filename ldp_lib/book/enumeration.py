@@ -39,14 +39,14 @@ def half_law(x, p, s, lean=1):
     1 for signed reports, -1 for signed truths.
     """
     n = len(x)
-    law = {}
+    law = dict.fromkeys(itertools.product((0, 1), repeat=n), 0)
     halves = list(itertools.combinations(range(n), n // 2))
-    for half, y in itertools.product(halves, itertools.product((0, 1), repeat=n)):
-        chance = Fraction(1, len(halves))
-        for j, (value, report) in enumerate(zip(x, y, strict=True)):
+    for half in halves:
+        chances = [Fraction(1, len(halves))]  # of the first users' reports, in the order of `law`
+        for j, value in enumerate(x):
             one = (p if value else 1 - p) + (s if value else lean * s) * (1 if j in half else -1)
-            chance *= one if report else 1 - one
-        law[y] = law.get(y, 0) + chance
+            chances = [chance * report for chance in chances for report in (1 - one, one)]
+        law = {y: known + chance for (y, known), chance in zip(law.items(), chances, strict=True)}
     return law
 
 

@@ -1,7 +1,6 @@
 """What the site shows teachers and students beside the chapters: goals, needs, and three questions a Learn chapter."""
 
 import difflib
-import itertools
 import json
 import math
 import re
@@ -48,9 +47,12 @@ def test_every_answer_has_a_reason_of_one_sentence_and_no_two_are_alike():
         assert why.endswith(".")
         assert len(why) >= 40
         assert not re.search(r"[.?!] [A-Z]", why), why
-    for one, other in itertools.combinations(reasons, 2):
-        alike = difflib.SequenceMatcher(None, one, other)
-        assert alike.real_quick_ratio() < 0.8 or alike.quick_ratio() < 0.8 or alike.ratio() < 0.8, [one, other]
+    alike = difflib.SequenceMatcher(None)
+    for i, other in enumerate(reasons):
+        alike.set_seq2(other)  # it remembers what it counts here
+        for one in reasons[:i]:
+            alike.set_seq1(one)
+            assert alike.real_quick_ratio() < 0.8 or alike.quick_ratio() < 0.8 or alike.ratio() < 0.8, [one, other]
 
 
 def test_neither_place_nor_length_tells_the_right_answer():
