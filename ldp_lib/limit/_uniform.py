@@ -136,11 +136,12 @@ def shares(parts, rho):
     z = np.ones(len(q))
     for _ in range(ROUNDS):
         told = q @ parts
-        slope = 1 - parts @ (squares / told**2)
+        pull = squares / told**2
+        slope = 1 - parts @ pull
         if q @ z < 1e-14 * q.sum():
             break
         aim = 0.1 * np.mean(q * z) / q
-        curved = (parts * (2 * squares / told**3)) @ parts.T
+        curved = (parts * (2 * pull / told)) @ parts.T
         curved += np.diag(z / q)
         move = np.linalg.solve(curved, aim - slope)
         turn = aim - z - z / q * move

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ldp_lib import _inputs
+
 KEY, NUMBER = "ldp_lib", "report_survey"  # where descriptions are, and the column of their checksums
 SUFFIXES = (".parquet", ".pq", ".csv")
 CHUNK = 2**20  # reports in memory at a time
@@ -35,7 +37,7 @@ def check_countable(mechanism):
 
 def to_frame(reports: Any) -> pd.DataFrame:
     """Return reports, an array, as a data frame with one row a user and integer columns."""
-    reports = np.ascontiguousarray(reports)
+    reports = np.ascontiguousarray(_inputs.unmasked(reports, "reports"))
     flat = np.dtype(_flat(np.dtype((reports.dtype, reports.shape[1:]))))
     return pd.DataFrame(reports.view(flat).reshape(len(reports)))
 
@@ -238,7 +240,7 @@ def row_groups(path, mechanism, act, told):
     """Yield what `act` gives for each block of a Parquet file, and the block; errors name the row group."""
     with opened(path) as file:
         names = file.schema_arrow.names
-        check_columns(names, columns(mechanism), repr(str(path)))
+        check_columns(names, columns(mechanism), f"{str(path)!r}")
         wanted = [name for name in names if name.startswith("report")]
         for group in range(file.num_row_groups):
             try:

@@ -65,10 +65,9 @@ class Counts:
     def __add__(self, other: "Counts") -> "Counts":
         if not isinstance(other, Counts):
             return NotImplemented
-        if other is self or other.mechanism != self.mechanism:
-            raise ValueError(
-                f"counts must be of one mechanism and other reports; got {(self.mechanism, other.mechanism)}"
-            )
+        both = self.mechanism, other.mechanism
+        if other is self or both[0] != both[1]:
+            raise ValueError(f"counts must be of one mechanism and other reports; got {both}")
         files.check_description(other.survey, self.survey, "the second part")
         return Counts(self.mechanism, self.counts + other.counts, self.parts + other.parts, self.survey)
 
@@ -237,7 +236,7 @@ def sources(reports: Any, mechanism: Any, survey: str, act: Callable, whole: boo
     for one in _leaves(reports):
         parts, what = [], "the data frame"
         if isinstance(one, Path):
-            parts, what = [f"{one.name}{MARK}{files.digest(one)}"], repr(str(one))
+            parts, what = [f"{one.name}{MARK}{files.digest(one)}"], f"{str(one)!r}"
             _check_parts(parts, known)
             if whole or one.suffix == ".csv":
                 one = files.read(one)

@@ -146,6 +146,15 @@ def test_nothing_and_what_is_no_report_are_refused():
         Counts(grr, np.array([0, 1, 2]))
 
 
+@pytest.mark.parametrize("mechanism", [GRR(k=3, epsilon=1.0), SPL(k=(3, 4), epsilon=1.0)], ids=repr)
+def test_reports_behind_a_mask_are_not_counted_in_silence(mechanism):
+    y = np.ma.array(mechanism.perturb(users(mechanism.k, 300), rng=np.random.default_rng(1)))
+    assert aggregate.aggregate(y, mechanism).n == 300
+    y[:100] = np.ma.masked
+    with pytest.raises(ValueError, match="reports must not have masked entries"):
+        aggregate.aggregate(y, mechanism)
+
+
 def test_bits_are_counted_from_a_frame_too():
     oue = OUE(k=4, epsilon=1.0)
     y = oue.perturb(users(4), rng=np.random.default_rng(5))
