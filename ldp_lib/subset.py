@@ -145,7 +145,7 @@ class SubsetSelection(pure.Oracle):
     def count(self, y) -> np.ndarray:
         """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""
         y = _sets.check_sets(y, self.k, self.size_)
-        return np.append(len(y), np.bincount(y.ravel(), minlength=self.k))
+        return np.append(len(y), sum(np.bincount(each, minlength=self.k) for each in y.T))
 
     def draw_support(self, histogram, rng: pure.Rng) -> np.ndarray:
         """Draw how many sets hold each value, shape (runs, k), for numbers of users with each value, shape (runs, k).
