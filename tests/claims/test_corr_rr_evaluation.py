@@ -603,6 +603,7 @@ def test_where_corr_rr_is_behind_in_tables_and_figure_11_as_printed():
     binary = printed_values.load("corr_rr_figures").query("panel in ('11a', '11c')")  # Clave and Adult
     greatest = binary["Corr-RR"] > binary[list(RIVALS)].max(axis=1)
     assert greatest.tolist() == [False, False, False, True, True] * 2
+    assert (binary["Corr-RR"] / binary.SPL).round(2).iloc[2] == 1.03  # on Clave at .3
 
 
 def test_with_even_shares_the_correlation_of_panel_9c_leaves_no_trace():

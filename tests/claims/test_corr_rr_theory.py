@@ -155,12 +155,13 @@ def test_the_extensions_keep_the_budget():
         assert differing(built, sizes, {0}) == largest(kernels, sizes, {0})  # part 3, for unequal domains too
     claim("corr-rr-v1/ext-cond-rr-privacy").holds(cond_rr == {ODDS})
     claim("corr-rr-v2/ext-cond-rr-privacy").holds(cond_rr == {ODDS})
-    into = np.kron(np.eye(2, dtype=int), np.eye(2, dtype=int)[[0, 0, 1, 1]])
-    back = into.T * HALF  # a random member of the group
-    aligned = {
-        channel.privacy_ratio(into @ corr_rr.channel(ODDS, 2, [[ONE, a], [b, ONE]]) @ back)
-        for a, b in itertools.product(TENTHS[::5], repeat=2)
-    }
+    # Two attributes whose values fall into two groups each: the paper's example, and groups of unequal sizes.
+    aligned = set()
+    for pair in ((((0,), (1,)), ((0, 1), (2, 3))), (((0, 3), (1, 2, 4)), ((0,), (1, 2)))):
+        into = np.kron(*(np.array([[int(v in g) for g in part] for v in sorted(sum(part, ()))]) for part in pair))
+        back = np.kron(*([[Fraction(v in g, len(g)) for v in sorted(sum(part, ()))] for g in part] for part in pair))
+        for a, b in itertools.product(TENTHS[::5], repeat=2):
+            aligned.add(channel.privacy_ratio(into @ corr_rr.channel(ODDS, 2, [[ONE, a], [b, ONE]]) @ back))
     claim("corr-rr-v2/ext-domains-privacy").holds(aligned == {ODDS})
     budgets = [(Fraction(3, 2), Fraction(3, 2)), (Fraction(2), Fraction(3, 2)), (Fraction(5, 4), Fraction(4))]
     table = [[ONE, TENTHS[8]], [TENTHS[2], ONE]]
