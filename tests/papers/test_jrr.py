@@ -346,6 +346,8 @@ def test_other_bad_input_is_refused():
 
 @pytest.mark.parametrize("n", [6, 14, 30])
 def test_for_positive_rho_the_printed_ratio_is_not_exceeded_in_the_cases_computed(n):
+    free = {f(Fraction(3, 5), Fraction(0), n, m) for f in (privacy.colluder_ratio, printed_jrr.ratio) for m in range(n)}
+    assert free == {Fraction(3, 2)}  # and at rho 0 it is right
     # Pr[m coins] / product of their chances = sum of kappa_r rho^r e_2r(u), kappa_r the chance that 2r given users are
     # paired among themselves, e the elementary symmetric polynomials of u = (T - p) / sqrt(pq).
     for p, rho, m in itertools.product((0.51, 0.75, 0.99), (0.05, 0.6, 1.0), range(n)):
