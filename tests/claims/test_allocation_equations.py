@@ -187,8 +187,9 @@ def test_randomized_values_spend_their_budget():
     three = grr.channel(Fraction(5), 3)
     printed = [[Fraction(5 if a == b else 1, 5 + 3 - 1) for b in range(3)] for a in range(3)]
     claim("obrr/eq-4").holds((three == np.array(printed)).all(), all(sum(row) == 1 for row in three))
+    shares = Fraction(11, 10), Fraction(2), Fraction(5)  # exp of epsilon / l
     claim("obrr/s-mrr-sensitivity").holds(
-        all(ratio(*[(2, 3)] * d) == 2**d for d in (1, 2, 3)), ratio((2, 2), (2, 4)) == 4
+        all(ratio(*[(e, v) for v in k]) == e ** len(k) for e in shares for k in ((3,), (2, 4), (3, 3), (2, 3, 5)))
     )
     encoder = splitting.OMRR(k=(2, 4), epsilon=math.log(3))  # whose best split is x = 3/2 and x = 2
     reports = encoder.perturb(np.tile([1, 2], (20_000, 1)), rng=np.random.default_rng(1))

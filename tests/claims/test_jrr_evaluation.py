@@ -316,14 +316,18 @@ def test_the_summary():
     def gain(n, colluders, epsilon=1.0):
         return 1 - ratio(table_4(epsilon, n, colluders), epsilon, n, n)
 
-    inside = [gain(8_000, 5) / gain(4_000, 5), gain(8_000, 5) / gain(8_000, 10)]
+    def twice(epsilon):  # the users, or half of the colluders
+        return [gain(8_000, 5, epsilon) / other for other in (gain(4_000, 5, epsilon), gain(8_000, 10, epsilon))]
+
     at_end = [gain(160_000, 5) / gain(80_000, 5), gain(80_000, 5) / gain(80_000, 10)]
     budgets = (0.01, 0.1, 1.0)  # a tenth of the budget: not ten times the gain, with few users not even more of it
     by_budget = [[round(100 * gain(size, 5, b)) for b in budgets] for size in (8_000, 160_000)]
     to_rr = [round(-100 * gain(10_000, 9_999, b), 1) for b in budgets]  # what the first step costs
     claim("jrr/sec-5.4-b3").conditional(
-        all(abs(value - 2) < 0.02 for value in inside) and to_rr == [8.5, 0.8, 0.1],
-        all(abs(value - 1) < 1e-3 for value in at_end) and by_budget == [[26, 30, 22], [99, 90, 37]],
+        all(abs(value - 2) < 0.06 for b in (0.1, 1.0) for value in twice(b)) and to_rr == [8.5, 0.8, 0.1],
+        all(abs(value - 1) < 1e-3 for value in at_end)
+        and by_budget == [[26, 30, 22], [99, 90, 37]]
+        and [round(value, 2) for value in twice(0.01)] == [2.97, 2.97],  # the first step takes 8.5 %
     )
 
 
@@ -499,7 +503,8 @@ def test_the_curves_against_the_number_of_colluders():
         all(np.diff([chosen[m][1] for m in some[2:]]) > 0),
         [round(v, 2) for v in (chosen[5][1], 1 - 1 / chosen[5][0])] == [-0.38, -0.91],
     )
-    claim("jrr/sec-5.3.3-s3").reproduced(-1e-3 < chosen[9_000][1] < 0)
+    close = [table_4(b, n, 9 * n // 10)[1] for b in (0.01, 0.1, 1.0) for n in (10_000, 40_000, 80_000)]
+    claim("jrr/sec-5.3.3-s3").reproduced(all(-3e-4 < rho < 0 for rho in close), chosen[100][1] < -0.01)
 
 
 def test_the_curves_against_the_share():
@@ -532,5 +537,5 @@ def test_the_loss_at_one_half_falls_as_the_budget_grows():
         for choose in (table_4, at_p0)
     ]
     kept = [ratio(best_pair(b, 10_000), b, 10_000, 5_000) - 1 for b in (0.001, 0.01, 0.1, 1.0)]
-    assert (kept[0], *(float(f"{v:.2g}") for v in kept[1:])) == (0, 0.23, 0.019, 0.0015)  # the note's
+    assert [float(f"{v:.3f}") for v in kept[:3]] + [float(f"{kept[3]:.2g}")] == [0, 0.233, 0.019, 0.0015]  # the note's
     claim("jrr/sec-5.3.5-s1").reproduced(bool(np.all(falls)))
