@@ -334,19 +334,24 @@ def test_four_attributes_as_the_budget_grows():
         min(saved(one, "RS+RFD", "SPL") for one in strong) > 0.55
         and round(1 - drawn["RS+RFD"] / drawn.SPL, 2)[(drawn.panel == "3c") & (drawn.epsilon == 0.1)].item() == 0.62,
     )
-    gaps = {
-        budget: found[0.9, budget, SKEWED, "star"]["SPL"][0] - found[0.9, budget, SKEWED, "star"]["Corr-RR"][0]
-        for budget in (0.1, 0.5)
-    }
     loose = [four(4, 0.5, 2.0, SKEWED, reuse=reuse) for reuse in LEARNED]  # beyond the budgets of the figures
     assert max(better(one, "Corr-RR", m) for one in loose for m in ("RS+FD", "RS+RFD")) < -5
     as_run = dict(zip(settings, by_appendix, strict=True))
     last = [one for each in (found, as_run) for at, one in each.items() if at[1] == 0.5]
+    ends = [
+        [each[rho, b, *which] for b in (0.1, 0.5)] for each in (found, as_run) for rho in (0.1, 0.9) for which in data
+    ]
+    gaps = [[one["SPL"][0] - one["Corr-RR"][0] for one in two] for two in ends]
+    # As a ratio they do not converge: the lead over RS+RFD grows, as it was run and in all panels of Figures 3 and 4.
+    assert all(saved(one, "Corr-RR", "RS+RFD") + 0.1 < saved(two, "Corr-RR", "RS+RFD") for one, two in ends[6:])
+    panels = drawn[drawn.panel.str.startswith(("3", "4"))].set_index(["panel", "epsilon"])
+    lead = (1 - panels["Corr-RR"] / panels["RS+RFD"]).unstack()[[0.1, 0.5]].round(2)
+    assert lead.agg(["min", "max"]).to_numpy().T.tolist() == [[0.34, 0.52], [0.57, 0.7]]
     leads = [[saved(as_run[rho, 0.5, SKEWED, tree], "Corr-RR", "RS+RFD") for tree in TREES] for rho in (0.1, 0.9)]
     exact = [saved(found[rho, 0.5, SKEWED, "star"], "Corr-RR", "RS+RFD") for rho in (0.1, 0.9)]
     assert exact[1] < exact[0]  # not with the minimiser that Phase I estimates
     claim("corr-rr-v2/sent-4.3.1-converge").reproduced(
-        0 < gaps[0.5] < gaps[0.1] / 10,
+        all(0 < second < first / 10 for first, second in gaps),
         min(better(one, "Corr-RR", m) for one in last for m in RIVALS) > 5,
         max(leads[0]) + 0.05 < min(leads[1]),  # especially at high correlation
     )
