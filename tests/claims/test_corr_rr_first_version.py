@@ -271,11 +271,13 @@ def test_against_correlation():
         return (second.corr - share * first.corr) / np.hypot(second.noise, share * first.noise)
 
     claim("corr-rr-v1/sent-4.3.4-40-50-2x").not_reproduced(
-        all(keeps(a[1], a[2], 0.8) > 5 for a in (even[1], skewed[1])),  # printed: a fall by nearly 40 %
+        all(keeps(a, b[2], 0.8) > 5 for b in (even[1], skewed[1]) for a in b[:2]),  # printed: a fall by nearly 40 %
         keeps(even[3][0], even[3][2], 0.8) > 5,  # over 50 %
         keeps(even[5][0], even[5][2], 0.7) > 5 > -5 > keeps(skewed[5][0], skewed[5][2], 0.3),  # nearly half
     )
-    assert abs(keeps(skewed[3][0], skewed[3][2], 0.5)) < 3  # at 3 the skewed data fall by half, as printed
+    # With either start one number of three comes out: from .1 that at 3, over a half, and from .5 that at 5, nearly 2x.
+    assert max(abs(keeps(skewed[3][0], skewed[3][2], 0.5)), abs(keeps(skewed[5][1], skewed[5][2], 0.5))) < 3
+    assert keeps(skewed[3][1], skewed[3][2], 0.6) > 5
 
 
 def rows(path):
