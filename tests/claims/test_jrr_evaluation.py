@@ -231,6 +231,10 @@ def test_the_curves_against_the_budget():
         assert joint[4] / plain[4] < joint[3] / plain[3] + 1e-9  # and the ratio stays when rho does
         assert abs(joint[5] / plain[5] - joint[6] / plain[6]) < 1e-4
         assert np.ptp([ratio(strongest(b), b, n, int(share * n)) for n in sizes[3:]]) < 2e-4
+    for b in (0.01, 0.1, 1.0):  # and rho is at its least from n - 1 = M q / step on
+        turn = 2 * math.ceil((5 * (1 - table_4(b, 20)[0]) / 1e-4 + 1) / 2)
+        pairs = table_4(b, turn - 2), table_4(b, turn)
+        assert [r - 1 + 1 / p > 1e-9 for p, r in pairs] == [True, False]
     values = [[drawn(panel, name).to_numpy() for name in ("RR", "JRR")] for panel in ("3a", "3b", "3c")]
     claim("jrr/sec-5.3.1-s3").reproduced(
         all(lower),
