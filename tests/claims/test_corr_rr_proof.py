@@ -416,9 +416,12 @@ def test_revised_version_what_its_words_leave_open():
     )
 
 
-def by_rule(f_target, f_pivot, users):
+def by_rule(f_target, f_pivot, users, averaged=False):
     """Return the best of 0, 1 and the minimiser, if that lies between them, by comparing errors; and clipping."""
     c1, c2 = corr_rr.quadratic(f_target, f_pivot, users)
+    if averaged:  # over the two attributes
+        d1, d2 = corr_rr.quadratic(f_pivot, f_target, users)
+        c1, c2 = (c1 + d1) / 2, (c2 + d2) / 2
     star = -c1 / (2 * c2)
     candidates = [Fraction(0), Fraction(1)] + [star] * (0 <= star <= 1)
     return min(candidates, key=lambda x: c1 * x + c2 * x**2), min(max(star, Fraction(0)), Fraction(1))
@@ -431,7 +434,7 @@ def test_the_endpoint_rule_is_clipping():
     chosen = [by_rule(x, y, 10) for x, y in pairs]
     assert {x for x, _ in chosen} > {0, 1}
     two = [np.array([Fraction(v, 9), Fraction(9 - v, 9)]) for v in range(10)]  # two values, and the fewest users
-    small = [by_rule(x, y, 2) for x, y in itertools.product(two, repeat=2)]
+    small = [by_rule(x, y, 2, way) for x, y in itertools.product(two, repeat=2) for way in (False, True)]
     third = np.array([Fraction(1, 3)] * 3)  # a uniform pivot has no minimiser, and all p_y are equally good
     assert all(corr_rr.quadratic(x, third, 10) == (0, 0) for x in laws)
     shipped = [corr_rr.reuse_probability(x, y, n2=10) for x, y in pairs]
