@@ -556,10 +556,14 @@ def test_moderate_and_strong_correlation():
     strong, weak = (
         [lower(found, stated) for found in half] for half, stated in ((shown[::2], 0.6), (shown[1::2], 0.5))
     )
+    # The note's numbers, of 2,000 runs: within three of their own standard errors, or one of 200 runs.
+    assert all(abs(lower(*pair)) < 1 for pair in zip(shown, (0.63, 0.54, 0.63, 0.52), strict=True))
     other = {}  # neither uniform marginals nor the true minimiser gives both numbers
     for marginals, reuse in [(SKEWED, "exact"), (UNIFORM, "appendix"), (UNIFORM, "exact")]:
         runs = [four(4, rho, 0.5, marginals, reuse=reuse, runs=2000) for rho in (0.9, 0.1)]
         other[marginals, reuse] = lower(runs[0], 0.6) > -3 and abs(lower(runs[1], 0.5)) < 3
+        ends = (0.7, 0.7) if marginals == UNIFORM else (0.25, 0.52)
+        assert all(abs(lower(*pair)) < 1 for pair in zip(runs, ends, strict=True))
     claim("corr-rr-v2/sent-4.3.3-60-50").reproduced(
         min(strong) > 0 and np.abs(weak).max() < 3,
         all(lower(found, 0.4) > 3 and lower(found, 0.65) < -3 for found in shown[1::2]),

@@ -38,6 +38,8 @@ def every_set(size):
 
 def test_differential_privacy_of_the_data_set_is_that_of_one_report():
     one = channel.privacy_ratio(P)
+    tall = np.array([[Fraction(v, 12) for v in row] for row in ((9, 3), (5, 7), (6, 6))])
+    assert worst_over_data_sets(tall, 2, every_set) == channel.privacy_ratio(tall) == Fraction(7, 3)
     claim("rr-multidim/eq-3").holds(
         worst_over_data_sets(P, 2, single) == one,
         worst_over_data_sets(P, 2, every_set) == one,
