@@ -262,8 +262,17 @@ def test_against_correlation():
         all(same(a, b) for a, b in zip(skewed[3], mixed, strict=True)),
         same(even[1][0], even[1][2]) and same(even[3][0], even[3][2]),
     )
+
+    def gains(first, second):
+        """By how many standard errors the error, over each rival's, is less in the second setting."""
+        for name in ("spl", "rsfd", "rsrfd"):
+            a, b = getattr(first, name), getattr(second, name)
+            yield (first.corr / a - second.corr / b) / np.hypot(first.noise / a, second.noise / b)
+
+    assert falls(even[5][0], even[5][2])  # the note: users whose values agree have less noise
+    assert abs(1 - even[5][2].corr / even[5][0].corr - 1 / 6) < 3 * even[5][0].noise / even[5][0].corr
     claim("corr-rr-v1/sent-4.5-corr").conditional(
-        all(falls(skewed[e][0], skewed[e][2]) for e in (3, 5)), same(even[1][0], even[1][2])
+        all(min(gains(skewed[e][0], skewed[e][2])) > 5 for e in (3, 5)), same(even[1][0], even[1][2])
     )
 
     def keeps(first, second, share):
