@@ -96,6 +96,8 @@ def test_groups_help_with_many_users_and_hurt_at_small_budgets():
 
     helps, hurts = max(ratio(10**6, 2.0), ratio(1_000, 20.0)), ratio(1_000, 1.05)  # many users; a large budget
     assert hurts > 3  # the variance is four times as large
+    uniform = [[Fraction(1, 4)] * 4] * 4  # all alike: one group has no bias, so groups lose there too
+    assert min(ratio(*at, g) for at in ((10**6, 2.0), (1_000, 20.0)) for g in ([first] * 4, uniform)) > 1.4
     # Alike attributes must share a group: with an unrelated partner attribute 1's bias doubles, from 1/4 to 1/2 of its
     # distance from uniform, though its own weight doubles too.
     apart, away = [first, second, first, first], (np.array(first) - Fraction(1, 4)) / 4
@@ -103,7 +105,6 @@ def test_groups_help_with_many_users_and_hurt_at_small_budgets():
         corr_rr.expectation(np.array(g), t)[0] - first for g, t in ((apart, own_copies(4)), (apart[:2], own_copies(2)))
     ]
     assert [list(b) for b in bias] == [list(-away), list(-2 * away)]
-    uniform = [[Fraction(1, 4)] * 4] * 4
 
     def noise(root, d):
         reuse = [[ONE] * d] * d
