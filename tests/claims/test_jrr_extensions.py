@@ -16,6 +16,7 @@ from ldp_lib.book.enumeration import half_law, least_delta, pairings, worst_rati
 from ldp_lib.jrr import extensions, privacy
 from ldp_lib.population import Population
 
+HALF, FIFTH = Fraction(1, 2), Fraction(1, 5)
 CORNERS = [(t, m) for t in (Fraction(3, 5), Fraction(1, 2), Fraction(9, 10)) for m in (2, 3, 6)]
 
 
@@ -226,6 +227,10 @@ def test_signs_with_the_least_rho_drop_into_oue():
         both = sum((truth[i] + v * step[i]) * (truth[j] - v * step[j]) for v in (1, -1)) / 2
         found.append(sp.expand(both - truth[i] * truth[j] + root**2 * deviation[i] * deviation[j]) == 0)
     edge = [(v - s).subs(root, 1 / sp.sqrt(e)) for v, s in zip((half, wrong), step, strict=True)]
+    # The note on the gain of moved truths: at e = 4 the deviations are 5/10 and 4/10; moves of a half and a third.
+    for c, part in itertools.product(range(37), (Fraction(1, 2), Fraction(1, 3))):
+        moved = [jrr.signed_variance(c, 36, HALF, FIFTH, x * HALF, -x * 2 * FIFTH) for x in (0, part)]
+        assert (moved[1] < moved[0]) == ((5 * c - 4 * (36 - c)) ** 2 > 25 * c + 16 * (36 - c))
     claim("jrr/sec-4.6.2-oue-join").conditional(
         len(found) == 3
         and all(found)
