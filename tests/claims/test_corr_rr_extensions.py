@@ -77,6 +77,18 @@ def test_the_best_table_still_leaves_a_bias():
     mirrored = np.array([f[0], f[0][::-1]])
     assert (corr_rr.expectation(mirrored, table(0 * ONE, 0 * ONE)) == mirrored).all()
 
+    # And nowhere else: all pairs of sixths, with the p_y of least bias, that of the projection of one on the other.
+    def best(a, b):
+        g, h = a - Fraction(1, len(a)), b - Fraction(1, len(b))
+        t = g @ h / (h @ h) if h.any() else 0 * ONE
+        return min(max((1 + (len(a) - 1) * t) / len(a), 0 * ONE), ONE)
+
+    for k in (2, 3):
+        shares = [np.array(x) * ONE / 6 for x in itertools.product(range(7), repeat=k) if sum(x) == 6]
+        for a, b in itertools.product(shares, repeat=2):
+            kept = (corr_rr.expectation(np.array([a, b]), table(best(b, a), best(a, b))) == np.array([a, b])).all()
+            assert kept == ((a == b).all() or (k == 2 and (a == b[::-1]).all()))
+
 
 def test_groups_help_with_many_users_and_hurt_at_small_budgets():
     # Attributes 1, 2 are alike, and 3, 4 are; between them the deviations from 1/4 are orthogonal.
