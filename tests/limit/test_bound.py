@@ -198,7 +198,20 @@ def test_the_closed_form_is_above_what_the_search_proves_at_large_budgets_from_t
 
 
 @pytest.mark.parametrize(
-    "k", [(4, 50), (10, 10), (2, 5, 7), (4, 4, 7), (2, 2, 2, 7), (2,) * 7, (3,) * 6, (2,) * 5 + (7,), (2,) * 40, ADULT]
+    "k",
+    [
+        (4, 50),
+        (10, 10),
+        (158, 160),
+        (2, 5, 7),
+        (4, 4, 7),
+        (2, 2, 2, 7),
+        (2,) * 7,
+        (3,) * 6,
+        (2,) * 5 + (7,),
+        (2,) * 40,
+        ADULT,
+    ],
 )
 def test_the_closed_form_is_not_above_what_the_search_proves_up_to_a_budget_of_five(k):
     for epsilon in (1.0, 3.0, 4.0, 5.0):
