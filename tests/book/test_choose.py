@@ -285,8 +285,11 @@ def test_sets_of_numbered_records_have_less_error_than_the_record_itself():
         alone = planner.pairs_error(RRJoint(k=k, epsilon=1.0), 1)
         over.append(alone * best / one / planner.pairs_error(ask_pairs(k, 1.0), 1))
     assert f"{over[0]:.2f} times its variance for questions with 6, 5 and 2 answers, and {over[1]:.1f} times" in text
-    two = _numbered_pairs((4, 4), 1.0)  # with two questions a pair is a record
-    assert f"have {two / planner.pairs_error(ask_pairs((4, 4), 1.0), 1):.2f} times the variance for two" in text
+    two = [_numbered_pairs((s, s), 1.0) for s in (4, 2)]  # with two questions a pair is a record
+    least = [limit.least_error(cells, 1.0).error - 1 + 1 / cells for cells in (16, 4)]
+    assert two == pytest.approx(least)
+    four, same = (v / planner.pairs_error(ask_pairs((s, s), 1.0), 1) for s, v in zip((4, 2), two, strict=True))
+    assert f"have {four:.2f} times the variance of `AskSome` for two with four answers, and {same:.2f} times" in text
     assert round(math.sqrt(factor[256]), 1) == 0.2
 
 
