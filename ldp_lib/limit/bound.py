@@ -126,7 +126,7 @@ def _at_uniform(k, e):
     weights, attained, names, share = product_mixture(k, t)
     found = (attained, *chosen(names, share))
     if len(set(k)) == 1:
-        return _certify(k, e, np.ones(len(k)), rows=_covering.equal_rows(len(k), k[0], t)), *found
+        return _certify(k, e, rho, rows=_covering.equal_rows(len(k), k[0], t)), *found
     tried = [_certify(k, e, np.ones(len(k)), rows=((Fraction(1), None),))]
     tried += [_in_cells(k, e, rho, keep) for keep in range(1, min(len(k), KEPT))]
     best = max(filter(None, tried), key=lambda certificate: certificate.error)

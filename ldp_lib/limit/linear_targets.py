@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from ldp_lib._inputs import require
+from ldp_lib._inputs import require, unmasked
 
 
 def linear_error(target, epsilon):
@@ -35,7 +35,7 @@ def linear_error(target, epsilon):
     Attained if a random set of a share 1 / (1 + exp(epsilon)) of the records has a covariance matrix proportional to
     the root of that of the targets' rows. Chapter `limit_bound`.
     """
-    rows = np.asarray(target, float)
+    rows = np.asarray(unmasked(target, "target"), float)
     if rows.ndim != 2 or rows.size <= len(rows) or not abs(rows).max() <= 1e100:  # whose square is no infinity
         raise ValueError(f"target must be finite numbers up to 1e100, in rows of at least two; got shape {rows.shape}")
     require(epsilon=epsilon)

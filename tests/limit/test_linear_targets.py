@@ -86,6 +86,8 @@ def test_bad_input():
     for target in (np.ones(3), np.ones((2, 1)), np.ones((0, 3)), [[1.0, math.nan]], [[1e200, 0.0]]):
         with pytest.raises(ValueError, match="target must be finite numbers"):
             limit.linear_error(target, 1.0)
+    with pytest.raises(ValueError, match="target must not have masked entries"):
+        limit.linear_error(np.ma.array(np.eye(2), mask=np.eye(2)), 1.0)
     with pytest.raises(ValueError, match="epsilon must be"):
         limit.linear_error(np.eye(3), 0.0)
     with pytest.raises(ValueError, match="k must be"):
