@@ -138,7 +138,7 @@ def shares(parts, rho):
         told = q @ parts
         pull = squares / told**2
         slope = 1 - parts @ pull
-        if q @ z < 1e-14 * q.sum():
+        if q @ z < 1e-13 * q.sum():
             break
         aim = 0.1 * np.mean(q * z) / q
         curved = (parts * (2 * pull / told)) @ parts.T

@@ -781,7 +781,8 @@ def test_no_other_shares_of_sets_have_less_error(seed):
         parts[rng.random(parts.shape) < 0.7] = 0
         parts = np.vstack([parts, np.diag(parts.mean(axis=0) + 1e-9)])
     if seed % 4 == 0:  # each set twice: the best shares are many
-        parts = np.vstack([parts, parts])
+        parts = np.vstack([parts, parts]) if seed % 8 else np.exp(np.vstack([rng.uniform(-15, 15, (99, 3))] * 2))
+        attributes = parts.shape[1]
     rho = 10.0 ** rng.uniform(-4, 4, attributes)
     parts = parts * 10.0 ** rng.uniform(-12, 0)
     p, error = _uniform.shares(parts, rho)
