@@ -26,7 +26,7 @@ def columns(mechanism):
     """Return the columns of the mechanism's reports, name -> type; ValueError if there is not one row a user."""
     if mechanism.dtype is None:
         raise ValueError(f"mechanism must report one row a user; {mechanism!r} does not")
-    return dict(_flat(np.dtype(mechanism.dtype)))
+    return dict(_flat(mechanism.dtype))
 
 
 def check_countable(mechanism):
@@ -37,8 +37,9 @@ def check_countable(mechanism):
 
 def to_frame(reports: Any) -> pd.DataFrame:
     """Return reports, an array, as a data frame with one row a user and integer columns."""
-    reports = np.ascontiguousarray(_inputs.unmasked(reports, "reports"))
-    flat = np.dtype(_flat(np.dtype((reports.dtype, reports.shape[1:]))))
+    # Without gaps, in the order of its fields' names: y[["report", "asked"]] is a view of the other order.
+    reports = np.ascontiguousarray(y := _inputs.unmasked(reports, "reports"), np.result_type(y))
+    flat = _flat(np.dtype((reports.dtype, reports.shape[1:])))
     return pd.DataFrame(reports.view(flat).reshape(len(reports)))
 
 

@@ -155,6 +155,16 @@ def test_reports_behind_a_mask_are_not_counted_in_silence(mechanism):
         aggregate.aggregate(y, mechanism)
 
 
+def test_fields_in_another_order_are_the_same_reports():
+    """Of one type each, so that the bytes of one may be read as the other's."""
+    mechanism = OneQuestion(k=(3, 3, 3), epsilon=1.0)
+    y = mechanism.perturb(users(mechanism.k, 300), rng=np.random.default_rng(1))
+    turned = y[["report", "asked"]]  # a view, whose fields are not in the order of its names
+    for one in (turned, turned.copy(), y.astype([("asked", ">i4"), ("report", ">i4", (1,))])[["report", "asked"]]):
+        assert np.array_equal(aggregate.aggregate(one, mechanism).counts, mechanism.count(y))
+        assert files.to_frame(one)["report_asked"].tolist() == y["asked"].tolist()
+
+
 def test_bits_are_counted_from_a_frame_too():
     oue = OUE(k=4, epsilon=1.0)
     y = oue.perturb(users(4), rng=np.random.default_rng(5))
