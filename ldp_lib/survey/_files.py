@@ -88,11 +88,11 @@ def number(description):
 
 
 def one_number(numbers):
-    """Return the one checksum of a survey that rows have, or None; ValueError if they have several."""
-    found = pd.Series(numbers).dropna().to_numpy()
-    if (found != found[:1]).any():
-        raise ValueError("reports must be of one survey; the rows of the data frame are of several")
-    return int(found[0]) if found.size else None
+    """Return the one checksum of a survey that rows have, or None; ValueError if they have several, or some none."""
+    found = pd.Series(numbers).drop_duplicates()
+    if len(found) > 1:
+        raise ValueError("reports must be of one survey; the rows of the data frame are of several, or some of none")
+    return int(found.iloc[0]) if found.count() else None
 
 
 def check_numbers(frame, told, what):

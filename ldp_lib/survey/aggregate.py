@@ -128,23 +128,23 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
         twice: the file and its row group are named.
     """
     files.check_countable(mechanism)
-    total, every = np.zeros(1, int), []
     if hasattr(reports, "to_delayed"):
-        from dask import delayed
+        from dask import compute, delayed
 
         if survey is not None:
             raise TypeError("reports must be in memory or in files; give the folder that Dask's to_parquet wrote")
-        each = delayed(list)([delayed(_counted)(part, mechanism, None) for part in reports.to_delayed()])
-        found = [(one, None, names) for one, _, names in itertools.chain(*each.compute())]  # rows tell their survey
+        each = compute(*[delayed(_counted)(part, mechanism, None) for part in reports.to_delayed()])
+        found = [(one, None, names) for one, _, names in itertools.chain(*each)]  # rows tell their survey
     else:
         found = _counted(reports, mechanism, survey)
-    for (counts, number), described, names in found:
-        total, survey = total + counts, described or files.one_number([survey, number])
+    total, every = sum(one[0] for one, *_ in found), []
+    for _, described, names in found:  # noqa: B007  (the same of all)
         every += names
         names.clear()  # all blocks of a part have one list
-    if not total[0]:
+    if not np.any(total):
         raise ValueError("reports must hold at least one report; got none")
-    return Counts(mechanism, total, tuple(every), survey)
+    numbers = [number for (counts, number), *_ in found if np.any(counts)]
+    return Counts(mechanism, total, tuple(every), described or files.one_number(numbers))
 
 
 def _counted(reports, mechanism, survey):

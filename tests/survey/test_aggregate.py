@@ -387,6 +387,22 @@ def test_partitions_of_two_surveys_are_not_counted_together():
         aggregate.aggregate(both, ours.mechanism)
 
 
+def test_rows_that_tell_of_no_survey_are_not_counted_beside_those_that_do():
+    """They may be another one's: who then vouches for the counts vouches for what nobody told of."""
+    ours, mine, other = surveys_in_two_orders()
+    bare = pd.DataFrame(dict(other)).drop(columns="report_survey")
+    own = pd.DataFrame(dict(mine))
+    for a, b in ((own, bare), (bare, own)):
+        for both in ([a, b], pd.concat([a, b]), dd.concat([dd.from_pandas(one, npartitions=2) for one in (a, b)])):
+            with pytest.raises(ValueError, match="must be of one survey"):
+                aggregate.aggregate(both, ours.mechanism)
+    alone = pd.concat([bare[:300], bare[300:].assign(report_survey=np.nan)])  # rows of no survey, with their column
+    for nobody in (alone, [bare[:0], alone], dd.from_pandas(alone, npartitions=2)):
+        assert aggregate.aggregate(nobody, ours.mechanism).survey is None
+    for some in ([bare[:0], own], dd.concat([dd.from_pandas(one, npartitions=1) for one in (bare[:0], own)])):
+        assert ours.mark(aggregate.aggregate(some, ours.mechanism)).n == 600
+
+
 def test_counts_of_a_dask_frame_are_added_once(tmp_path):
     ours, mine, _ = surveys_in_two_orders()
     counts = ours.mark(aggregate.aggregate(dd.from_pandas(mine, npartitions=3), ours.mechanism))
