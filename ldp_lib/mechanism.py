@@ -177,7 +177,9 @@ def perturb_in_chunks(mechanism: Any, x: Any, *, rng: Rng, threads: int = 1) -> 
         The users' values or records.
     rng : numpy.random.Generator
         Source of randomness. Each chunk of `CHUNK` users gets a generator that is spawned from it, so the reports
-        depend on this generator and on nothing else.
+        depend on this generator and on nothing else: on its seed, and on how often it has spawned, not on its state. So
+        the next call makes other reports, but one that was moved on by ``bit_generator.advance``, or whose state was
+        set, makes those of a new one with its seed: for batches, take seeds of their own.
     threads : int
         How many chunks to work on at a time: as many as there are processor cores, at best. NumPy's generators and
         arithmetic let threads run at the same time.

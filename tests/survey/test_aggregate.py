@@ -225,6 +225,18 @@ def test_chunks_have_their_own_coins_whatever_the_number_of_threads(mechanism, m
     assert again.tobytes() != made[0].tobytes()  # another generator, other coins
 
 
+def test_chunks_go_by_the_seed_and_not_by_the_state():
+    """As the docstring warns: `perturb` goes by the state."""
+    grr, x, make = GRR(k=9, epsilon=1.0), np.zeros(300, int), protocol.perturb_in_chunks
+    new, moved, used = (np.random.default_rng(7) for _ in range(3))
+    moved.bit_generator.advance(10**9)
+    used.random(9)
+    first = make(grr, x, rng=new).tolist()
+    assert make(grr, x, rng=moved).tolist() == make(grr, x, rng=used).tolist() == first
+    assert make(grr, x, rng=new).tolist() != first
+    assert grr.perturb(x, rng=moved).tolist() != grr.perturb(x, rng=np.random.default_rng(7)).tolist()
+
+
 def test_chunks_name_what_is_wrong_and_where(monkeypatch):
     monkeypatch.setattr(protocol, "CHUNK", 25)
     grr, rng = GRR(k=3, epsilon=1.0), np.random.default_rng(1)
