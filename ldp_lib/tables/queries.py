@@ -29,7 +29,8 @@ def ask(mechanism, y, where, given=None) -> Answer:
         Boxes must not overlap. An attribute that is not named may have any value.
     given : dict from attributes to values, optional
         A box of other attributes than those of `where`: the share is that among the users in it.
-        This is a ratio of two estimates: nearly unbiased for many users; its variance is by the delta method.
+        This is a ratio of two estimates: nearly unbiased for many users; its variance is by the delta method. Where the
+        box is estimated within two of its own standard errors of 0, intervals may hold in two of three surveys only.
 
     Returns
     -------
