@@ -168,6 +168,9 @@ def settings():
     for epsilon in (1.0, 4.0):
         mechanism, counts = OneQuestion(k=(3, 2), epsilon=epsilon), [[500, 500], [300, 300], [200, 200]]
         found.append(("OneQuestion, 3 and 2 values", epsilon, 2_000, partial(shares, mechanism, counts)))
+    for epsilon in (1.0, 6.0):  # of the 100 who are asked, one or so
+        mechanism, counts = OneQuestion(k=(2, 2), epsilon=epsilon), [[1, 1], [99, 99]]
+        found.append(("OneQuestion, 2 of 200 hold it", epsilon, 200, partial(shares, mechanism, counts)))
     law = np.array([[0.3, 0.2, 0.1], [0.05, 0.1, 0.25]])
     for name, sampling in (("the people asked", False), ("people drawn at random", True)):
         for epsilon, n in ((1.0, 5_000), (4.0, 600)):

@@ -55,7 +55,7 @@ def standard_errors(mechanism: Any, estimate: Any, n: float, *, sampling: bool =
     -------
     array or list of arrays
         From `mechanism.variance` at a population that has the estimated frequencies, projected to probabilities.
-        Page `coverage`.
+        Page `quality`.
 
     Raises
     ------
@@ -98,7 +98,8 @@ def estimate_interval(
     not hold it supports it, is below about 5 for one interval, or 20 for all of many values together. That is at large
     budgets. One false support then lies far outside an interval made for none: at n q = 0.15 the interval for a value
     that nobody holds covers 86 times in 100 instead of 95; at n q = 0.05 those of a hundred values together hardly
-    ever hold. Simulated on the page `coverage`.
+    ever hold. It also fails at large budgets where users are asked some questions, and of those who are asked this one
+    fewer than about five hold the value. Simulated on the page `quality`.
     """
     check_bool(simultaneous=simultaneous)
     spread = standard_errors(mechanism, estimate, n)
