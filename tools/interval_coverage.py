@@ -158,6 +158,8 @@ def settings():
     for name, table in TABLES.items():
         for epsilon, n in ((1.0, 20_000), (4.0, 2_000)):
             found.append((name, epsilon, n, partial(association, table, epsilon, n)))
+    few, table = "V = 0.95, 2 x 2", TABLES["V = 0.95, 2 x 2"]  # one or two people hold what does not go together
+    found.append((few, 12.0, 60, partial(association, table, 12.0, 60)))
     for holders, n in ((1, 200), (5, 200), (100, 2_000)):
         for epsilon in (1.0, 4.0, 8.0):
             found.append((f"{holders} of {n} hold it, 4 x 4 cells", epsilon, n, partial(query, holders, n, epsilon)))

@@ -16,9 +16,9 @@ from ldp_lib.tables import likelihood  # noqa: E402
 PAGE = (ROOT / "book" / "quality.md").read_text(encoding="utf-8")
 ROWS = json.loads(coverage.FOUND.read_text(encoding="utf-8"))
 COMPARED = "the same by quantiles"
-# Normal intervals of few holders at large budgets, and all after maximum likelihood: a docstring or the page warns.
+# Intervals of few holders at large budgets, and all after maximum likelihood: a docstring or the page warns.
 BOOTSTRAP = "bootstrap of the most likely table: "
-WARNED = {"share, `estimate_interval`", BOOTSTRAP + "least cell", BOOTSTRAP + "Cramér's V"}
+WARNED = {"share, `estimate_interval`", "Cramér's V", BOOTSTRAP + "least cell", BOOTSTRAP + "Cramér's V"}
 
 
 def test_the_page_shows_what_was_computed():
