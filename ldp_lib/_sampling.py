@@ -190,6 +190,7 @@ def _toss(digits, out, rng):
     return out
 
 
+@lru_cache
 def _cells(keep, k):
     """How the numbers of so many bits are shared out: to the truth, then to each value; and how the rest is decided.
 

@@ -27,6 +27,9 @@ SITE = Path(__file__).resolve().parents[1] / "_build" / "html"
 
 SAMPLE = 8
 
+# Files whose tests share a kernel, a wheel or a page that takes seconds to make.
+WHOLE = (".ipynb", "test_wheel.py", "test_pdf.py", "test_explore.py", "test_witness.py")
+
 
 def pytest_collection_modifyitems(items):
     """Mark what `make check` leaves out (brief, slow) and what `make test` does too (thorough).
@@ -60,7 +63,7 @@ def pytest_xdist_make_scheduler(config, log):
             if file.endswith("test_site.py"):
                 page = re.search(r"\[((?:book|notebooks)/\w+)\]", test)
                 return page[1] if page else file
-            return file if file.endswith((".ipynb", "test_wheel.py")) else nodeid.partition("[")[0]
+            return file if file.endswith(WHOLE) else nodeid.partition("[")[0]
 
     return Apart(config, log)
 

@@ -193,7 +193,7 @@ def product_set(weights, t, k):
     kinds = list(dict.fromkeys((k[j], weights[j]) for j in order))
     members = [[j for j in order if (k[j], weights[j]) == kind] for kind in kinds]
     few = d <= MANY  # with more attributes not every number of them is tried, and of equal ones three are moved
-    numbers = range(1, d + 1) if few else np.unique(np.geomspace(1, d, MANY).round().astype(int)).tolist()
+    numbers = range(1, d + 1) if few else sorted({round(x) for x in np.geomspace(1, d, MANY)})
     moved = range(d) if few else [j for each in members for j in each[:3]]
     asked = {tuple(order[:m]) for m in numbers} | {(each[0],) for each in members}
     for m in (2, 3):

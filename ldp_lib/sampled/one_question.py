@@ -146,8 +146,7 @@ class OneQuestion(Several):
         asked, counts = y["asked"].copy(), [np.array([len(y)])]
         for j, part in enumerate(self.oracle_):
             rows = y.take(np.flatnonzero(asked == j))["report"]
-            told = rows[:, : part.dtype.itemsize].view(part.dtype.base)
-            told = told.reshape(-1, *part.dtype.shape)
+            told = rows[:, : part.dtype.itemsize].view(part.dtype.base).reshape(-1, *part.dtype.shape)
             counts.append(part.count(told) if len(rows) else np.zeros(1 + part.k, np.int64))
         return np.concatenate(counts)
 

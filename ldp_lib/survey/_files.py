@@ -89,10 +89,10 @@ def number(description):
 
 def one_number(numbers):
     """Return the one checksum of a survey that rows have, or None; ValueError if they have several, or some none."""
-    found = pd.Series(numbers).drop_duplicates()
-    if len(found) > 1:
+    found = pd.Series(numbers, dtype=float).to_numpy()  # holds each checksum exactly, and a missing one as nan
+    if not (same := found == found[:1]).all() and np.nansum(found):
         raise ValueError("reports must be of one survey; the rows of the data frame are of several, or some of none")
-    return int(found.iloc[0]) if found.count() else None
+    return int(found[0]) if same.any() else None
 
 
 def check_numbers(frame, told, what):

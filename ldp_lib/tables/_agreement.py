@@ -37,7 +37,7 @@ def _agree(tables):
     corrected = {}
     for (j, other), table in tables.items():
         rows, columns = marginals[j] - table.sum(axis=1), marginals[other] - table.sum(axis=0)
-        corrected[j, other] = table + rows[:, None] / table.shape[1] + columns / table.shape[0]
+        corrected[j, other] = table + rows[:, None] / table.shape[1] + columns / len(table)
     return corrected, marginals
 
 

@@ -91,7 +91,7 @@ def shrink_dependence(table, noise: float) -> ShrunkTable:
         raise ValueError(f"noise must be a finite number of at least 0; got {noise!r}")
     independent = np.outer(table.sum(axis=1), table.sum(axis=0))
     rest = _interaction(table) - _interaction(independent)
-    directions = (table.shape[0] - 1) * (table.shape[1] - 1)
+    directions = (len(table) - 1) * (table.shape[1] - 1)
     a = noise * max(0, min(1, 2 - 4 / directions))
     square = float((rest**2).sum())
     factor = max(0.0, 1 - a / square) if square > 0 else 0.0

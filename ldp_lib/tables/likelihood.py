@@ -148,7 +148,7 @@ def observed(mechanism, y, attributes):
             channels.append(channel)
             members += mine
     elif hasattr(mechanism, "oracles"):
-        edges = np.cumsum([0, *(np.atleast_2d(o.reports().T).shape[0] for o in mechanism.oracles)])
+        edges = np.cumsum([0, *(len(np.atleast_2d(o.reports().T)) for o in mechanism.oracles)])
         y, members = np.asarray(y), sorted(attributes)
         channels = [mechanism.oracles[j].channel() for j in members]
         codes = [_columns(mechanism.oracles[j].reports(), y[:, edges[j] : edges[j + 1]]) for j in members]
@@ -177,9 +177,9 @@ def _columns(every, y):
     every, y = np.asarray(every), np.asarray(y)
     if every.dtype.names is None and every.ndim == 1:
         y = y.reshape(len(y))
-    if y.shape[1:] != every.shape[1:] or (y.dtype.names != every.dtype.names):
+    if y.shape[1:] != every.shape[1:] or y.dtype.names != every.dtype.names:
         raise ValueError(f"y must be reports of shape (n, {every.shape[1:]}); got {y.dtype}, shape {y.shape}")
-    keys = [np.ascontiguousarray(a.astype(every.dtype)).view(np.uint8).reshape(len(a), -1) for a in (every, y)]
+    keys = [a.astype(every.dtype, "C").view(np.uint8).reshape(len(a), -1) for a in (every, y)]
     flat = [np.ascontiguousarray(key).view(f"V{key.shape[1]}").ravel() for key in keys]
     values, first = np.unique(flat[0], return_index=True)
     place = np.minimum(np.searchsorted(values, flat[1]), len(values) - 1)

@@ -55,7 +55,7 @@ def fit_tree(tables, scores=None) -> Tree:
         rows, total = both[edge], both[edge].sum(axis=1, keepdims=True)
         free = np.tile(rows.sum(axis=0), (len(rows), 1))
         conditionals.append(np.divide(rows, total, out=free, where=total > 0))
-    k = tuple(both[j, (j + 1) % d].shape[0] for j in range(d))
+    k = tuple(len(both[j, (j + 1) % d]) for j in range(d))
     return Tree(k=k, root=both[edges[0]].sum(axis=1), edges=tuple(edges), conditionals=tuple(conditionals))
 
 
