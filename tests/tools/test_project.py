@@ -190,10 +190,9 @@ def imports(nodes):
 
 def test_what_make_check_leaves_out_exists():
     there = {
-        f"{path.name}::{node.name}"
+        f"{path.name}::{name}"
         for path in (ROOT / "tests").rglob("test_*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.FunctionDef)
+        for name in re.findall(r"^def (test_\w+)", path.read_text(encoding="utf-8"), re.M)
     }
     for marker in ("brief", "slow", "thorough"):
         named = (ROOT / "tests" / f"{marker}.txt").read_text(encoding="utf-8").split()
