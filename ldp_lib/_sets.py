@@ -19,7 +19,7 @@ def check_sets(y, k, size):
     """Return reports as an (n, size) integer array after checking shape, range and order, or raise."""
     y = _inputs.unmasked(y, "y")
     allowed = f"y must have at least one row of {size} ascending integers from 0 to {k - 1}"
-    if y.ndim != 2 or y.shape[1] != size or len(y) == 0:
+    if y.ndim != 2 or y.shape[1] != size or not len(y):
         raise ValueError(f"{allowed}; got shape {y.shape}")
     if y.dtype.kind not in "iu":
         raise TypeError(f"{allowed}; got type {y.dtype}")

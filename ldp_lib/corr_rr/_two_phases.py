@@ -117,7 +117,7 @@ def check_phases(y, n1):
     except (TypeError, ValueError):
         raise ValueError(f"y must be two arrays, the reports of either phase; got {y!r}") from None
     wanted = first_users(n1, n) if isinstance(n1, float) else n1
-    if len(first) != wanted or len(second) == 0:
+    if len(first) != wanted or not len(second):
         raise ValueError(
             f"y must start with the reports of n1 = {wanted} users, and have others; got {len(first)} and {len(second)}"
         )

@@ -145,9 +145,9 @@ class OneQuestion(Several):
         y = _inputs.check_reports(y, self.dtype, self.d)
         asked, counts = y["asked"].copy(), [np.array([len(y)])]
         for j, part in enumerate(self.oracle_):
-            rows = y.take(np.flatnonzero(asked == j))["report"]
-            told = rows[:, : part.dtype.itemsize].view(part.dtype.base).reshape(-1, *part.dtype.shape)
-            counts.append(part.count(told) if len(rows) else np.zeros(1 + part.k, np.int64))
+            own = y.take(np.flatnonzero(asked == j))["report"]
+            told = np.asfortranarray(own[:, : part.dtype.itemsize].view(part.dtype.base)).reshape(-1, *part.dtype.shape)
+            counts.append(part.count(told) if len(own) else np.zeros(1 + part.k, np.int64))
         return np.concatenate(counts)
 
     def estimate_counts(self, counts) -> list:
