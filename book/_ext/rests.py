@@ -108,7 +108,8 @@ class Picture:
         self.lines[column, key, other] = True
 
     def order(self):
-        """Put each row of a column near those that lead to it."""
+        """Put each row of a column near those that lead to it, and lines in one order, whatever order they came in."""
+        self.lines = dict.fromkeys(sorted(self.lines))
         for before, column in zip(self.names, self.names[1:], strict=False):
             height = {key: number for number, key in enumerate(self.rows[before])}
             come = defaultdict(list)

@@ -191,3 +191,16 @@ def test_a_picture_has_a_row_for_each_key_and_a_line_for_each_pair():
     assert "A &amp; B" in drawn
     assert "own/&lt;two&gt;" in drawn
     assert "<title>own/a-name-that-is-longer-than-its-row-can-hold</title>" in drawn
+
+
+def test_a_picture_is_the_same_in_whatever_order_its_lines_came():
+    drawn = set()
+    for lines in (["one", "two", "three"], ["three", "one", "two"]):
+        picture = rests.Picture("claims", "functions")
+        picture.row("claims", "a", "a", "#a")
+        for name in ("one", "two", "three"):
+            picture.row("functions", name, name, f"#{name}")
+        for name in lines:
+            picture.line("claims", "a", name)
+        drawn.add(picture.svg("rests", "title", "words"))
+    assert len(drawn) == 1
