@@ -564,7 +564,9 @@ def test_moderate_and_strong_correlation():
         other[marginals, reuse] = lower(runs[0], 0.6) > -3 and abs(lower(runs[1], 0.5)) < 3
         ends = (0.7, 0.7) if marginals == UNIFORM else (0.25, 0.52)
         assert all(abs(lower(*pair)) < 1 for pair in zip(runs, ends, strict=True))
+    seen = {rho: lead[drawn.panel.isin(["7c", "8c"]) & (drawn.x == rho)] for rho in (0.9, 0.1)}
     claim("corr-rr-v2/sent-4.3.3-60-50").reproduced(
+        min(seen[0.9]) > 0.6 and {round(v, 1) for v in seen[0.1]} == {0.5},
         min(strong) > 0 and np.abs(weak).max() < 3,
         all(lower(found, 0.4) > 3 and lower(found, 0.65) < -3 for found in shown[1::2]),
         not any(other.values()),

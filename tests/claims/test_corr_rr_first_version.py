@@ -96,7 +96,8 @@ def test_data_with_every_pairwise_correlation_equal_to_rho_exist():
 
 def test_figures_without_numbers():
     claim("corr-rr-v1/figs-4-14").not_checkable(
-        "Pictures without numbers in our text, of data whose marginals are not stated. "
+        "Pictures without numbers in our text. The marginals of the synthetic data (Figures 4 to 13) are not stated, "
+        "nor is every step in the preparation of the real data (Figure 14). "
         "The sentences about them are judged one by one."
     )
 
