@@ -236,3 +236,12 @@ def test_the_attacker_s_success_rate_on_a_card_is_enumerated(kind):
 
 def test_two_phases_have_no_success_rate_of_their_own():
     assert {name for name, text in CARDS.items() if "Attacker:** right" not in text} == NO_CHANNEL
+
+
+def test_the_card_of_whole_records_says_from_how_many_on_sets_have_less_variance():
+    (said,) = re.findall(r"of (\d+) and more possible records", CARDS["RRJoint"])
+    better = [
+        subset.error(math.e, size, subset.optimal_size(math.e, size)) < subset.error(math.e, size, 1)
+        for size in range(4, 300)
+    ]
+    assert better == [size >= int(said) for size in range(4, 300)]
