@@ -5,7 +5,9 @@ A sample; `make assignments-check` grades every answer of every set through nbgr
 
 import ast
 import importlib.util
+import math
 import os
+import re
 import resource
 import sys
 import textwrap
@@ -17,7 +19,10 @@ from pathlib import Path
 import nbformat
 import problem_sets
 import pytest
+import sympy as sp
 from grader import compare, marking, session, worker
+
+from ldp_lib import grr, pure, unary
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = problem_sets.sets()
@@ -41,6 +46,19 @@ def test_a_set_has_five_to_eight_tasks_a_picture_and_a_paragraph(problems):
     assert any("own." in task.hidden for task in problems.tasks)
     assert any("part(" in task.hidden for task in problems.tasks)
     assert all((ROOT / "notebooks" / f"{chapter}.ipynb").exists() for chapter in problems.chapters)
+
+
+def test_numbers_in_the_instructor_s_paragraphs_are_those_of_the_formulas():
+    told = {
+        problems.name: " ".join(task.solution.split()) for problems in SETS for task in problems.tasks if task.by_hand
+    }
+    apps, times = re.search(r"at ([\d,]+) it is (\d+) times that of bits", told["ps2"]).groups()
+    (answer, other), bits = grr.probabilities(math.e, int(apps.replace(",", ""))), unary.oue_probabilities(math.e)
+    assert round(pure.variance(0, 1, answer, other) / pure.variance(0, 1, *bits)) == int(times)
+    true, promised = re.search(r"ε = ([\d.]+) in place of ([\d.]+)", told["ps9"]).groups()
+    p, k = sp.symbols("p k", positive=True)
+    (keep,) = sp.solve(p / ((1 - p) / k) - math.exp(float(promised)), p)
+    assert round(float(sp.log((p + (1 - p) / k) / ((1 - p) / k)).subs(p, keep).subs(k, 4)), 2) == float(true)
 
 
 @by_set
