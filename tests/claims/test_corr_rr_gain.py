@@ -59,6 +59,20 @@ def test_every_copy_is_made_from_the_pivot_and_its_report_which_keep_the_budget(
     assert channel.privacy_ratio(asked) == ODDS
 
 
+def test_reports_of_phase_one_are_not_made_from_one_question():
+    """The question says nothing of whether two answers agree; both answers at half the budget do, and few are wrong."""
+    agree, half = np.array([1, -1, -1, 1]), grr.channel(ODDS, 2)
+    assert not (agree @ ask_channel(ODDS**2, 2, 2)).any()
+    assert (agree @ channel.tensor(half, half)).any()
+    people = Population.from_counts([[100, 100], [100, 100]])
+    how, truth = {"rng": np.random.default_rng(4), "runs": 1_000}, marginal_frequencies(people)
+    both, one = (
+        mse(made.simulate(people, **how), truth)
+        for made in (CorrRR(k=(2, 2), epsilon=8.0, n1=0.5), OneQuestion(k=(2, 2), epsilon=8.0))
+    )
+    assert (one / 2 - both).mean() > 5 * math.hypot((one / 2).std(), both.std()) / 1_000**0.5
+
+
 @pytest.mark.parametrize(("k", "reuse"), [(3, TABLE), (2, THREE), (3, THREE)])
 def test_the_mean_of_the_copies_has_less_variance_by_the_stated_part_for_every_record(k, reuse):
     p, q = grr.probabilities(ODDS, k)
