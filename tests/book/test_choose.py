@@ -30,6 +30,7 @@ from ldp_lib.population import Population
 from ldp_lib.sampled import design
 from ldp_lib.splitting import allocation
 from ldp_lib.survey import planner
+from ldp_lib.tables import product
 from ldp_lib.tables._totals import pairs_error
 from ldp_lib.tables.clusters import RRClusters
 from ldp_lib.tables.product import RRIndependent, RRJoint, squared_length
@@ -111,7 +112,7 @@ def test_the_words_between_the_numbers_hold():
         assert type(recommend(k=k, epsilon=1.0, n=10_000).mechanism).__name__ == "OneQuestion"
     assert type(recommend(k=(4,) * 4, epsilon=3.0, n=10_000).mechanism).__name__ == "OneQuestion"
     assert type(recommend(k=(2,) * 4, epsilon=2.0, n=10_000).mechanism).__name__ == "AskSome"
-    for epsilon in (1.0, 2.0, 4.0):  # the whole record or each answer alone: some 250 records
+    for epsilon in (1.0, 2.0, 4.0):  # the whole record or each answer alone
         for k, joint in (((2,) * 7, True), ((4,) * 3, True), ((4,) * 6, False), ((10,) * 4, False)):
             e, parts = math.exp(epsilon), RRIndependent(k=k, epsilon=epsilon).channels_
             lengths = [squared_length(math.exp(part), size) for part, size in zip(parts, k, strict=True)]
@@ -121,6 +122,25 @@ def test_the_words_between_the_numbers_hold():
                 assert (planner.pairs_error(RRJoint(k=k, epsilon=epsilon), 1) < alone) == joint, (k, epsilon)
     shares = {type(m).__name__: error for error, m in planner._errors(k=(2, 2, 2), epsilon=4.0, n=10_000)}
     assert shares["AskSome"] < shares["RRJoint"]  # complete records cost, for the shares alone
+
+
+def test_for_two_questions_the_whole_record_at_once_is_better_and_for_more_up_to_240_records():
+    def over(k, d, epsilon):  # the variance of the table of two questions, the whole record at once over each alone
+        ratio = product.mixing_ratio(product.keep_probability(epsilon, k**d), k * k)
+        return (squared_length(ratio, k * k) - 1) / (squared_length(math.exp(epsilon / d), k) ** 2 - 1)
+
+    whole, alone = RRJoint(k=(3,) * 4, epsilon=1.0), RRIndependent(k=(3,) * 4, epsilon=1.0)
+    assert over(3, 4, 1.0) == pytest.approx(planner.pairs_error(whole, 1) / planner.pairs_error(alone, 1))
+    for epsilon in (1.0, 2.0):
+        found = {(k, d): over(k, d, epsilon) for k in range(2, 41) for d in range(2, 20) if k**d <= 10**6}
+        assert all(found[k, 2] < 1 for k in range(2, 41))
+        better = {k**d for (k, d), ratio in found.items() if d > 2 and ratio < 1}
+        worse = {k**d for (k, d), ratio in found.items() if d > 2 and ratio > 1}
+        assert max(better) <= 1_000
+        assert min(worse) > 240
+        assert worse & {243, 256}
+        assert max(better) > min(worse)
+    assert round(over(100, 2, 1.0), 2) == 0.06
 
 
 def test_yes_or_no_questions_randomized_in_pairs_have_less_error_than_alone_or_all_at_once():
