@@ -206,7 +206,8 @@ class Results:
     def synthetic(self, n: int, reports: Reports, *, rng: np.random.Generator) -> pd.DataFrame:
         """Return n made-up people whose pair tables are near the estimated ones: a tree of attributes, sampled.
 
-        They cost no further budget, and answer no question better than `table`: dependence beyond the tree is lost.
+        They cost no further budget, and are biased: tables are repaired first, and dependence beyond the tree is lost.
+        Where users are few they may still be nearer to the truth than `table`.
         """
         if len(self.domain) < 2:
             raise ValueError("domain must have at least two attributes for synthetic people")

@@ -237,6 +237,27 @@ def test_dependence_is_found_and_p_values_are_adjusted():
         survey.associations(given, adjust="bonferroni")
 
 
+def test_made_up_people_are_biased_and_among_few_users_nearer_to_the_truth_than_the_raw_table():
+    rng, labels = np.random.default_rng(6), {"a": [*"wxyz"], "b": [*"pqrstuv"]}
+    frame = pd.DataFrame({"a": rng.choice([*"xy"], 300), "b": rng.choice([*"pq"], 300)})
+    survey, off = Survey(labels, 1.0, mechanism=AskSome(k=(4, 7), epsilon=1.0, m=2)), []
+
+    def table(found):
+        return found.reindex(index=labels["a"], columns=labels["b"], fill_value=0)
+
+    truth = table(pd.crosstab(frame["a"], frame["b"], normalize=True))
+    for _ in range(8):
+        reports = survey.collect(frame, rng=rng)
+        drawn = survey.synthetic(500, reports, rng=rng)
+        made = table(pd.crosstab(drawn["a"], drawn["b"], normalize=True))
+        raw = table(survey.table("a", "b", reports)["estimate"].unstack())
+        off.append([((one - truth) ** 2).to_numpy().sum() for one in (raw, made)] + [made[[*"rstuv"]].to_numpy().sum()])
+    raw, synthetic, nobody = np.transpose(off)
+    saved = raw - synthetic
+    assert saved.mean() > 5 * saved.std(ddof=1) / 8**0.5
+    assert nobody.max() > nobody.min() >= 0  # so the mean is not 0, the truth
+
+
 def test_synthetic_people_have_the_estimated_table():
     survey = Survey(DOMAIN, 6.0, recommend(k=(2, 3), epsilon=6.0, n=5_000, wants="tables").mechanism)
     given = survey.collect(people([[1500, 500, 0], [0, 1000, 2000]]), rng=np.random.default_rng(9))
