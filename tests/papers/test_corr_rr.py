@@ -227,6 +227,18 @@ def test_joint_reuse_has_the_least_total_error():
     assert np.allclose(pair, corr_rr.reuse_table(f[:2], n2=n2), rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize(("firsts", "several"), [((0.7, 0.7, 0.7), False), ((0.6, 0.7, 0.8), True)])
+def test_of_three_attributes_of_two_values_one_table_is_best_or_several(firsts, several):
+    """Alike, all copies must be true; with 0.6 between 0.7 and 0.8 the copies of either can stand for those of both."""
+    f = np.array([[v, 1 - v] for v in firsts])
+    best = corr_rr.joint_reuse(f, 400)
+    least, row = total_error(f, best, 400, 2.0), best.copy()
+    row[1, 0] -= 0.02
+    row[2, 0] += 0.02 * 2 / 3  # the first attribute's mixture stays
+    assert (total_error(f, np.clip(row, 0, 1), 400, 2.0) <= least * (1 + 1e-12)) == several
+    assert (best[1:, 0] == 1).all() != several
+
+
 def reuse_cases():
     """Frequencies whose best reuse table is not always unique: general, uniform, collinear, equal, coarse, of few."""
     yield np.array([[4, 9, 6], [4, 9, 6], [4, 4, 11], [8, 5, 6], [5, 7, 7]]) / 19
