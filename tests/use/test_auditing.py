@@ -16,6 +16,7 @@ from ldp_lib import (
     JRR,
     KJRR,
     OLH,
+    OUE,
     RSFD,
     SPL,
     CondRR,
@@ -280,3 +281,19 @@ def test_surveys_differ_in_one_user_s_row_whatever_of_it_differs():
     for x, x2 in ((0, 1), ([[0, 0]], [0, 1]), ([[[0, 0]]], [[[0, 1]]])):
         with pytest.raises(ValueError, match="x and x2 must be two values or records, or two surveys"):
             audit(mechanism, x, x2, rng=rng, runs=20)
+
+
+def test_made_up_bits_that_are_all_one_show_and_well_chosen_answers_do_not():
+    """The shares of honest people sum to 1 but for noise; one fake in a hundred that raises every share is far off."""
+    n, oue = 40_000, OUE(k=16, epsilon=1.0)
+    reports = oue.perturb(np.arange(n) % 16, rng=np.random.default_rng(1))
+    p, q = 1 / 2, 1 / (math.e + 1)
+    noise = np.sqrt((p * (1 - p) + 15 * q * (1 - q)) / n) / (p - q)
+    assert abs(oue.estimate(reports).sum() - 1) < 5 * noise
+    reports[: n // 100] = 1
+    assert oue.estimate(reports).sum() - 1 > 10 * noise
+    channel, honest, fakes = GRR(k=4, epsilon=1.0).channel(), np.array([0.1, 0.3, 0.3, 0.3]), np.array([1, 0, 0, 0])
+    mixed = 0.9 * honest @ channel + 0.1 * fakes
+    shares = np.linalg.solve(channel.T, mixed)
+    assert shares.min() > 0  # honest people with these shares send the same reports
+    assert shares[0] > 0.9 * honest[0] + 0.1 + 0.05
