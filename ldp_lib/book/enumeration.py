@@ -52,7 +52,7 @@ def half_law(x, p, s, lean=1):
 
 def worst_ratio(first, second):
     """Return the largest likelihood ratio of two distributions, either way; infinite if only one allows a report."""
-    pairs = [sorted((first.get(y, 0), second.get(y, 0))) for y in first.keys() | second.keys()]
+    pairs = [sorted((first.get(y, 0), second.get(y, 0))) for y in {*first, *second}]
     return max(b / a if a else math.inf for a, b in pairs if b)
 
 

@@ -46,10 +46,11 @@ def to_frame(reports: Any) -> pd.DataFrame:
 def from_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
     """Return a data frame of reports in the form and types that the mechanism's `estimate` takes, or raise.
 
-    Columns whose names do not begin with "report" are left aside.
+    Columns whose names do not begin with "report" are left aside. Of which survey or mechanism the frame says it is, is
+    not looked at, as `aggregate` does.
     """
     kinds, like = columns(mechanism), np.zeros(1, mechanism.dtype)
-    check_columns(frame.columns, kinds, "the data frame")
+    check_columns(frame, kinds, "the data frame")
     flat = np.empty(len(frame), list(kinds.items()))
     for name, kind in kinds.items():
         column, ends = frame[name].to_numpy(), np.iinfo(kind)

@@ -90,11 +90,11 @@ def check_mechanism(mechanism, k, epsilon):
 def categories(frame, epsilon):
     """Return the categories of a frame's columns, or raise if a column has none; warn if they look read off."""
     check_people(frame, least=0)
-    loose = [name for name in frame.columns if not isinstance(frame[name].dtype, pd.CategoricalDtype)]
+    loose = [name for name in frame if frame[name].dtype != "category"]
     if loose:
         told = f"frame must have categorical columns only; {loose[0]!r} is {frame[loose[0]].dtype}. Not to read labels"
         raise TypeError(f"{told} off the answers, declare them, as in Survey({{{loose[0]!r}: [...]}}, {epsilon=})")
-    kinds = {name: frame[name].cat.categories for name in frame.columns}
+    kinds = {name: frame[name].cat.categories for name in frame}
     sure = [name for name, kind in kinds.items() if frame[name].cat.ordered or not kind.is_monotonic_increasing]
     if kinds and not sure and all(set(frame[name].dropna()) == set(kind) for name, kind in kinds.items()):
         told = 'if astype("category") read them off the answers, they tell what people said'
@@ -116,7 +116,7 @@ def check_kept(frame, weights, keep, domain):
     names = [*keep] if weights is None else [weights, *keep]
     for name in names:
         wrong = not isinstance(name, str) or name in domain or name.startswith("report") or names.count(name) > 1
-        if wrong or isinstance(keep, str) or list(frame.columns).count(name) != 1:
+        if wrong or isinstance(keep, str) or list(frame).count(name) != 1:
             told = "weights and keep, a list, must name different columns of the frame, none of answers or of reports"
             raise ValueError(f"{told}; got weights={weights!r}, keep={keep!r}")
     if weights is not None:
@@ -126,7 +126,7 @@ def check_kept(frame, weights, keep, domain):
 
 def check_weights(frame, name):
     """Return a column of design weights as floats, or raise unless it holds numbers of at least 1."""
-    if not isinstance(name, str) or list(frame.columns).count(name) != 1:
+    if not isinstance(name, str) or list(frame).count(name) != 1:
         raise ValueError(f"weights must name a column of the reports; got {name!r} of {list(frame.columns)}")
     w = frame[name]
     if w.dtype.kind not in "iuf" or not w.between(1, 1e15).fillna(False).all():
@@ -137,7 +137,7 @@ def check_weights(frame, name):
 
 def codes(frame, name, survey):
     """Return one column's answers as numbers, or raise an error that names the column, the row and the value."""
-    if list(frame.columns).count(name) != 1:
+    if list(frame).count(name) != 1:
         raise ValueError(f"frame must have one column {name!r}; got {list(frame.columns)}")
     labels, column = survey.domain[name], frame[name]
     if column.dtype == object and len({_key(v)[0] for v in column if hasattr(v, "real") and v == v}) > 1:

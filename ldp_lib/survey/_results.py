@@ -222,8 +222,8 @@ class Results:
         entries say nothing that can be read: they lie far outside 0 to 1.
         """
         frame = self._read(_estimates.rows, reports)
-        names = [f"{name}={label}" for name, values in self.domain.items() for label in values]
-        if len({*names, *frame.columns}) < len(names) + len(frame.columns):
+        names = [f"{name}={label}" for name, label in self._labels().to_numpy()]
+        if len({*names, *frame}) < len(names) + len(frame.columns):
             raise ValueError(f"columns must differ from each other and from those kept; got {names}")
         z = pd.DataFrame(_estimates.contributions(self._counted(frame)[1], frame), columns=names, index=frame.index)
         kept = frame.drop(columns=[*_files.columns(self.mechanism), _files.NUMBER], errors="ignore")

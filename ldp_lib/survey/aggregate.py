@@ -65,9 +65,8 @@ class Counts:
     def __add__(self, other: "Counts") -> "Counts":
         if not isinstance(other, Counts):
             return NotImplemented
-        both = self.mechanism, other.mechanism
-        if other is self or both[0] != both[1]:
-            raise ValueError(f"counts must be of one mechanism and other reports; got {both}")
+        if other is self or self.mechanism != other.mechanism:
+            raise ValueError(f"counts must be of one mechanism and new reports; got {self.mechanism, other.mechanism}")
         files.check_description(other.survey, self.survey, "the second part")
         return Counts(self.mechanism, self.counts + other.counts, self.parts + other.parts, self.survey)
 

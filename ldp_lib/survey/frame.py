@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -100,15 +100,14 @@ class Survey(Results):
 
     def save(self, path: str | Path) -> None:
         """Write the survey to a JSON file that people can read; labels must be texts, numbers or booleans."""
-        strange = [one for values in self.domain.values() for one in values if not isinstance(one, str | int | float)]
-        if strange:
+        if strange := [one for row in self.domain.values() for one in row if not isinstance(one, str | int | float)]:
             raise TypeError(f"domain must hold texts, numbers or booleans to be saved; got {strange[0]!r}")
         _files.save_json({"format": FORMAT, "ldp_lib": __version__} | json.loads(self.description), path, indent=1)
 
     @classmethod
     def load(cls, path: str | Path) -> "Survey":
         """Return the survey that `save` wrote, the same on every device; its mechanism is one of the library."""
-        names = [each.name for each in fields(cls)]
+        names = cls.__dataclass_fields__
         told = _files.load_json(path, ["format", *names])
         if told is None or told["format"] != FORMAT:
             raise ValueError(f"path must be a file that Survey.save wrote ({FORMAT}); {str(path)!r} is none or damaged")
@@ -149,7 +148,7 @@ class Survey(Results):
             Further columns that travel as they are, such as a group; not private either.
         shuffle : bool
             Whether to give the reports in random order. In the frame's order they may tell answers: of a sorted frame
-            they do.
+            they do. So may an order of first appearance: categories in no order of their own are sorted.
         """
         _inputs.check_bool(shuffle=shuffle)
         x = self.encode(frame)
@@ -158,6 +157,8 @@ class Survey(Results):
         reports = reports.assign(**{name: frame[name].array for name in names})
         if shuffle:
             reports = reports.take(rng.permutation(len(reports))).reset_index(drop=True)
+            loose = {one: object for one in names if "ordered=0" in repr(reports[one].dtype).replace("False", "0")}
+            reports = reports.astype(loose).astype(dict.fromkeys(loose, "category"))
         return self.mark(reports)
 
     def mark(self, reports: Any) -> Any:

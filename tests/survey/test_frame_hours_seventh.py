@@ -1,0 +1,38 @@
+"""Attempts of an hour, from the data frame to the counts: what came out right, or was refused, stays so."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from ldp_lib import GRR, Survey
+
+SURE = Survey({"a": ["x", "y"]}, 12.0, GRR(k=2, epsilon=12.0))
+IDS = [f"v{i}" for i in np.random.default_rng(1).permutation(200)]
+KINDS = {
+    "categories": pd.Categorical(IDS, IDS),
+    "more of them than people": pd.Categorical(IDS, [*IDS, "z", "y"]),
+    "some missing": pd.Categorical([None, *IDS[1:]], IDS[1:]),
+    "of two types": pd.Categorical([7, *IDS[1:]], [7, *IDS[1:]]),
+    "of numbers": pd.Categorical([int(one[1:]) for one in IDS], [int(one[1:]) for one in IDS]),
+    "Arrow's": pd.array(pa.array(IDS).dictionary_encode(), dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string()))),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_categories_in_the_order_of_the_rows_do_not_travel(kind):
+    """Of a frame that is sorted by an answer they would tell it, however the reports are shuffled."""
+    people = pd.DataFrame({"a": ["x"] * 120 + ["y"] * 80, "id": KINDS[kind]})
+    kept = SURE.collect(people, rng=np.random.default_rng(2), keep=["id"])["id"]
+    order = kept.cat.categories.tolist()
+    first = pd.Series(people["id"].tolist()).dropna().tolist()
+    assert np.mean([a == b for a, b in zip(order, first, strict=False)]) < 0.1
+    assert sorted(kept.dropna(), key=str) == sorted(first, key=str)
+
+
+def test_an_order_that_is_declared_travels():
+    people = pd.DataFrame({"a": ["x", "y"], "id": pd.Categorical(["b", "a"], ["b", "a"], ordered=True)})
+    kept = SURE.collect(people, rng=np.random.default_rng(2), keep=["id"])["id"]
+    assert kept.dtype == people["id"].dtype
+    same = SURE.collect(people, rng=np.random.default_rng(2), keep=["id"], shuffle=False)["id"]
+    assert same.tolist() == ["b", "a"]
