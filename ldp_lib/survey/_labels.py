@@ -99,7 +99,7 @@ def categories(frame, epsilon):
     if kinds and not sure and all(set(frame[name].dropna()) == set(kind) for name, kind in kinds.items()):
         told = 'if astype("category") read them off the answers, they tell what people said'
         warnings.warn(f"all categories are sorted, and all occur: {told}", stacklevel=3)
-    return {name: tuple(kind) for name, kind in kinds.items()}
+    return kinds
 
 
 def check_people(frame, least=1):

@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -220,7 +220,7 @@ def _leaves(reports):
         yield from files.listed(reports)
     elif isinstance(reports, pd.DataFrame | np.ndarray):
         yield reports if isinstance(reports, pd.DataFrame) else files.to_frame(reports)
-    elif isinstance(reports, Iterable) and not isinstance(reports, pd.Series):
+    elif isinstance(reports, Iterable) and not isinstance(reports, pd.Series | Mapping):
         if isinstance(reports, list | tuple) and len(set(map(id, reports))) < len(reports):
             raise ValueError("counts must be of different reports; the same frame, array or path is there twice")
         for one in reports:

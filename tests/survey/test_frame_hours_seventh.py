@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from ldp_lib import GRR, Survey
+from ldp_lib.survey import files
 
 SURE = Survey({"a": ["x", "y"]}, 12.0, GRR(k=2, epsilon=12.0))
 IDS = [f"v{i}" for i in np.random.default_rng(1).permutation(200)]
@@ -36,3 +37,14 @@ def test_an_order_that_is_declared_travels():
     assert kept.dtype == people["id"].dtype
     same = SURE.collect(people, rng=np.random.default_rng(2), keep=["id"], shuffle=False)["id"]
     assert same.tolist() == ["b", "a"]
+
+
+def test_frames_in_a_dictionary_are_not_the_files_that_its_keys_name(tmp_path):
+    people = pd.DataFrame({"a": ["x", "y"] * 40, "wave": [0, 1] * 40})
+    files.write(SURE.collect(people, rng=np.random.default_rng(2), keep=["wave"]), tmp_path / "a.parquet")
+    first = {path: frame[frame["wave"] == 0] for path in tmp_path.iterdir() for frame in [files.read(path)]}
+    assert SURE.estimate(first.values())["estimate"].tolist() == pytest.approx([1, 0], abs=1e-4)
+    for one in (first, {str(path): frame for path, frame in first.items()}):
+        for act in (SURE.estimate, SURE.contributions):
+            with pytest.raises(TypeError, match="reports must be arrays, frames, paths or a Dask frame; got dict"):
+                act(one)
