@@ -3,11 +3,10 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 
 import numpy as np
 
-from ldp_lib._inputs import check_domain, check_records, unmasked
+from ldp_lib._inputs import check_domain, check_records, is_integer, unmasked
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -180,19 +179,18 @@ class Population:
         names, allowed = self.names or (), f"attributes must be among {self.names or ()} or 0 to {self.d - 1}"
         columns = [names.index(one) if one in names else one for one in attributes]
         for j in columns:
-            if not isinstance(j, Integral) or isinstance(j, bool) or not 0 <= j < self.d:
+            if not is_integer(j) or not 0 <= j < self.d:
                 raise ValueError(f"{allowed}; got {j!r}")
         if not columns or len(set(columns)) < len(columns):
             raise ValueError(f"{allowed}, at least one of them, each once; got {attributes}")
         pick = lambda values: values and tuple(values[j] for j in columns)  # noqa: E731
         if len(columns) == 1:  # counting is faster than sorting, and exact below 2**53
-            (j,) = columns
+            [j] = columns
             counts = np.bincount(self.records[:, j], weights=self.counts, minlength=self.k[j]).astype(np.int64)
             return Population.from_counts(counts, names=pick(self.names), labels=pick(self.labels))
-        records, inverse = np.unique(self.records[:, columns], axis=0, return_inverse=True)
+        rows, inverse = np.unique(self.records[:, columns], axis=0, return_inverse=True)
         counts = np.bincount(inverse.ravel(), weights=self.counts).astype(np.int64)
-        how = {"k": pick(self.k), "names": pick(self.names), "labels": pick(self.labels)}
-        return Population(records=records, counts=counts, **how)
+        return Population(records=rows, counts=counts, k=pick(self.k), names=pick(self.names), labels=pick(self.labels))
 
     def users(self):
         """Return one row a user: shape (n,) for one attribute, (n, d) for several, in the order of the records.
@@ -212,6 +210,8 @@ def _increasing(records):
 
 def _whole(shares, n):
     # Largest remainders; of equal ones, the first.
+    if min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
+        raise ValueError(f"shares must be at least 0 and sum to 1 for each attribute; got {shares!r}")
     counts = np.floor(shares * n).astype(np.int64)
     counts[np.argsort(counts - shares * n, kind="stable")[: n - counts.sum()]] += 1
     return counts

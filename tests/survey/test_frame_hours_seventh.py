@@ -5,7 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from ldp_lib import GRR, Survey
+from ldp_lib import GRR, Population, Survey
 from ldp_lib.survey import files
 
 SURE = Survey({"a": ["x", "y"]}, 12.0, GRR(k=2, epsilon=12.0))
@@ -48,3 +48,13 @@ def test_frames_in_a_dictionary_are_not_the_files_that_its_keys_name(tmp_path):
         for act in (SURE.estimate, SURE.contributions):
             with pytest.raises(TypeError, match="reports must be arrays, frames, paths or a Dask frame; got dict"):
                 act(one)
+
+
+@pytest.mark.parametrize("shares", [[[20, 80]], [[0.4, 0.3, 0.2]], [[0.5, 0.7]], [[0.5, 0.5], [0.5, -0.1, 0.6]]])
+def test_shares_that_do_not_sum_to_1_make_no_population(shares):
+    """Percent or a raw estimate gave other numbers of people, or other shares."""
+    with pytest.raises(ValueError, match="shares must be at least 0 and sum to 1"):
+        Population.from_shares([np.array(part) for part in shares], 100)
+    even = Population.from_shares([np.array([0.25, 0.75]), np.full(3, 1 / 3)], 100)
+    assert even.n == 100
+    assert [part.tolist() for part in even.frequencies] == [[0.25, 0.75], [0.34, 0.33, 0.33]]
