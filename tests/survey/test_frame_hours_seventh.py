@@ -1,11 +1,14 @@
 """Attempts of an hour, from the data frame to the counts: what came out right, or was refused, stays so."""
 
+import dataclasses
+import itertools
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 
-from ldp_lib import GRR, Population, Survey
+from ldp_lib import GRR, Population, RRClusters, RRIndependent, Survey
 from ldp_lib.survey import files
 
 SURE = Survey({"a": ["x", "y"]}, 12.0, GRR(k=2, epsilon=12.0))
@@ -58,3 +61,17 @@ def test_shares_that_do_not_sum_to_1_make_no_population(shares):
     even = Population.from_shares([np.array([0.25, 0.75]), np.full(3, 1 / 3)], 100)
     assert even.n == 100
     assert [part.tolist() for part in even.frequencies] == [[0.25, 0.75], [0.34, 0.33, 0.33]]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda own: RRIndependent(k=(2, 3, 2), channels=own),
+        lambda own: RRClusters(k=(2, 3, 2), clusters=((0, 2), (1,)), epsilons=own),
+    ],
+)
+def test_budgets_of_one_s_own_add_up_to_no_less_than_is_spent(make):
+    """0.5 and 0.9 are 1.4 to a float, which is less than the two floats."""
+    for own in itertools.product((0.1, 0.3, 0.5, 0.7, 1.1), (0.1, 0.9), (0.2, 0.6)):
+        for mechanism in (make(own), dataclasses.replace(make(own), epsilon=sum(own))):
+            assert mechanism.epsilon * (1 - 1e-12) < mechanism.realised_epsilon() <= mechanism.epsilon
