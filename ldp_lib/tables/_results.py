@@ -148,22 +148,22 @@ class Measured:
             return 0.0
         if self._probability(1.0) >= wanted:
             return 1.0
-        return float(brentq(lambda theta: self._probability(theta) - wanted, 0.0, 1.0, xtol=1e-7))
+        return brentq(lambda theta: self._probability(theta) - wanted, 0.0, 1.0, xtol=1e-14)
 
     def _probability(self, theta):
-        """The probability of a value of at most the one found, by the midpoint rule over the noise along the vector."""
+        """The probability of a value of at most the one found, by the trapezoid rule for the noise along the vector."""
         value, tiny = max(self.value, 1e-300), 1e-300
         s = self.slope_variance / (4 * value)
         c = max(self.curve_variance / max(2 * self.bias, tiny), tiny)
         freedom = max(self.bias - s, 0) / c
         if freedom < 1e-3:  # no noise across the vector
             ends = (np.array([1, -1]) * math.sqrt(value) - math.sqrt(theta)) / math.sqrt(max(s, tiny))
-            return float(ndtr(ends[0]) - ndtr(ends[1]))
+            return ndtr(ends[0]) - ndtr(ends[1])
         left = (value - (math.sqrt(theta) + math.sqrt(s) * _NORMAL) ** 2) / c
-        return float(np.mean(chdtr(freedom, left.clip(0))))
+        return np.average(chdtr(freedom, left.clip(0)), weights=np.exp(_NORMAL**2 / -2))
 
 
-_NORMAL = ndtri((np.arange(200) + 0.5) / 200)
+_NORMAL = np.linspace(-6, 6, 481)
 
 
 @dataclass(frozen=True, kw_only=True)

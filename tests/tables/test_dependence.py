@@ -179,6 +179,16 @@ def test_the_interval_is_that_of_a_noncentral_chi_squared_variable():
         assert found.corrected == max(value - c * freedom, 0)
 
 
+@pytest.mark.parametrize("confidence", [0.95, 0.999, 0.9999])
+@pytest.mark.parametrize(("freedom", "value", "c"), [(3, 0.3, 3e-5), (2, 0.07, 1e-4), (6, 2e-6, 2e-10)])
+def test_intervals_at_high_confidence_reach_the_tails_of_that_variable(confidence, freedom, value, c):
+    """As those of many pairs together need, and those of billions of people whose V is near 0."""
+    slope = {"slope_variance": 4 * value * c, "curve_variance": 2 * c**2 * freedom}
+    low, high = dependence.Measured(value=value, bias=c * freedom, **slope).interval(confidence)
+    told = [f(value / c, freedom, end / c) for f, end in ((ncx2.sf, low), (ncx2.cdf, high))]
+    assert told == pytest.approx(2 * [(1 - confidence) / 2], rel=0.06)
+
+
 def test_a_measure_of_rare_values_says_so_and_knows_nothing():
     """Values held by 2 in 100, little privacy budget: V near 1 was told as 0."""
     table = np.array([[0.0196, 0.0004], [0.0004, 0.9796]])
