@@ -18,6 +18,7 @@ def table_covariance(mechanism, table, *attributes, n, sampling=True) -> np.ndar
     Parameters
     ----------
     mechanism : AskSome, RRIndependent, RRJoint, RRClusters or ProductRR
+        Of `AskSome` n times the weights are the numbers asked: those that came, where answers were lost.
     table : array, shape (k_j for j in attributes)
         Probabilities: the true ones, or what a repair gives; then this is an estimate.
     *attributes : int
@@ -25,7 +26,8 @@ def table_covariance(mechanism, table, *attributes, n, sampling=True) -> np.ndar
     n : int
         Number of users.
     sampling : bool
-        False: the users' data are held fixed; what drawing them adds is taken off.
+        False: the users' data are held fixed; what drawing them adds is taken off. In groups of a few of n users it is
+        up to 1 part in n too small.
     """
     _inputs.check_bool(sampling=sampling)
     table, n, attributes = check_table(table), check_users(n), check_together(mechanism, attributes)
