@@ -79,7 +79,7 @@ class Population:
         counts = unmasked(counts, "counts")
         if counts.dtype.kind not in "iu":
             raise TypeError(f"counts must be integers of at least 0; got type {counts.dtype}")
-        if counts.ndim == 0 or not counts.size or counts.min() < 0 or not counts.any():
+        if counts.ndim == 0 or not counts.any() or counts.min() < 0:
             least = f"least {counts.min()}" if counts.size else "no entry"
             raise ValueError(f"counts must be at least 0 and not all 0; got shape {counts.shape}, {least}")
         records = np.argwhere(counts)
