@@ -48,6 +48,18 @@ def test_the_definition_by_sets_is_the_ratio_of_single_reports():
 
 def test_different_domain_sizes_are_assumed_and_not_needed():
     equal = allocation.obrr((3, 3, 9), 1.0)
+    for sizes, total in (((3, 3, 9), 1.0), ((2, 2, 2), 4.0), ((5, 250, 5, 250), 0.1)):  # and the optimum is one
+        ways = (
+            (allocation.obrr, lambda b, s: allocation.brr_error(math.expm1(b / 2), s)),
+            (allocation.omrr, lambda b, s: allocation.mrr_error(math.expm1(b), s)),
+        )
+        for best, error in ways:
+            budgets = np.array(best(sizes, total))
+            assert len(set(budgets)) == len(set(sizes))  # as much for equal sizes
+            for i, j in itertools.permutations(range(len(sizes)), 2):
+                moved = budgets.copy()
+                moved[[i, j]] += total / 100 * np.array([1, -1])
+                assert sum(map(error, moved, sizes)) > sum(map(error, budgets, sizes))
     claim("obrr/s-distinct-k").holds(
         all(len(set(sizes)) == 5 for sizes in (FIRST, SECOND)), equal[0] == equal[1] < equal[2]
     )

@@ -58,14 +58,20 @@ def codes_of(sizes):
 
 
 def test_bits_spend_their_budget():
-    sizes, keep = (2, 3), Fraction(2, 3)
+    sizes, levels = (2, 3), (Fraction(2), Fraction(5, 4), Fraction(9))
     codes = codes_of(sizes)
     # All reports: the bits of a for one attribute, those of b for the other, as the library numbers them.
     reports = [[a >> v & 1 for v in range(2)] + [b >> v & 1 for v in range(3)] for a in range(4) for b in range(8)]
     kept = (codes[:, None] == np.array(reports)).sum(axis=2).tolist()
-    by_bits = np.array([[keep**m * (1 - keep) ** (5 - m) for m in row] for row in kept])
-    whole = channel.tensor(*(unary.channel(*unary.sue_probabilities(Fraction(2)), s) for s in sizes))
-    claim("obrr/eq-2").holds(all(sum(row) == 1 for row in whole), (whole == by_bits).all())
+    flipped, whole = [], []
+    for r in levels:
+        keep = r / (1 + r)
+        flipped.append([[keep**m * (1 - keep) ** (5 - m) for m in row] for row in kept])
+        whole.append(channel.tensor(*(unary.channel(*unary.sue_probabilities(r), s) for s in sizes)))
+    claim("obrr/eq-2").holds(
+        all(sum(row) == 1 for matrix in whole for row in matrix),
+        all((a == np.array(b)).all() for a, b in zip(whole, flipped, strict=True)),
+    )
     differ = {s: max((a != b).sum() for a in codes_of(s) for b in codes_of(s)) for s in ((3,), (2, 3), (2, 2, 4))}
     claim("obrr/s-brr-sensitivity").holds(all(most == 2 * len(s) for s, most in differ.items()))
     ratios = {

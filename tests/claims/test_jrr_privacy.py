@@ -162,6 +162,22 @@ def test_all_lies_are_the_worst_and_all_truths_the_other_end():
             assert chances == sorted(chances, reverse=True)
             assert chances[0] + chances[-1] >= 1  # so the inverse is never the larger ratio
             assert chances[0] / (1 - chances[0]) == privacy.colluder_ratio(t, r, 6, m)
+            # Eq. (48) and (49), corrected; as printed they are right for one colluder and if all others collude.
+            partner = privacy.partner_posterior(t, r, 6, m)
+            high, low = extremes(t, r)
+            assert chances[0] == partner * high + (1 - partner) * t
+            assert 1 - chances[0] == partner * low + (1 - partner) * (1 - t)
+            assert (partner == Fraction(m, 5)) == (m in (1, 5))
+    t = Fraction(3, 5)  # at the least rho: from n/2 colluders on a user can be certain to tell the truth
+    for size in (4, 6):
+        law = truth_law(size, t, 1 - 1 / t)
+        for m in range(1, size):
+            seen = {}
+            for told, chance in law.items():
+                seen.setdefault(told[1 : m + 1], [0, 0])[told[0]] += chance
+            most = max(mine[1] / sum(mine) for mine in seen.values() if sum(mine))
+            assert (most == 1) == (m >= size // 2)
+            assert (sum(seen[(0,) * m]) == 0) == (m > size // 2)
 
 
 def test_the_printed_ratio_is_too_small_for_every_number_of_colluders_between():

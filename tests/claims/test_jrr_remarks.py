@@ -42,20 +42,25 @@ def test_the_marginals_of_k_jrr():
 
 
 def test_the_estimator_of_k_jrr_is_unbiased():
-    x, size, truth = (0, 1, 0, 2), 4, Fraction(3, 5)
-    wrong = (1 - truth) / 2
+    x, size = (0, 1, 0, 2), 4
     pairings = ((0, 1), (2, 3)), ((0, 2), (1, 3)), ((0, 3), (1, 2))  # a pair of equal values in the second
 
-    def mean(v, pairs):
-        laws = [pair_law((x[i], x[j]), 3, truth, Fraction(1, 3)) for i, j in pairs]
+    def mean(v, pairs, *at):
+        laws = [pair_law((x[i], x[j]), *at) for i, j in pairs]
         return sum(chance * y.count(v) for law in laws for y, chance in law.items())
 
-    means, *others = [[mean(v, pairs) for v in range(3)] for pairs in pairings]
-    expected = [x.count(v) * truth + (size - x.count(v)) * wrong for v in range(3)]
-    estimates = [(mean - size * wrong) / (truth - wrong) for mean in means]
-    claim("jrr/eq-85").holds(means == expected, others == [expected] * 2)
+    listed, estimates = [], []
+    points = (3, Fraction(3, 5), Fraction(1, 3)), (3, Fraction(1, 4), Fraction(-2, 3)), (5, Fraction(2, 3), -1)
+    for m, truth, r in points:
+        wrong = (1 - truth) / (m - 1)
+        expected = [x.count(v) * truth + (size - x.count(v)) * wrong for v in range(m)]
+        for pairs in pairings:
+            means = [mean(v, pairs, m, truth, r) for v in range(m)]
+            listed.append(means == expected)
+            estimates.append([(v - size * wrong) / (truth - wrong) for v in means] == [2, 1, 1, 0, 0][:m])
     symbolic = sp.cancel((n_v * p + (n - n_v) * q - n * q) / (p - q) - n_v)
-    claim("jrr/eq-86").holds(symbolic == 0, estimates == [2, 1, 1])
+    claim("jrr/eq-85").holds(len(listed) == 9, all(listed))
+    claim("jrr/eq-86").holds(symbolic == 0, all(estimates))
 
 
 def test_how_many_numbers_a_group_needs():
