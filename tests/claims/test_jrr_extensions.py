@@ -115,6 +115,13 @@ def test_the_truth_gets_rarer_as_the_domain_grows():
         for m in itertools.product(rows, repeat=size):
             mean = sum(m[i][i] for i in range(size)) / size
             most.append((mean, grr.probabilities(Fraction(channel.privacy_ratio(m)), size)[0]))
+    rng = np.random.default_rng(1)
+    for size in (4, 6, 10):  # larger domains: channels at random, and GRR moved towards them
+        top = grr.channel(3.0, size)
+        for part, m in ((v, rng.dirichlet([2.0] * size, size)) for v in (1, 0.1, 0.01) for _ in range(20)):
+            m = (1 - part) * np.array(top, dtype=float) + part * m
+            level = (m.max(axis=0) / m.min(axis=0)).max()
+            assert np.trace(m) / size < level / (level + size - 1)
     claim("jrr/sec-4.6.3-s3").holds(
         sp.cancel(slope + e / (k + e - 1) ** 2) == 0,
         len(most) == 1025 and all(mean <= bound for mean, bound in most),

@@ -137,6 +137,12 @@ def test_the_count_has_the_moments_of_equations_31_and_51_to_70():
         note("69", between == 0)
         note("70", variance == closed)
     assert all(len(results) == len(cases) for results in evidence.values())
+    for size in (8, 10):  # Eq. (65), on which (66) rests for every even n: the number of pairs of ones
+        groups = pairings(list(range(size)))
+        for ones in range(size + 1):
+            total = sum(i < ones and j < ones for pairing in groups for i, j in pairing)
+            note("more", 2 * (size - 1) * total == len(groups) * ones * (ones - 1))
+    assert evidence["more"] == [True] * 20
     assert all(evidence["apart"])
     claim("jrr/eq-31").holds(all(evidence["31"]))
     claim("jrr/eq-32").holds(all(evidence["32"]))
