@@ -173,8 +173,12 @@ def test_the_steps_of_lemmas_1_and_2():
     claim("jrr/eq-74").refuted(
         a[4, 2] < Fraction(1, 3) - 1, all(Fraction(-m, m - 1) == -1 - Fraction(1, m - 1) for m in range(2, 80))
     )
-    # Multiplying by a negative rho turns the inequalities round.
-    claim("jrr/eq-75").refuted(-HALF * (Fraction(1, 3) - 1) > -HALF * a[4, 4], a[4, 4] == 4)
+    # Multiplying by a negative rho turns the inequalities round; by a positive one it keeps the slip of (74).
+    ends = [Fraction(i, 10) for i in range(-10, 11)]
+    assert all(-m <= r * a[m, c] <= m for m, c in grid if m < 25 for r in ends)  # corrected
+    claim("jrr/eq-75").refuted(
+        -HALF * (Fraction(1, 3) - 1) > -HALF * a[4, 4], a[4, 4] == 4, HALF * (Fraction(1, 3) - 1) > HALF * a[4, 2]
+    )
     inside = [Fraction(i, 10) for i in range(-9, 10)]
     some = [(m, c) for m, c in grid if m < 25]
     claim("jrr/eq-76").conditional(all(-m < r * a[m, c] <= m for m, c in some for r in inside), -a[6, 6] == -6)
