@@ -206,6 +206,10 @@ def test_a_perfect_copy_has_the_utility_of_the_whole_budget():
     same, crossed = (fixed_variance([shows[i] for i in users]) for users in ((0, 4), (1, 3)))  # 00, 11 and 01, 10
     same_as_alone = same == fixed_variance([alone[0, 0], alone[1, 0]])
     assert crossed > same
+    # where X1 is always the one that is perturbed, Y2 = Y1 counts its holders, and equal frequencies are enough
+    first = np.array([[truth * (a == b) for a, truth in enumerate(alone[i // 3]) for b in range(3)] for i in range(9)])
+    shows = first.reshape(9, 3, 3).sum(axis=1)[:, 0]
+    assert fixed_variance([shows[i] for i in (1, 3)]) == fixed_variance([shows[i] for i in (0, 4)]) == same
     claim("corr-rr-v1/sent-perfect-copy").holds(unbiased, full, more, kept, same_as_alone)
     claim("corr-rr-v2/sent-perfect-copy").holds(unbiased, full, more, kept, same_as_alone)
 
@@ -241,6 +245,15 @@ def test_the_estimate_is_a_biased_debiased_count():
         g = [[v - THIRD for v in TRUTH[:3]], [v - THIRD for v in TRUTH[3:]]]
         off = [(t[m] * g[1 - m][v] - g[m][v]) / 2 for m in (0, 1) for v in range(3)]
         biases.append([x - f for x, f in zip(found, TRUTH, strict=True)] == off != [0] * 6)
+    # And for three attributes, with another p_y for each pair: nine users' frequencies, weights on all records.
+    table = [[ONE, TENTHS[9], TENTHS[4]], [TENTHS[2], ONE, TENTHS[7]], [TENTHS[5], 0 * ONE, ONE]]
+    weights = np.random.default_rng(4).integers(1, 9, size=(3, 3, 3))
+    law = weights * (ONE / int(weights.sum()))
+    seen = (law.ravel() @ corr_rr.channel(ODDS, 3, table)).reshape(3, 3, 3)
+    g, found = ([x.sum(axis=tuple({0, 1, 2} - {m})) - THIRD for m in range(3)] for x in (law, seen))
+    for m in range(3):
+        mixed = sum((3 * table[j][m] - 1) / 2 * g[j] for j in range(3) if j != m)
+        biases.append(list(found[m] / (p - q) - g[m]) == list((mixed - 2 * g[m]) / 3))
     # The exception: equal frequencies, copied always.
     crossed = [WORDS.index(x) for x in [(0, 2), (2, 0)]]
     assert expected(corr_rr.channel(ODDS, 3, [[ONE, ONE], [ONE, ONE]]), users=crossed) == [HALF, 0, HALF] * 2
