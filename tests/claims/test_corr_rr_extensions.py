@@ -88,6 +88,13 @@ def test_the_best_table_still_leaves_a_bias():
         for a, b in itertools.product(shares, repeat=2):
             kept = (corr_rr.expectation(np.array([a, b]), table(best(b, a), best(a, b))) == np.array([a, b])).all()
             assert kept == ((a == b).all() or (k == 2 and (a == b[::-1]).all()))
+    # Nor with more attributes: the one farthest from uniform needs copies that are all as far, and not shrunk.
+    for k, parts in ((2, 4), (3, 2)):
+        shares = [np.array(x) / parts for x in itertools.product(range(parts + 1), repeat=k) if sum(x) == parts]
+        for three in map(np.array, itertools.combinations_with_replacement(shares, 3)):
+            off = abs(corr_rr.expectation(three, corr_rr.joint_reuse(three, 10**12)) - three).max()
+            alike = [(three[0] == x).all() or (k == 2 and (three[0] == x[::-1]).all()) for x in three]
+            assert off < 1e-6 if all(alike) else off > 1e-3
 
 
 def test_groups_help_with_many_users_and_hurt_at_small_budgets():
@@ -117,6 +124,16 @@ def test_groups_help_with_many_users_and_hurt_at_small_budgets():
         corr_rr.expectation(np.array(g), t)[0] - first for g, t in ((apart, own_copies(4)), (apart[:2], own_copies(2)))
     ]
     assert [list(b) for b in bias] == [list(-away), list(-2 * away)]
+
+    # Nor is it enough that attributes 1 and 2, which are alike, share one: the third lies between them and the fourth.
+    # Its bias is an eighth of the fourth's distance from uniform in one group, and beside the fourth a quarter of 1's.
+    g, h = (np.array(x) * Fraction(1, 8) for x in ([3, -1, -1, -1], [0, 2, -1, -1]))
+    between = np.array([g, g, (g + h) / 2, h]) + Fraction(1, 4)
+    of_four = [[ONE, ONE, Fraction(13, 16), ONE]] * 2 + [[ONE] * 4] * 2
+    wide = corr_rr.expectation(between, of_four)[2] - between[2]
+    narrow = corr_rr.expectation(between[2:], table(ONE, Fraction(5, 8)))[0] - between[2]
+    assert (g @ h, list(wide), list(narrow)) == (0, list(-h / 8), list(-g / 4))  # with the tables of least bias
+    assert wide @ wide < narrow @ narrow
 
     def noise(root, d):
         reuse = [[ONE] * d] * d
