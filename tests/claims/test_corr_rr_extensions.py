@@ -207,6 +207,20 @@ def test_cond_rr_is_accurate_for_uniform_frequencies_and_not_for_others():
             as_printed and y < splitting_error([f_, f_], n, w) for (y, as_printed), w in zip(found, z, strict=True)
         )
     assert bad > 100 * spl[1]
+    # The bias of three attributes: records, noise and copies enumerated, and the stated sum over the two pivots.
+    weights = np.random.default_rng(6).integers(1, 9, size=(2, 2, 2))
+    law, truth, (p, q) = weights * (ONE / int(weights.sum())), grr.channel(root, 2), grr.probabilities(root, 2)
+    seen, f3 = np.zeros((3, 2), dtype=object), [law.sum(axis=tuple({0, 1, 2} - {m})) for m in range(3)]
+    drawn = {(j, m): law.sum(axis=3 - j - m) for j, m in itertools.combinations(range(3), 2)}
+    drawn = {
+        at: rows / rows.sum(axis=1, keepdims=True)
+        for at, rows in (drawn | {x[::-1]: y.T for x, y in drawn.items()}).items()
+    }
+    for x, j, m, z, w in itertools.product(np.ndindex(2, 2, 2), range(3), range(3), (0, 1), (0, 1)):
+        seen[m, w] += law[x] * truth[x[j], z] * (z == w if j == m else drawn[j, m][z, w]) / 3
+    for m in range(3):
+        sums = sum(drawn[j, m].sum(axis=0) - 1 for j in range(3) if j != m)
+        assert list((seen[m] - q) / (p - q) - f3[m]) == list(q / (p - q) * sums / 3) != [0, 0]
     # Users drawn at random and uniform frequencies: below SPL's error at large budgets too, as both report uniformly.
     wide = [(cond_error(even, n, x**2)[0], splitting_error([[THIRD] * 3] * 2, n, x)) for x in (root, 8 * ONE, 99 * ONE)]
     # Not with the data held fixed: SPL's answers become true at large budgets, and Cond-RR's copies do not.
