@@ -278,15 +278,14 @@ def rectangular(truths, kernels):
 
 
 def test_a_stochastic_map_joins_domains_of_different_sizes():
-    rng, e = np.random.default_rng(1), Fraction(3)
-    truths, ratios, agree = [grr.channel(e, 2), grr.channel(e, 4)], set(), []
-    for _ in range(20):
-        kernels = {}
+    rng, ratios, agree = np.random.default_rng(1), [], []
+    for e in [Fraction(3), Fraction(21, 20), Fraction(40)] * 7:
+        truths, kernels = [grr.channel(e, 2), grr.channel(e, 4)], {}
         for pair, shape in (((0, 1), (2, 4)), ((1, 0), (4, 2))):
             weights = rng.integers(1, 9, size=shape)
             kernels[pair] = np.array([[Fraction(int(w), int(sum(row))) for w in row] for row in weights])
         matrix = rectangular(truths, kernels)
-        ratios.add(channel.privacy_ratio(matrix))
+        ratios.append(channel.privacy_ratio(matrix) == e)
         law = np.outer([THIRD, 2 * THIRD], [HALF, HALF / 2, HALF / 4, HALF / 4])
         reports = (law.ravel() @ matrix).reshape(2, 4)
         f = [law.sum(axis=1), law.sum(axis=0)]
@@ -306,7 +305,7 @@ def test_a_stochastic_map_joins_domains_of_different_sizes():
     assert growths(even) == [0] * 4
     growth = growths(mean)
     assert growth == [2 * (sp.Rational(sum(column)) / 2 - sp.Rational(1, 4)) for column in own.T] != [0] * 4
-    claim("corr-rr-v1/ext-domains").holds(ratios == {e}, all(agree))
+    claim("corr-rr-v1/ext-domains").holds(all(ratios), all(agree))
 
 
 def test_aligned_domains_show_the_groups_and_not_the_values():
