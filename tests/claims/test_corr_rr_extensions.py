@@ -139,6 +139,10 @@ def test_groups_help_with_many_users_and_hurt_at_small_budgets():
         reuse = [[ONE] * d] * d
         return 4 / d * error(uniform[:d], reuse, 1_000, root)
 
+    # At small budgets p - q falls to one h-th with one h-th of the budget (z for z^h), so the variance grows by h^2.
+    z, k, h = sp.symbols("z k h", positive=True)
+    grows = [sp.diff(np.subtract(*grr.probabilities(x, k)), z).subs(z, 1) for x in (z, z**h)]
+    assert sp.cancel(grows[1] - h * grows[0]) == 0 != grows[0]
     root = Fraction(11, 10)
     # Two attributes are 0 for all, two are even. With the best tables the noise of two groups is more than that of one
     # at a small budget, and less at a large one: with less bias the reports are farther from even.
