@@ -199,6 +199,11 @@ def test_a_constant_fake_has_2d_minus_1_over_d_squared_of_the_error_of_uniform_o
     s, r = fake_data.probabilities(E, K, D, sp.Symbol("prior"))
     by_share = (lam * (1 - lam) * D**2 / (P - Q) ** 2 - F * (1 - F)) / N
     assert sp.cancel(by_share - pure.variance(F, N, s, r)) == 0
+    # True priors take the reports' shares farther from 1/k than uniform ones, in proportion to f - 1/k, so they have
+    # less total error unless the frequencies are uniform, and then the same.
+    away = [lam.subs(sp.Symbol("prior"), prior) - 1 / K for prior in (F, 1 / K)]
+    stated = [(P - Q + more) / D * (F - 1 / K) for more in (D - 1, 0)]
+    assert [sp.cancel(x - y) for x, y in zip(away, stated, strict=True)] == [0, 0]
     # At a small budget the reports' shares tend to (1/k + (d-1) prior) / d, whatever the truth is.
     at_constant = ((1 / K + D - 1) / D) ** 2 + (K - 1) * (1 / (K * D)) ** 2
     assert sp.cancel((1 - at_constant) / (1 - 1 / K) - (2 * D - 1) / D**2) == 0
