@@ -42,7 +42,8 @@ def standard_errors(mechanism: Any, estimate: Any, n: float, *, sampling: bool =
     Parameters
     ----------
     mechanism : Mechanism
-        One with exact moments.
+        One with exact moments. In groups n times the weights are the numbers asked: where others came, give these as
+        weights; `Survey.estimate` does.
     estimate : array (k,) or list of d arrays (k_j,)
         What ``mechanism.estimate(reports)`` returned.
     n : int
