@@ -176,8 +176,8 @@ def test_how_the_variance_changes():
     shipped = jrr.variance(n1, n, p, rho)
     slope_p = zero(sp.diff(shipped, p) + (n + rho * A) / (2 * p - 1) ** 3)
     slope_rho = zero(sp.diff(shipped, rho) - noise * A)
-    grid = [(m, c) for m in range(2, 60) for c in range(m + 1)]
-    bounded = all(abs(Fraction((2 * c - m) ** 2 - m, m - 1)) <= m for m, c in grid)  # n + rho A is not negative
+    # A lies between -n/(n-1) and n, whatever n1 is, so that n + rho A is not negative.
+    bounded = zero(n - A - 4 * n1 * (n - n1) / (n - 1)) and zero(A + n / (n - 1) - (2 * n1 - n) ** 2 / (n - 1))
     assert all(jrr.rho_range(1 / (1 - r))[0] == r for r in (Fraction(-1, 2), Fraction(-1, 9)))  # where Table 2 ends
     claim("jrr/thm-4-b2").holds(
         slope_p, bounded, all(jrr.variance(1, 2, t, 1) == 0 for t in (Fraction(3, 5), Fraction(9, 10)))

@@ -46,6 +46,12 @@ def given(law, shown, keep):
     return [chance / sum(chances) for chance in chances]
 
 
+def given_truths(law, shown):
+    """The odds that user 0 tells the truth, given the next users' truths."""
+    lie, truth = (sum(v for told, v in law.items() if told[: len(shown) + 1] == (own, *shown)) for own in (0, 1))
+    return truth / lie
+
+
 def test_one_truth_given_the_other():
     both, one, none = jrr.table(p, rho)
     claim("jrr/eq-41").holds(zero(both / p - (p + rho * q)))
@@ -212,6 +218,13 @@ def test_the_recurrence_for_positive_rho():
             b * (1 - r) * (Z(4, a - 1, b - 1) if b else 0),
         ]
         assert 5 * Z(6, a, b) == sum(terms)
+    # All lists of four and six users: no ratio is above Eq. (20), and it is met for m = 0, 1 and n - 1.
+    for size, at in itertools.product((4, 6), ((t, r), POINTS[1], (t, Fraction(1, 20)))):
+        law = truth_law(size, *at)
+        for m in range(size):
+            odds = {shown: given_truths(law, shown) for shown in itertools.product((0, 1), repeat=m)}
+            largest, stated = max(max(v, 1 / v) for v in odds.values()), printed_jrr.ratio(*at, size, m)
+            assert (largest == stated) if m in (0, 1, size - 1) else (largest < stated)
 
 
 def test_the_delta_of_two_thousand_reports_lies_between_two_integer_sums():
