@@ -350,6 +350,11 @@ def test_four_attributes_as_the_budget_grows():
     leads = [[saved(as_run[rho, 0.5, SKEWED, tree], "Corr-RR", "RS+RFD") for tree in TREES] for rho in (0.1, 0.9)]
     exact = [saved(found[rho, 0.5, SKEWED, "star"], "Corr-RR", "RS+RFD") for rho in (0.1, 0.9)]
     assert exact[1] < exact[0]  # not with the minimiser that Phase I estimates
+    # The lead over RS+RFD grows with rho at .5; at .1 it does not.
+    grown = {
+        b: [log_ratio_z(*(as_run[rho, b, SKEWED, tree] for rho in (0.1, 0.9))) for tree in TREES] for b in (0.1, 0.5)
+    }
+    assert min(grown[0.1]) > -3 > -5 > max(grown[0.5])
     claim("corr-rr-v2/sent-4.3.1-converge").reproduced(
         all(0 < second < first / 10 for first, second in gaps),
         min(better(one, "Corr-RR", m) for one in last for m in RIVALS) > 5,
@@ -380,7 +385,8 @@ def test_as_the_number_of_attributes_grows():
         slowest.append((np.diff(table[2] - table[0]) < 0).all())  # SPL, RS+FD, RS+RFD, Corr-RR
     faster = log_ratio_z(*(four(d, 0.9, 0.1, UNIFORM, runs=runs) for d, runs in ((2, 6000), (6, 600))))
     drawn = printed_values.load("corr_rr_figures").sort_values("x")
-    as_drawn = [panel[[*methods]].to_numpy() for name, panel in drawn.groupby("panel") if name[0] in "56"]
+    panels = {name: panel[[*methods]].to_numpy() for name, panel in drawn.groupby("panel")}
+    as_drawn = [table for name, table in panels.items() if name[0] in "56"]
     total = [table[-1] - table[0] for table in as_drawn]
     less = [round(100 * (1 - x[3] / x[2])) for x in total]  # than RS+RFD's, of the increase
     markedly = []
@@ -422,10 +428,20 @@ def test_as_the_number_of_attributes_grows():
         [saved(runs[f, d], "Corr-RR", m) for d in (2, 4, 6)]
         for runs, f, m in itertools.product((strong, loose), (UNIFORM, SKEWED), ("SPL", "RS+FD"))
     ]
-    ends = [np.round(100 * (1 - table[[0, -1], 3:] / table[[0, -1], :3])) for table in as_drawn]  # percent, d = 2 and 6
+    names = [figure + part for figure in ("5", "6", "13", "14") for part in "abc"]  # rho = .9 and .1
+    two = {name: panels[name][[0, -1]] for name in names}  # d = 2 and 6
+    ends = {name: np.round(100 * (1 - table[:, 3:] / table[:, :3])) for name, table in two.items()}  # percent
+    falling = {name: tuple(v[:, 2]) for name, v in ends.items() if name[-1] == "a"}
+    strongly = np.array([ends[name][:, 2] for name in ("5b", "5c", "6b", "6c")])
+    assert np.sort(strongly, axis=0)[[0, -1]].tolist() == [[50, 56], [63, 60]]
     claim("corr-rr-v2/sent-4.5-scaling").conditional(
-        (np.diff(gains) > 0.02).all() and all((last > first)[:2].all() for first, last in ends) and all(slowest),
-        faster > 5 and [ends[i][:, 2].tolist() for i in (0, 3)] == [[34, 22], [40, 17]],
+        (np.diff(gains) > 0.02).all()
+        and all((last > first)[:2].all() for first, last in ends.values())
+        and all(slowest)
+        and all((np.diff(table[:, :3] - table[:, 3:], axis=0) > 0).all() for table in two.values()),
+        faster > 5
+        and falling == {"5a": (34, 22), "6a": (40, 17), "13a": (37, 28), "14a": (47, 28)}
+        and all(ends[name][0, 2] < ends[name][1, 2] for name in ("13b", "13c", "14b", "14c")),
     )
     most = max(saved(f, "Corr-RR", "SPL") for f in [*six, by_number(UNIFORM, 0.9, 0.3, 6)])
     cells = printed_values.load("corr_rr_tables").pivot(

@@ -383,17 +383,34 @@ def test_revised_version_what_its_words_determine():
         affine.append(is_zero(sp.diff(pi, py, 2)) and not is_zero(sp.diff(pi, py)))
     claim("corr-rr-v2/eq-3").holds(*[averages_are_enumerated(size, Fraction(9), Fraction(3, 4)) for size in SIZES])
     claim("corr-rr-v2/eq-4").holds(*laws)
-    claim("corr-rr-v2/eq-6").holds(*affine)
+    # For any number k of values: the report's probability needs two frequencies only, and is as enumerated for 2 to 4.
+    pk, qk = grr.probabilities(e, k)
+    own = qk + (pk - qk) * fb
+    anyone = (qk + (pk - qk) * fa + py * own + (1 - py) / (k - 1) * (1 - own)) / 2
+    for size in SIZES:
+        pi, a, b = true_pi(size)
+        assert is_zero(anyone.subs({k: size, fa: a[0], fb: b[0]}) - pi)
+    slope_k, error_k = (k * fb - 1) / (k - 1), ((anyone - qk) / (pk - qk) - fa) ** 2
+    error_k += anyone * (1 - anyone) / (n2 * (pk - qk) ** 2)
+    claim("corr-rr-v2/eq-6").holds(*affine, is_zero(sp.diff(anyone, py) - (pk - qk) / 2 * slope_k))
     p, q = grr.probabilities(e, 3)
     pi, a, b = true_pi(3)
     bias, variance = (pi - q) / (p - q) - a[0], pi * (1 - pi) / (n2 * (p - q) ** 2)
     # (7): the mean squared error of two users' estimate, from all outcomes, is bias^2 + variance.
     outcomes = [(c, pi**c * (1 - pi) ** (2 - c) * math.comb(2, c)) for c in range(3)]
     second = sum(((c * HALF - q) / (p - q) - a[0]) ** 2 * chance for c, chance in outcomes)
-    claim("corr-rr-v2/eq-7").holds(is_zero(second - (bias**2 + variance).subs(n2, 2)))
+    x, f, gap, base = sp.symbols("x f gap q_2")  # and for one to four users, whatever is estimated
+    spreads = []
+    for users in (1, 2, 3, 4):
+        chances = [math.comb(users, c) * x**c * (1 - x) ** (users - c) for c in range(users + 1)]
+        found = sum(((sp.Rational(c, users) - base) / gap - f) ** 2 * chance for c, chance in enumerate(chances))
+        spreads.append(is_zero(found - ((x - base) / gap - f) ** 2 - x * (1 - x) / (users * gap**2)))
+    claim("corr-rr-v2/eq-7").holds(is_zero(second - (bias**2 + variance).subs(n2, 2)), *spreads)
     # (8), and the leading coefficient: with e(v)/2 for the slope of the mean in p_y it is e(v)^2 (1 - 1/n2) / 4.
-    claim("corr-rr-v2/eq-8").holds(is_zero(sp.diff(bias**2 + variance, py, 3)))
-    convex = []
+    claim("corr-rr-v2/eq-8").holds(
+        is_zero(sp.diff(bias**2 + variance, py, 3)), sp.degree(sp.numer(sp.together(error_k)), py) == 2
+    )
+    convex = [is_zero(sp.diff(error_k, py, 2) / 2 - slope_k**2 * (n2 - 1) / (4 * n2))]
     for size in SIZES:
         pi, a, b = true_pi(size)
         p, q = grr.probabilities(e, size)
