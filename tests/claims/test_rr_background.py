@@ -72,13 +72,14 @@ def relative_coverage(n, law, error):
 
 
 def test_a_smallest_absolute_error_exists():
-    law, n, confidence = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], 6, Fraction(9, 10)
-    errors = sorted({abs(Fraction(c, n) - share) for share in law for c in range(n + 1)})
-    enough = [error for error in errors if absolute_coverage(n, law, error) >= confidence]
-    too_small = errors[errors.index(enough[0]) - 1]
-    claim("rr-multidim/def-1").holds(
-        absolute_coverage(n, law, errors[-1]) == 1, absolute_coverage(n, law, too_small) < confidence
-    )
+    law, found = [Fraction(1, 2), Fraction(1, 3), Fraction(1, 6)], []
+    for n, confidence in itertools.product((1, 3, 6), (Fraction(1, 2), Fraction(9, 10), Fraction(99, 100))):
+        errors = sorted({abs(Fraction(c, n) - share) for share in law for c in range(n + 1)})
+        covered = [absolute_coverage(n, law, error) for error in errors]  # between two of them nothing changes
+        first = next(i for i, share in enumerate(covered) if share >= confidence)
+        nearly = errors[first] - Fraction(1, 10**9)  # so the error at `first` is the smallest, not just a bound
+        found.append(covered[-1] == 1 and absolute_coverage(n, law, nearly) < confidence)
+    claim("rr-multidim/def-1").holds(len(found) == 9, all(found))
 
 
 def test_a_finite_relative_error_need_not_exist():
@@ -200,11 +201,15 @@ def test_the_matrix_and_its_estimator():
     for u in range(3):
         reports = sent.perturb(np.full((5_000, 1), u), rng=np.random.default_rng(u))
         far.append([check.law_z(reports, {(v,): row[v] for v in range(3)}) for row in EIGHTHS / 8])
-    claim("rr-multidim/eq-1").holds(*(far[u][u] < 5 < far[u][0 if u else 1] for u in range(3)))
+    claim("rr-multidim/eq-1").holds(*(far[u][u] < 5 < min(np.delete(far[u], u)) for u in range(3)))
 
     # Three people, all 27 outcomes, for a matrix that is not symmetric.
     observed, _ = channel.exact_moments(MATRIX, PEOPLE, shares_of)
-    claim("rr-multidim/s2.1-lambda").holds((observed == MATRIX.T @ TRUTH).all(), (observed != MATRIX @ TRUTH).any())
+    others = itertools.product(random_matrices(20, 3, 3), ([0, 1, 2], [1, 1, 2]))  # and any matrix, any people
+    claim("rr-multidim/s2.1-lambda").holds(
+        (observed == MATRIX.T @ TRUTH).all() and (observed != MATRIX @ TRUTH).any(),
+        all((channel.exact_moments(m, x, shares_of)[0] == m.T @ shares_of(x)).all() for m, x in others),
+    )
     undo = fractions(sp.Matrix(MATRIX).T.inv())
     mean, _ = channel.exact_moments(MATRIX, PEOPLE, lambda y: undo @ shares_of(y))
     free = sp.Matrix(3, 2, sp.symbols("p11 p12 p21 p22 p31 p32"))
@@ -231,33 +236,37 @@ def test_the_budget_is_the_worst_ratio_within_a_column():
 
 
 def test_the_covariance_can_be_estimated_from_the_reports():
-    undo = fractions(sp.Matrix(MATRIX).T.inv())  # for any matrix; this one is not symmetric
-
     def spread_of(law):
         return np.diag(law) - np.outer(law, law)
 
-    def covariance(f):  # of three given people's estimate; linear in f, so that the estimate may take its place
-        return undo @ (np.diag(MATRIX.T @ f) - MATRIX.T @ np.diag(f) @ MATRIX) @ undo.T / Fraction(3)
+    def right(P, people):
+        """Whether both estimators are unbiased, each for its people, and the paper's is not for given ones."""
+        n, truth, undo = len(people), np.array(shares_of(people)), fractions(sp.Matrix(P).T.inv())
 
-    def for_drawn(reports):  # the paper's, for people drawn at random
-        return (undo @ spread_of(np.array(shares_of(reports))) @ undo.T / Fraction(2)).ravel()
+        def covariance(f):  # of given people's estimate; linear in f, so that the estimate may take its place
+            return undo @ (np.diag(P.T @ f) - P.T @ np.diag(f) @ P) @ undo.T / Fraction(n)
 
-    def for_given(reports):
-        return covariance(undo @ shares_of(reports)).ravel()
+        def for_drawn(reports):  # the paper's, for people drawn at random
+            return (undo @ spread_of(np.array(shares_of(reports))) @ undo.T / Fraction(n - 1)).ravel()
 
-    own, fixed = spread_of(TRUTH).ravel(), covariance(TRUTH).ravel()
-    drawn_mean, _ = channel.exact_moments([TRUTH @ MATRIX], [0, 0, 0], for_drawn)
-    given_mean, _ = channel.exact_moments(MATRIX, PEOPLE, for_given)
-    swapped, _ = channel.exact_moments(MATRIX, PEOPLE, for_drawn)
-    _, enumerated = channel.exact_moments(MATRIX, PEOPLE, lambda y: undo @ shares_of(y))
-    _, drawn = channel.exact_moments([TRUTH @ MATRIX], [0, 0, 0], lambda y: undo @ shares_of(y))
-    assert (enumerated.ravel() == fixed).all()
-    assert (swapped - fixed == own / 2).all()  # too large for given people, by own / (n - 1)
+        def for_given(reports):
+            return covariance(undo @ shares_of(reports)).ravel()
+
+        own, fixed, at_random = spread_of(truth).ravel(), covariance(truth).ravel(), ([truth @ P], [0] * n)
+        drawn_mean, _ = channel.exact_moments(*at_random, for_drawn)
+        given_mean, _ = channel.exact_moments(P, people, for_given)
+        swapped, _ = channel.exact_moments(P, people, for_drawn)
+        _, enumerated = channel.exact_moments(P, people, lambda y: undo @ shares_of(y))
+        _, drawn = channel.exact_moments(*at_random, lambda y: undo @ shares_of(y))
+        assert (enumerated.ravel() == fixed).all()
+        assert own.any()
+        assert (swapped - fixed == own / (n - 1)).all()  # too large for given people
+        same = (drawn_mean, drawn.ravel()), (drawn.ravel(), fixed + own / n), (given_mean, fixed)
+        return all((a == b).all() for a, b in same)
+
+    groups = PEOPLE, [0, 1], [0, 1, 2, 2]
     claim("rr-multidim/s2.1-dispersion").holds(
-        (drawn_mean == drawn.ravel()).all(),
-        (drawn.ravel() == fixed + own / 3).all(),
-        (given_mean == fixed).all(),
-        own.any(),
+        *(right(P, people) for P, people in zip([MATRIX, *random_matrices(2, 3, 4)], groups, strict=True))
     )
 
 
@@ -265,8 +274,10 @@ def test_some_shares_force_a_negative_estimate():
     steep = sp.Matrix([[sp.Rational(3, 5), sp.Rational(2, 5)], [sp.Rational(4, 5), sp.Rational(1, 5)]])
     solved = {c: steep.T.inv() * sp.Matrix([c, 10 - c]) / 10 for c in range(11)}
     # In general: a mean of entries above 1/2 is above 1/2, so no proper distribution has an observed share below it.
-    others = [np.array([[Fraction(2, 3), 0, 0]]) + m / 3 for m in random_matrices(20, 3, 2)]
-    low = [fractions(sp.Matrix(m).T.inv()) @ [Fraction(1, 2), Fraction(1, 4), Fraction(1, 4)] for m in others]
+    others = [np.array([[Fraction(1, 2), 0, 0]]) + m / 2 for m in random_matrices(20, 3, 2)]
+    seen = [[a, b, 8 - a - b] for a in range(5) for b in range(9 - a)]  # eighths: at most half report the first
+    inverses = [fractions(sp.Matrix(m).T.inv()) for m in others]
+    low = [undo @ np.array(shares) * Fraction(1, 8) for undo in inverses for shares in seen]
     claim("rr-multidim/s2.1-improper").holds(
         all(min(solved[c]) < 0 for c in range(6)), min(solved[7]) > 0, all(min(f) < 0 for f in low)
     )
