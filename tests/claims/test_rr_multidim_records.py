@@ -1,5 +1,6 @@
 """Protocols, clusters and raking of multi-dimensional randomized response: definitions and steps nobody doubts."""
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -39,6 +40,12 @@ def random_channel(rng, k):
     return np.array([[Fraction(int(c), int(sum(row))) for c in row] for row in rng.integers(1, 9, size=(k, k))])
 
 
+def exact_inverse(matrix):
+    """The inverse of a matrix of fractions, in fractions."""
+    exact = sp.Matrix(matrix).inv()
+    return np.array([[Fraction(int(v.p), int(v.q)) for v in exact.row(i)] for i in range(len(matrix))])
+
+
 # Section 3: separately, or at once.
 
 
@@ -49,6 +56,28 @@ def covariance(table):
         for axis, size in enumerate(table.shape)
     ]
     return scores[0] @ table @ scores[1] / table.sum()
+
+
+def mean_of_the_product(sizes, people, rng):
+    """The exact mean of the product of estimated marginals, and the product of the true ones, for random channels."""
+    channels = [random_channel(rng, k) for k in sizes]
+    undo, records = [exact_inverse(P).T for P in channels], list(np.ndindex(*sizes))
+
+    def marginals(found):  # of records
+        return [
+            np.array([Fraction(sum(r[j] == v for r in found), len(found)) for v in range(k)])
+            for j, k in enumerate(sizes)
+        ]
+
+    def outer(factors):
+        return functools.reduce(np.multiply.outer, factors).ravel()
+
+    mean, _ = channel.exact_moments(
+        channel.tensor(*channels),
+        [records.index(r) for r in people],
+        lambda y: outer([u @ share for u, share in zip(undo, marginals([records[v] for v in y]), strict=True)]),
+    )
+    return mean, outer(marginals(people))
 
 
 def test_separate_randomization_gives_unbiased_marginals_and_their_product():
@@ -73,7 +102,12 @@ def test_separate_randomization_gives_unbiased_marginals_and_their_product():
     columns = free.row_join(sp.ones(3, 1) - free * sp.ones(2, 1))
     image = rows.T * table * columns * sp.ones(3, 1) - rows.T * (table * sp.ones(3, 1))
     claim("rr-multidim/prot-1").holds((found == marginal[1]).all(), image.applyfunc(sp.expand) == sp.zeros(2, 1))
-    claim("rr-multidim/s3.1-product").holds((tables == np.outer(marginal, marginal).ravel()).all())
+    # Of three attributes, any channels and people that depend on each other: cell by cell, so for every set of cells.
+    rng, groups = np.random.default_rng(3), ([(0, 2, 1), (1, 0, 0)], [(1, 1, 1), (1, 0, 1)])
+    three = [mean_of_the_product((2, 3, 2), people, rng) for people in groups]
+    claim("rr-multidim/s3.1-product").holds(
+        (tables == np.outer(marginal, marginal).ravel()).all(), all((mean == true).all() for mean, true in three)
+    )
 
 
 def test_the_whole_record_at_once(adult):
@@ -82,8 +116,7 @@ def test_the_whole_record_at_once(adult):
     sets = [[0], [1], [2], [3], [4], [5], [0, 3], [1, 2, 5]]
 
     def found_and_true(people, matrix):
-        exact = sp.Matrix(matrix).inv()
-        inverse = np.array([[Fraction(int(v.p), int(v.q)) for v in exact.row(i)] for i in range(6)])
+        inverse = exact_inverse(matrix)
 
         def each_set(reports):
             table = inverse @ np.array([Fraction(c, 3) for c in channel.counts(reports, 6)])
@@ -183,7 +216,13 @@ def test_the_moments_of_the_proof_and_its_corollary():
 def test_pearsons_correlation_is_that_of_the_records(adult):
     table = adult.select("education", "income").histogram
     records = np.repeat(np.argwhere(table > 0), table[table > 0], axis=0)
+    random_tables, like_records = np.random.default_rng(1).integers(9, size=(20, 3, 4)), []
+    for some in random_tables:  # r of either sign
+        each = np.repeat(np.argwhere(some > 0), some[some > 0], axis=0)
+        like_records.append((clusters.pearson(some), np.corrcoef(each.T)[0, 1]))
+    assert min(r for _, r in like_records) < -0.1 < 0.1 < max(r for _, r in like_records)
     claim("rr-multidim/eq-8").holds(
+        all(math.isclose(found, abs(r), rel_tol=1e-9) for found, r in like_records),
         math.isclose(clusters.pearson(table), abs(np.corrcoef(records.T)[0, 1]), rel_tol=1e-12),
         clusters.pearson(np.diag([Fraction(1, 4), Fraction(3, 4)])) == 1,
     )
