@@ -101,7 +101,8 @@ test: lint
 	@$(BIN)/python tests/browser.py
 	@$(MAKE) --no-print-directory -j2 types chapters
 	@$(MAKE) --no-print-directory -j3 site library portable-sample
-	@$(PYTEST) -m 'not thorough' $(ON_SITE)
+	@# A page that lays itself out anew is waited for: one browser more than there are processors.
+	@$(PYTEST) -n $$(($(JOBS) + 1)) -m 'not thorough' $(ON_SITE)
 
 chapters:
 	@$(PYTEST) --nbval -p tools.keep_executed notebooks
