@@ -70,12 +70,9 @@ class ProductChannel(Several):
 
     @cached_property
     def _told(self):
-        """For each cluster the exact chance that `perturb` tells the truth on purpose; None for a matrix.
-
-        Of each budget 1e-13 is left, since the sum of several, which is told, may have been rounded down.
-        """
-        cut, of = 0.9999999999999, zip(self.channels_, (math.prod(sizes) for _, sizes, *_ in self._blocks), strict=True)
-        return [None if isinstance(c, tuple) else _sampling.realised(_sampling.proved_keep(c * cut, k)) for c, k in of]
+        """For each cluster the exact chance that `perturb` tells the truth on purpose; None for a matrix."""
+        pairs = zip(self.channels_, (math.prod(sizes) for _, sizes, *_ in self._blocks), strict=True)
+        return [None if isinstance(c, tuple) else _sampling.realised(_sampling.proved_keep(c, k)) for c, k in pairs]
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""

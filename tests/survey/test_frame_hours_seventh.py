@@ -1,8 +1,8 @@
 """Attempts of an hour, from the data frame to the counts: what came out right, or was refused, stays so."""
 
-import dataclasses
 import io
 import itertools
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -83,11 +83,18 @@ OWN = {
 
 
 @pytest.mark.parametrize("make", OWN.values(), ids=OWN)
-def test_budgets_of_one_s_own_add_up_to_no_less_than_is_spent(make):
-    """0.5 and 0.9 are 1.4 to a float, which is less than the two floats."""
+def test_budgets_of_one_s_own_are_proved_or_refused_to_the_last_bit(make):
+    """0.5 and 0.9 are 1.4 to a float, which is less than the two floats: the proof says so."""
+    proved = []
     for own in itertools.product((0.1, 0.3, 0.5, 0.7, 1.1), (0.1, 0.9), (0.2, 0.6)):
-        for mechanism in (make(own), dataclasses.replace(make(own), epsilon=sum(own))):
+        mechanism = make(own)
+        proved.append(sum(map(Fraction, mechanism.channels_)) <= Fraction(mechanism.epsilon))
+        if proved[-1]:
             assert mechanism.epsilon * (1 - 1e-12) < mechanism.realised_epsilon() <= mechanism.epsilon
+        else:
+            with pytest.raises(ArithmeticError, match="ratio must be from 1 to exp"):
+                mechanism.realised_epsilon()
+    assert {True, False} == set(proved)
 
 
 ASKED = {
