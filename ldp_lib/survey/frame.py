@@ -157,8 +157,8 @@ class Survey(Results):
         reports = reports.assign(**{name: frame[name].array for name in names})
         if shuffle:
             reports = reports.take(rng.permutation(len(reports))).reset_index(drop=True)
-            loose = {one: object for one in names if "ordered=0" in repr(reports[one].dtype).replace("False", "0")}
-            reports = reports.astype(loose).astype(dict.fromkeys(loose, "category"))
+            loose = [c for c, d in reports.dtypes.items() if not getattr(getattr(d, "pyarrow_dtype", d), "ordered", 1)]
+            reports[loose] = reports[loose].astype(object).astype("category")
         return self.mark(reports)
 
     def mark(self, reports: Any) -> Any:

@@ -47,12 +47,13 @@ def test_categories_in_the_order_of_the_rows_do_not_travel(kind):
     assert sorted(kept.dropna(), key=str) == sorted(first, key=str)
 
 
-def test_an_order_that_is_declared_travels():
-    people = pd.DataFrame({"a": ["x", "y"], "id": pd.Categorical(["b", "a"], ["b", "a"], ordered=True)})
+@pytest.mark.parametrize("labels", [["b", "a"], ["ordered=0", "a"], ["ordered=False", "a"]])
+def test_an_order_that_is_declared_travels(labels):
+    people = pd.DataFrame({"a": ["x", "y"], "id": pd.Categorical(labels, labels, ordered=True)})
     kept = SURE.collect(people, rng=np.random.default_rng(2), keep=["id"])["id"]
     assert kept.dtype == people["id"].dtype
     same = SURE.collect(people, rng=np.random.default_rng(2), keep=["id"], shuffle=False)["id"]
-    assert same.tolist() == ["b", "a"]
+    assert same.tolist() == labels
 
 
 def test_frames_in_a_dictionary_are_not_the_files_that_its_keys_name(tmp_path):
