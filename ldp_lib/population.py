@@ -183,14 +183,14 @@ class Population:
                 raise ValueError(f"{allowed}; got {j!r}")
         if not columns or len(set(columns)) < len(columns):
             raise ValueError(f"{allowed}, at least one of them, each once; got {attributes}")
-        pick = lambda values: values and tuple(values[j] for j in columns)  # noqa: E731
-        if len(columns) == 1:  # counting is faster than sorting, and exact below 2**53
-            [j] = columns
-            counts = np.bincount(self.records[:, j], weights=self.counts, minlength=self.k[j]).astype(np.int64)
-            return Population.from_counts(counts, names=pick(self.names), labels=pick(self.labels))
+        k, names, labels = (part and tuple(part[j] for j in columns) for part in (self.k, self.names, self.labels))
+        if (cells := math.prod(k)) <= 2**16:  # counting is faster than sorting, and exact below 2**53
+            codes = np.ravel_multi_index(self.records[:, columns].T, k)
+            counts = np.bincount(codes, weights=self.counts, minlength=cells).astype(np.int64).reshape(k)
+            return Population.from_counts(counts, names=names, labels=labels)
         rows, inverse = np.unique(self.records[:, columns], axis=0, return_inverse=True)
         counts = np.bincount(inverse.ravel(), weights=self.counts).astype(np.int64)
-        return Population(records=rows, counts=counts, k=pick(self.k), names=pick(self.names), labels=pick(self.labels))
+        return Population(records=rows, counts=counts, k=k, names=names, labels=labels)
 
     def users(self):
         """Return one row a user: shape (n,) for one attribute, (n, d) for several, in the order of the records.

@@ -71,7 +71,7 @@ def rake(records, marginals, *, weights=None, tolerance: float = 1e-9, max_passe
                 possible = held & np.all([m[c] > 0 for c, m in zip(columns, marginals, strict=True)], axis=0)
                 kind = "not converged: too small for a float," if possible[column == lost[0]].any() else "infeasible:"
                 return Raked(converged=False, passes=done, message=f"{kind} {why}", **state(w / total))
-            own = np.divide(w, share[column], out=np.zeros_like(w), where=share[column] > 0)  # at most 1: no overflow
+            own = w / np.where(share > 0, share, 1)[column]  # at most 1: no overflow
             w = target[column] * own
             with np.errstate(over="ignore"):  # then infinite, and not the last
                 factors.append(np.divide(target, share / total, out=np.ones_like(target), where=share / total > 0))

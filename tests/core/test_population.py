@@ -35,6 +35,13 @@ def test_select_is_the_marginal_table(rows):
     assert np.array_equal(swapped.histogram, population.histogram.sum(axis=1).T)
 
 
+@pytest.mark.parametrize("k", [(3, 256, 256), (3, 256, 257)])
+def test_tables_that_are_counted_and_sorted_are_the_same(k):
+    x = np.random.default_rng(1).integers(k, size=(500, 3)) // (1, 40, 40)
+    population = Population.from_records(x, k=k)
+    assert population.select(2, 1) == Population.from_records(x[:, [2, 1]], k=(k[2], k[1]))
+
+
 def test_one_attribute_reads_as_vectors():
     population = Population.from_counts([2, 0, 1])
     assert population.users().tolist() == [0, 0, 2]
