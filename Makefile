@@ -34,7 +34,7 @@ else
 $(shell rmdir '$(PROBE)')
 endif
 
-.PHONY: help book pdf site executed test chapters library thorough check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean atlas proofs audit fuzz mutants faults installs dist coverage graph
+.PHONY: help book pdf site executed test browser chapters library thorough check access portable portable-sample lint types lab lab-check assignments assignments-check bench rerun clean atlas proofs audit fuzz mutants faults installs dist coverage graph
 .DELETE_ON_ERROR:
 
 help:
@@ -68,8 +68,11 @@ help:
 	@echo 'Setting up .venv (some minutes the first time).'
 	@$(PYTHON) -m venv --clear .venv || { \
 	    echo 'Python could not make a virtual environment; on Debian and Ubuntu, install python3-venv.'; exit 1; }
-	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock || { \
+	@# The lock is whole, so nothing is looked for; what pip would compile with one processor, all do.
+	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock --no-deps --no-compile || { \
 	    echo 'The packages could not be installed. With a network, call make again: it begins anew.'; exit 1; }
+	@$(BIN)/python -m pip check --quiet
+	@$(BIN)/python -m compileall -q -j $(JOBS) -x '/tests?/' .venv/lib || true
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -86,8 +89,7 @@ site:
 	@$(BIN)/jupyter-book build _build/source --path-output . --all -W -n --keep-going --quiet
 
 # What is printed is the site as it was built; the first page links to the PDF once it is there.
-pdf: book
-	@$(BIN)/python tests/browser.py
+pdf: book browser
 	@$(BIN)/python tools/pdf.py _build/html _build/pdf/ldp-book.pdf
 
 executed: $(EXECUTED)
@@ -98,11 +100,14 @@ _build/source/notebooks/%.ipynb: notebooks/%.ipynb $(LIBRARY) requirements.lock
 
 # nbval executes each notebook once; what ran is what the site is built from, and what `make book` then finds done.
 test: lint
-	@$(BIN)/python tests/browser.py
-	@$(MAKE) --no-print-directory -j2 types chapters
+	@$(MAKE) --no-print-directory -j3 browser types chapters
 	@$(MAKE) --no-print-directory -j3 site library portable-sample
 	@# A page that lays itself out anew is waited for: one browser more than there are processors.
 	@$(PYTEST) -n $$(($(JOBS) + 1)) -m 'not thorough' $(ON_SITE)
+
+# Where there is none yet, one is installed while the chapters run.
+browser: .venv/ready
+	@$(BIN)/python tests/browser.py
 
 chapters:
 	@$(PYTEST) --nbval -p tools.keep_executed notebooks
@@ -111,8 +116,7 @@ chapters:
 library:
 	@$(PYTEST) -m 'not thorough' $(ON_SITE:%=--ignore=%) tests
 
-thorough: lint types
-	@$(BIN)/python tests/browser.py
+thorough: lint types browser
 	@$(PYTEST) -m thorough tests
 
 portable-sample:
@@ -136,12 +140,10 @@ lab: .venv/ready
 	@$(BIN)/jupyter lab --config=tools/lab_config.py $(if $(filter 0,$(shell id -u)),--allow-root)
 
 # Every page in both themes, on a desk and on a phone; `make test` tries one page of each kind.
-access: .venv/ready
-	@$(BIN)/python tests/browser.py
+access: browser
 	@$(PYTEST) tests/site/all_pages.py
 
-lab-check: .venv/ready
-	@$(BIN)/python tests/browser.py
+lab-check: browser
 	@$(PYTEST) -n 0 tests/lab_session.py tests/built_elsewhere.py
 
 rerun: .venv/ready
