@@ -240,9 +240,12 @@ def test_two_groups_cost_four_times_the_error_on_syn_a_and_pay_where_attributes_
     assert two_over_one(alike, 0.5) < 0.25
 
 
-@pytest.mark.parametrize(("name", "epsilon", "low", "high"), [("adult", 0.1, 0.84, 0.94), ("SynA", 0.5, 0.35, 0.5)])
+@pytest.mark.parametrize(
+    ("name", "epsilon", "first", "low", "high"),
+    [("adult", 0.1, 0.2, 0.84, 0.94), ("adult", 0.1, 0.1, 0.8, 0.87), ("SynA", 0.5, 0.2, 0.35, 0.5)],
+)
 def test_the_table_of_the_true_frequencies_saves_a_ninth_at_small_budgets_and_half_at_larger_ones(
-    name, epsilon, low, high
+    name, epsilon, first, low, high
 ):
     rng = np.random.default_rng(6)
     people = (
@@ -250,8 +253,8 @@ def test_the_table_of_the_true_frequencies_saves_a_ninth_at_small_budgets_and_ha
         if name == "adult"
         else syn_a(20_000, d=4, rho=0.9, frequencies=SKEWED, rng=np.random.default_rng(3))
     )
-    truth, one = marginal_frequencies(people), {"k": people.k, "epsilon": epsilon, "n1": 0.2}
-    known = corr_rr.reuse_table(truth, n2=people.n - people.n // 5)
+    truth, one = marginal_frequencies(people), {"k": people.k, "epsilon": epsilon, "n1": first}
+    known = corr_rr.reuse_table(truth, n2=people.n - int(first * people.n))
     runs = 10_000 if name == "adult" else 1_500
     errors = [mse(CorrRR(**one, reuse=x).simulate(people, rng=rng, runs=runs), truth) for x in (known, None)]
     ratio = errors[0].mean() / errors[1].mean()
