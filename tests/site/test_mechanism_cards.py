@@ -19,6 +19,7 @@ from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import BRR, OBRR, OMRR, SPL, allocation
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey.catalogue import MECHANISMS
+from ldp_lib.survey.errors import total_error
 from ldp_lib.tables.product import RRJoint
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
@@ -245,3 +246,15 @@ def test_the_card_of_whole_records_says_from_how_many_on_sets_have_less_variance
         for size in range(4, 300)
     ]
     assert better == [size >= int(said) for size in range(4, 300)]
+
+
+def test_of_no_more_than_e_to_the_epsilon_possible_records_the_whole_one_has_less_error_than_every_split():
+    def errors(k, epsilon):
+        people = Population.from_counts(np.ones(k, dtype=int))
+        return [total_error(made(k=k, epsilon=epsilon), people) for made in (RRJoint, SPL, OMRR, BRR, OBRR)]
+
+    for k in ((2, 2), (2, 6), (4, 4, 4), (2,) * 8, (2, 2, 50)):
+        whole, *split = errors(k, math.log(math.prod(k)))
+        assert whole < min(split)
+    whole, *split = errors((4, 4, 4), math.log(64 / 8))
+    assert max(split) < whole  # eight times as many
