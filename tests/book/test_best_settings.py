@@ -10,6 +10,7 @@ import pytest
 from ldp_lib import channel, fake_data, grr, pure, subset
 from ldp_lib.book import best_settings as best
 from ldp_lib.datasets import load_adult
+from ldp_lib.grr import GRR
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import AskSome
 from ldp_lib.splitting import OBRR
@@ -212,3 +213,21 @@ def test_all_answers_in_one_report_against_the_best_budgets_of_bits():
     assert [round(x, 2) for x in (min(tens), max(tens))] == [0.15, 0.33]
     assert [round(together(ADULT, epsilon), 2) for epsilon in (1.0, 2.0, 4.0)] == [1.11, 0.58, 0.31]
     assert round(together(alike(2, 8), 1.0)) == 22
+
+
+def test_on_adult_one_report_without_the_answers_of_two_values_has_far_less_error_than_the_best_split():
+    """Chapters budget_splitting and audit_allocation: a tenth of epsilon each for sex and income."""
+    large, two = ADULT.select(*ADULT.names[:6]), ADULT.select(*ADULT.names[6:])
+
+    def over(family, epsilon):
+        joint = AskSome(k=large.k, epsilon=0.8 * epsilon, m=6)
+        alone = [GRR(k=2, epsilon=0.1 * epsilon).variance(two.select(j)) for j in (0, 1)]
+        mixed = sum(v.sum() for v in (*joint.variance(large), *alone))
+        if family == "split":
+            return round(ADULT.n * mixed / SHARES.loc[("adult 8", epsilon), family], 2)
+        whole = family(k=ADULT.k, epsilon=epsilon, **({"m": 8} if family is AskSome else {}))
+        return round(mixed / sum(v.sum() for v in whole.variance(ADULT)), 2)
+
+    assert [over("split", epsilon) for epsilon in (1.0, 4.0)] == [0.36, 0.39]
+    assert [over(OBRR, epsilon) for epsilon in (1.0, 2.0, 4.0)] == [0.24, 0.23, 0.25]
+    assert over(AskSome, 1.0) < over(AskSome, 4.0) == 0.8
