@@ -18,9 +18,10 @@ from ldp_lib.population import Population
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import BRR, OBRR, OMRR, SPL, allocation
 from ldp_lib.subset import SubsetSelection
+from ldp_lib.survey import planner
 from ldp_lib.survey.catalogue import MECHANISMS
 from ldp_lib.survey.errors import total_error
-from ldp_lib.tables.product import RRJoint
+from ldp_lib.tables.product import RRIndependent, RRJoint
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -256,5 +257,7 @@ def test_of_no_more_than_e_to_the_epsilon_possible_records_the_whole_one_has_les
     for k in ((2, 2), (2, 6), (4, 4, 4), (2,) * 8, (2, 2, 50)):
         whole, *split = errors(k, math.log(math.prod(k)))
         assert whole < min(split)
+        at_once, apart = (made(k=k, epsilon=math.log(math.prod(k))) for made in (RRJoint, RRIndependent))
+        assert planner.pairs_error(at_once, 1) < planner.pairs_error(apart, 1)
     whole, *split = errors((4, 4, 4), math.log(64 / 8))
     assert max(split) < whole  # eight times as many
