@@ -82,6 +82,14 @@ def test_bits_spend_their_budget():
     claim("obrr/eq-3").holds(
         unary.sue_probabilities(x)[0] == x / (x + 1),
         all(ratio == e ** (2 * len(s)) for (s, e), ratio in ratios.items()),
+        all(
+            np.allclose(
+                splitting.BRR(k=s, epsilon=2 * len(s) * math.log(e)).probabilities,
+                np.array(unary.sue_probabilities(e), float),
+                rtol=1e-12,
+            )
+            for s, e in ratios
+        ),
     )
 
 
@@ -93,10 +101,13 @@ def test_unequal_shares_of_bits_add_up():
     ones = np.array([0, 1] + [0] * 7 + [1])
     law = np.where(ones == 1, kept, 1 - kept)
     swapped = np.where(ones == 1, kept[::-1], 1 - kept[::-1])
+    told, pairs = reports == ones, np.triu_indices(10, 1)
+    both = told[:, pairs[0]] & told[:, pairs[1]]
     claim("obrr/alg-1").holds(
         channel.privacy_ratio(channel.tensor(*unequal)) == (2 * 3) ** 2,
         np.allclose([p for p, q in encoder.probabilities], [2 / 3, 3 / 4], rtol=1e-14),
         check.mean_z(reports, law) < 5 < check.mean_z(reports, swapped),
+        check.mean_z(both, (kept[:, None] * kept)[pairs]) < 5 < check.mean_z(both, kept[pairs[0]]),  # own coins
     )
 
 
@@ -172,9 +183,17 @@ def test_the_depressed_cubic():
 
 
 def test_newtons_step_on_the_product():
+    target = math.exp(3)
+
+    def f(level):  # the product of the roots of Eq. (8), less what it has to reach
+        a = level * target
+        roots = [np.roots([a, -3 * a - size, 3 * a - size, -a]).real.max() for size in FIRST]
+        return math.prod(roots) - target
+
     root = cardano.newton(FIRST, 6.0, start=1e-3, threshold=1e-12).lam
+    assert abs(f(root)) < 1e-9
     around = [scale * root for scale in (0.9 * 0.9999, 0.9, 0.9 * 1.0001)]
-    left, here, right = (cardano.newton(FIRST, 6.0, start=t, threshold=99).gap for t in around)
+    left, here, right = map(f, around)
     slope = (right - left) / (around[2] - around[0])
     step = cardano.newton(FIRST, 6.0, start=around[1], threshold=here / 2)
     # The central difference misses the slope by h^2 f''' / 6, here below 1e-7 of it.
@@ -197,8 +216,18 @@ def test_randomized_values_spend_their_budget():
         printed.append([[(level if a == b else 1) / total for b in range(size)] for a in range(size)])
     claim("obrr/eq-4").holds(shipped == printed, all(sum(row) == 1 for matrix in shipped for row in matrix))
     shares = Fraction(11, 10), Fraction(2), Fraction(5)  # exp of epsilon / l
+    domains = (3,), (2, 4), (3, 3), (2, 3, 5)
     claim("obrr/s-mrr-sensitivity").holds(
-        all(ratio(*[(e, v) for v in k]) == e ** len(k) for e in shares for k in ((3,), (2, 4), (3, 3), (2, 3, 5)))
+        all(ratio(*[(e, v) for v in k]) == e ** len(k) for e in shares for k in domains),
+        all(
+            np.allclose(
+                splitting.MRR(k=k, epsilon=len(k) * math.log(e)).probabilities,
+                np.array([grr.probabilities(e, v) for v in k], float),
+                rtol=1e-12,
+            )
+            for e in shares
+            for k in domains
+        ),
     )
     encoder = splitting.OMRR(k=(2, 4), epsilon=math.log(3))  # whose best split is x = 3/2 and x = 2
     reports = encoder.perturb(np.tile([1, 2], (20_000, 1)), rng=np.random.default_rng(1))
@@ -268,6 +297,8 @@ def test_the_lagrangian_and_the_cubic_of_values():
         sp.cancel(error - n * sum(allocation.mrr_error(t - 1, s) for t, s in ((x1, k1), (x2, k2)))) == 0,
         sp.simplify(best[0] - best[1]) == 0,
         sp.simplify(equal[0] - equal[1]) != 0,
+        # The constraint: T is e^epsilon, of both reports.
+        sp.diff(L, lam).subs({x1: sp.Rational(3, 2), x2: 2, T: ratio((Fraction(3, 2), 2), (2, 4))}) == 0,
     )
     stationary = sp.cancel(sp.diff(L, x1) * x1 * (x1 - 1) ** 3)
     printed = lam * T * (x1 - 1) ** 3 - 2 * n * (k1 - 1) * (x1 + k1 - 1) * x1
@@ -292,6 +323,7 @@ def test_the_truth_drowns_in_large_domains():
         sp.cancel(sp.diff(truth, k) + truth**2 / x) == 0,
         sp.cancel(allocation.mrr_error(x - 1, k) - noise / (truth - other) ** 2) == 0,
         sp.limit(noise, k, sp.oo) == 1,
+        sp.limit(k * (truth - other), k, sp.oo) == x - 1,
         # Of bits, whose p has no k in it, the error grows as k only: the quotient grows as k, with a positive slope.
         sp.cancel(sp.limit(sp.cancel(values / bits) / k, k, sp.oo) - 1 / ((t + 2) ** 2 * (t + 1))) == 0,
     )

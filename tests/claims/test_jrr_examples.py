@@ -72,7 +72,11 @@ def test_example_2():
     ones = laws[1, 1]
     each = [variance(ones, lambda y, j=j: y[j]) for j in (0, 1)]
     spread = variance(ones, estimate)
-    claim("jrr/tab-1").holds(sum(TABLE_1.values()) == 1, alone == [TRUTH, TRUTH])
+    claim("jrr/tab-1").holds(
+        sum(TABLE_1.values()) == 1,
+        alone == [TRUTH, TRUTH],
+        list(TABLE_1.values()) == [jrr.table(TRUTH, Fraction(-3, 16))[t.count(0)] for t in TABLE_1],
+    )
     claim("jrr/ex-2").holds(all(mean(laws[x], estimate) == sum(x) for x in PAIRS), round(float(spread), 2) == 0.72)
     claim("jrr/eq-7").holds(all(mean(laws[x], sum) == Fraction(4, 10) + Fraction(6, 10) * sum(x) for x in PAIRS))
     claim("jrr/eq-8").holds(Fraction(25, 9) * (sum(each) + 2 * covariance(ones)) == spread)

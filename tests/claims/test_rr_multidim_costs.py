@@ -332,9 +332,12 @@ def test_a_pass_of_raking_takes_three_operations_for_each_record_and_attribute(m
         done = rake(y, [[0.3, 0.7]] * m, tolerance=1e-15, max_passes=passes).passes
         shipped[n, m, done] = sum(scans)
     assert len(shipped) == 4
+    example_1 = [(0, 0)] * 4 + [(1, 0)] * 2 + [(1, 1)] * 4
+    slow = [2 * value(adjust(example_1, [[Fraction(1, 2)] * 2] * 2, passes))[4] for passes in (1, 9, 40)]
     claim("rr-multidim/alg-2-cost").holds(
         literal == {(n, m, it): (n * m * it,) * 3 for n, m, it in literal},
         shipped == {(n, m, it): n * m * (it + 1) for n, m, it in shipped},  # and once more for the gap
+        slow == [Fraction(1, 4 * (passes + 1)) for passes in (1, 9, 40)],  # the note: two weights that add up to this
     )
 
 
