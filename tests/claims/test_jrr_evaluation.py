@@ -231,21 +231,6 @@ def test_the_curves_against_the_budget():
             plain = [jrr.variance(int(share * n), n, *rr(b)) for b in BUDGETS]
             lower.append(np.less(joint, plain).all())
             falls.append((np.diff(joint) < 0).all() and (np.diff(plain) < 0).all())
-    for b, share in ((b, f) for b in BUDGETS for f in SHARES):
-        sizes = (20, 200, 1_000, 10_000, 20_000, 40_000, 80_000)
-        plain, joint = np.array(
-            [[jrr.variance(int(share * n), n, *pair) for pair in (rr(b), table_4(b, n))] for n in sizes]
-        ).T
-        assert (np.diff(plain - joint)[3:] > 0).all()  # sec-5.3.1-s9: the difference grows
-        if b == 0.01:  # at first it falls
-            assert 0 > (plain - joint)[0] > (plain - joint)[1] > (plain - joint)[2]
-        assert (np.diff(joint / plain)[:4] < 0).all()  # and the ratio falls until rho stays
-        assert abs(joint[5] / plain[5] - joint[6] / plain[6]) < 1e-4
-        assert np.ptp([ratio(strongest(b), b, n, int(share * n)) for n in sizes[3:]]) < 2e-4
-    for b in (0.01, 0.1, 1.0):  # and rho is at its least from n - 1 = M q / step on
-        turn = 2 * math.ceil((5 * (1 - table_4(b, 20)[0]) / 1e-4 + 1) / 2)
-        pairs = table_4(b, turn - 2), table_4(b, turn)
-        assert [r - 1 + 1 / p > 1e-9 for p, r in pairs] == [True, False]
     e, n, n1 = sp.symbols("e n n_1", positive=True)  # sec-5.3.1-s10: the ratio of the strongest pair, for every budget
     a, top = ((2 * n1 - n) ** 2 - n) / (n * (n - 1)), e / (1 + e)
     least = jrr.variance(n1, n, top, 1 - 1 / top) / jrr.variance(n1, n, top, 0)
@@ -297,13 +282,6 @@ def test_the_curves_against_the_number_of_users():
         all(abs(value - 1) < 0.09 for values in close.values() for value in values),
         all(best),
     )
-    # sec-5.3.2-s5: at a budget of 1 the MSE increases from one hundred users to the next; where rho, whose values are
-    # a step apart, jumps between two even numbers of them it falls by less than a hundred-thousandth.
-    near = np.array([jrr.variance(m, m, *table_4(1.0, m)) for m in range(13_400, 13_460, 2)])
-    jumps = np.diff(near) / near[:-1]
-    assert -1e-5 < jumps.min() < 0
-    assert near[-1] > near[0]
-
     errors = np.array(
         [
             [[are(pair(b, n), n, f) for n in sizes] for pair in (lambda b, n: rr(b), table_4)]
@@ -419,8 +397,6 @@ def test_the_four_populations():
         for key, choose in (*CHOICES.items(), ("RR", lambda b, n: rr(b)))
     }
     figure = DRAWN[DRAWN.panel.isin(["1a", "1b", "1c"])].pivot_table("value", ["series", "epsilon"], "mechanism")
-    saved = (figure.RR - figure.JRR).unstack("epsilon")[[0.01, 0.1]]
-    assert (saved.rank(ascending=False).loc["E-commerce"] == 2).all()  # the absolute margin, in sec-5.2-s4
     claim("jrr/sec-5.2-s1").reproduced(
         all(np.less(mse[name, key], mse[name, "RR"]).all() for name in REAL for key in CHOICES),
         len(figure) == 12 and bool((figure.JRR < figure.RR).all()),
