@@ -252,6 +252,13 @@ def test_the_first_root_of_cardanos_formula_is_the_one_above_one():
     for (v, size), cubic in zip(cases, cubics, strict=True):
         first = printed_obrr.first_root(*printed_obrr.coefficients(1.0, float(v), size))
         misses.append(abs(first / complex(max(cubic.nroots(20), key=sp.re)) - 1))
+    # The note: digits at a budget of 0.001, by the formula and by u = 4x / (x-1)^2, for which u^3 + u^2 = (4 / r)^2.
+    above_one = math.expm1(0.0005)
+    level = above_one**3 / ((1 + above_one) * (2 + above_one))
+    by_formula = printed_obrr.first_root(*printed_obrr.coefficients(1.0, level, 1)).real
+    u = np.roots([1, 1, 0, -((4 / level) ** 2)]).real.max()
+    found = 2 * math.log(by_formula), 4 * math.asinh(1 / math.sqrt(u))
+    lost = [abs(budget / 0.001 - 1) for budget in found]
     # For every r and m: none from 0 to 1, where (x-1)^3 <= 0 <= r x (x+m) and not both are 0. For x = 1 + t Descartes'
     # rule: one change of sign, so one root above 1.
     t = sp.symbols("t")
@@ -264,4 +271,5 @@ def test_the_first_root_of_cardanos_formula_is_the_one_above_one():
         all(min(sp.Poly(sp.expand(-part), r, m).coeffs()) > 0 for part in depressed),
         sp.expand(q**2 / 4 + p**3 / 27 + r**2 * (r**2 - 108) / 108) == 0,  # three real roots above 6 sqrt 3
         max(misses) < 1e-12,
+        lost[0] > 1e-7 and lost[1] < 1e-12,
     )

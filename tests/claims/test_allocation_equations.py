@@ -333,7 +333,7 @@ def test_the_saving_does_not_depend_on_the_number_of_people():
     h = sp.symbols("h1:3")
     holders, free = (*h, n - sum(h)), []  # of three values, any histogram
     for p, q in (unary.sue_probabilities(x), grr.probabilities(x, 3)):
-        each = [(m * p * (1 - p) + (n - m) * q * (1 - q)) / (p - q) ** 2 for m in holders]
+        each = [n**2 * pure.variance(m / n, n, p, q) for m in holders]  # of the counts
         free.append(sp.cancel(sum(each) / n).free_symbols == {x})
     assert sp.cancel(each[0] / n).free_symbols == {x, n, h[0]}  # of one value alone, MRR's error over n does depend
     claim("obrr/s-n-independent").holds(len(free) == 2, all(free))
