@@ -205,7 +205,9 @@ def test_the_losing_band():
     # All shares lose at the least budget, so the band is all of [0, 1]; at p0 it is 1/sqrt(n) <= 1/2 for n >= 4.
     all_lose = min(ratio(table_4(0.001, n), 0.001, n, n1) for n1 in range(0, n + 1, 50)) > 1
     narrow = all(
-        (ratio(strongest(0.1), 0.1, size, n1) > 1) == (abs(2 * n1 - size) < math.sqrt(size))
+        (ratio((top, part * least), b, size, n1) > 1) == (abs(2 * n1 - size) < math.sqrt(size))
+        for b, part in ((0.1, 1), (0.1, 0.2), (1.0, 1), (0.01, 0.5))
+        for top, least in [strongest(b)]
         for size in (4, 10, 50)
         for n1 in range(size + 1)
         if abs(2 * n1 - size) != math.sqrt(size)
