@@ -7,7 +7,7 @@ import numpy as np
 import sympy as sp
 from scipy import stats
 
-from ldp_lib import check, jrr
+from ldp_lib import check, grr, jrr
 from ldp_lib.book import printed_jrr, printed_values
 from ldp_lib.book.claims import claim
 from ldp_lib.datasets import load_binary
@@ -120,10 +120,11 @@ def test_only_the_relative_error_of_rr_depends_on_the_data():
 
 def test_rr_is_best_at_the_end_of_its_range():
     p, e = sp.symbols("p e", positive=True)
-    slope = sp.factor(sp.diff(p * (1 - p) / (2 * p - 1) ** 2, p))
+    slope = sp.diff(jrr.variance(1, 2, p, 0) / 2, p)  # for each of two users, whatever they hold
     claim("jrr/sec-5.1-s2").holds(
         sp.cancel(slope + 1 / (2 * p - 1) ** 3) == 0,  # negative above 1/2
-        sp.solve(p / (1 - p) - e, p) == [e / (e + 1)],
+        sp.solve(p / (1 - p) - e, p) == [e / (e + 1)],  # the largest p of this ratio
+        sp.cancel(grr.probabilities(e, 2)[0] - e / (e + 1)) == 0,
         jrr.variance(1, 2, Fraction(2, 3), Fraction(0)) < jrr.variance(1, 2, Fraction(13, 20), Fraction(0)),
     )
 
