@@ -116,9 +116,9 @@ def check_kept(frame, weights, keep, domain):
     names = [*keep] if weights is None else [weights, *keep]
     for name in names:
         wrong = not isinstance(name, str) or name in domain or name.startswith("report") or names.count(name) > 1
-        if wrong or isinstance(keep, str) or list(frame).count(name) != 1:
-            told = "weights and keep, a list, must name different columns of the frame, none of answers or of reports"
-            raise ValueError(f"{told}; got weights={weights!r}, keep={keep!r}")
+        if wrong or isinstance(keep, str) or list(frame).count(name) != 1 or frame[name].dtype.type in (list, dict):
+            told = "weights and keep, a list, must name different columns of the frame, none of answers, reports or"
+            raise ValueError(f"{told} Arrow's lists; got {weights=}, {keep=}")
     if weights is not None:
         check_weights(frame, weights)
     return names

@@ -61,7 +61,7 @@ class Survey(Results):
         _inputs.require(epsilon=self.epsilon)
         object.__setattr__(self, "epsilon", float(self.epsilon))
         labels = sum(map(tuple, self.domain.values()), (None,))
-        for role in ("missing", "other"):
+        for role in "missing", "other":
             if (at := _labels.places([getattr(self, role)], labels)[0]) < 0:
                 raise ValueError(f"{role} must be a label of the domain; got {getattr(self, role)!r}")
             object.__setattr__(self, role, labels[at])  # the label itself, not another type's that equals it
@@ -153,8 +153,8 @@ class Survey(Results):
         _inputs.check_bool(shuffle=shuffle)
         x = self.encode(frame)
         names = _labels.check_kept(frame, weights, keep, self.domain)
-        reports = _files.to_frame(self.mechanism.perturb(x.reshape(len(x), *np.shape(self.mechanism.k)), rng=rng))
-        reports = reports.assign(**{name: frame[name].array for name in names})
+        reports = _files.to_frame(self.mechanism.perturb(x.reshape(-1, *np.shape(self.mechanism.k)), rng=rng))
+        reports[names] = frame[names].set_axis(reports.index)
         if shuffle:
             reports = reports.take(rng.permutation(len(reports))).reset_index(drop=True)
             loose = [c for c, d in reports.dtypes.items() if not getattr(getattr(d, "pyarrow_dtype", d), "ordered", 1)]

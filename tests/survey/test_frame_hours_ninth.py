@@ -1,0 +1,35 @@
+"""Attempts of an hour on the ways of data: what came out right, or was refused, stays so."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from ldp_lib import GRR, Survey
+
+SURE = Survey({"a": ["x", "y"]}, 12.0, GRR(k=2, epsilon=12.0))
+IDS = [f"v{i:03}" for i in np.random.default_rng(1).permutation(200)]
+FLAT, ENDS, ONES = pa.array(IDS), pa.array(np.arange(201, dtype="int32")), np.ones(200, "int32")
+NESTED = {
+    "lists": lambda words: pa.ListArray.from_arrays(ENDS, words),
+    "views of lists": lambda words: pa.ListViewArray.from_arrays(ENDS[:-1], pa.array(ONES), words),
+    "structs": lambda words: pa.StructArray.from_arrays([words], ["id"]),
+    "maps": lambda words: pa.MapArray.from_arrays(ENDS, FLAT, words),
+}
+
+
+@pytest.mark.parametrize("words", [FLAT, FLAT.dictionary_encode()], ids=["texts", "categories"])
+@pytest.mark.parametrize("nested", NESTED)
+def test_what_lies_within_arrow_s_lists_does_not_travel_in_the_order_of_the_rows(nested, words):
+    """Taking rows in a random order leaves buffers and categories inside as they were, also those of other rows."""
+    column = NESTED[nested](words)
+    people = pd.DataFrame({"a": ["x"] * 120 + ["y"] * 80, "id": pd.array(column, dtype=pd.ArrowDtype(column.type))})
+    with pytest.raises((ValueError, NotImplementedError), match=r"Arrow's lists|list_view"):
+        SURE.collect(people, rng=np.random.default_rng(2), keep=["id"])
+    loose = people.assign(id=[str(one) for one in people["id"]])  # as texts they may travel
+    told = pickle.dumps(SURE.collect(loose.iloc[:150], rng=np.random.default_rng(2), keep=["id"])).decode("latin-1")
+    place = [told.find(one) for one in IDS]
+    assert min(place[:150]) >= 0 > max(place[150:])
+    assert abs(np.corrcoef(place[:150], np.arange(150))[0, 1]) < 0.4
