@@ -9,8 +9,8 @@ def generator() -> np.random.Generator:
     """Return a cryptographically secure generator: ChaCha20 with a key of 256 bits from the operating system.
 
     It takes the place of ``numpy.random.default_rng()``, at about four times the cost. It is neither reproducible nor
-    to be shared with a copy of the process, which would draw the same numbers; what its `spawn` derives has at most
-    128 bits.
+    to be shared with a copy of the process, or sent to another one: these would draw the same numbers. What its `spawn`
+    derives has at most 128 bits.
 
     Raises
     ------

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from ldp_lib import GRR, Survey
+from ldp_lib.survey import secure
 
 SURE = Survey({"a": ["x", "y"]}, 12.0, GRR(k=2, epsilon=12.0))
 IDS = [f"v{i:03}" for i in np.random.default_rng(1).permutation(200)]
@@ -33,3 +34,28 @@ def test_what_lies_within_arrow_s_lists_does_not_travel_in_the_order_of_the_rows
     place = [told.find(one) for one in IDS]
     assert min(place[:150]) >= 0 > max(place[150:])
     assert abs(np.corrcoef(place[:150], np.arange(150))[0, 1]) < 0.4
+
+
+def sent(rng):
+    """What a process of a pool gets."""
+    return pickle.loads(pickle.dumps(rng))
+
+
+def test_a_pool_of_processes_gives_five_batches_one_generator_s_coins():
+    """Lies agree, whatever is answered, so that errors are 2.1 times those that are told if nine in ten say yes."""
+    mechanism, square, one = GRR(k=2, epsilon=1.0), {"sent": [], "spawned": []}, np.random.default_rng(9)
+    p, q = mechanism.probabilities
+    x = (np.random.default_rng(8).random((100, 5, 100)) < 0.9).astype(int)
+    for people in x:
+        [one] = one.spawn(1)
+        for kind, batches in (("sent", [sent(one) for _ in people]), ("spawned", one.spawn(5))):
+            y = [mechanism.perturb(part, rng=rng) for part, rng in zip(people, batches, strict=True)]
+            off = mechanism.estimate(np.concatenate(y))[1] - people.mean()
+            square[kind].append(off**2 / (p * q) * (p - q) ** 2 * people.size)  # over the variance that is told
+    lie, other = 2 * q, 2 * 0.9 * 0.1  # the chance of a lie that is drawn among both, and of two answers that differ
+    agree = 1 - other + other * (lie / 2 - p * q) / (p * q)
+    for kind, want in (("sent", 1 + 4 * agree), ("spawned", 1)):
+        assert abs(np.mean(square[kind]) - want) < 4 * want * (2 / len(x)) ** 0.5
+    assert 2 < (1 + 4 * agree) ** 0.5 < 2.2
+    one = secure.generator()
+    assert (sent(one).random(5) == one.random(5)).all()
