@@ -9,6 +9,7 @@ import pytest
 
 from ldp_lib import GRR, Survey
 from ldp_lib.survey import secure
+from ldp_lib.survey.aggregate import aggregate
 
 SURE = Survey({"a": ["x", "y"]}, 12.0, GRR(k=2, epsilon=12.0))
 IDS = [f"v{i:03}" for i in np.random.default_rng(1).permutation(200)]
@@ -59,3 +60,18 @@ def test_a_pool_of_processes_gives_five_batches_one_generator_s_coins():
     assert 2 < (1 + 4 * agree) ** 0.5 < 2.2
     one = secure.generator()
     assert (sent(one).random(5) == one.random(5)).all()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "rows"), [((1, 1, 1, 1), 32), ((1, 1), 64), ((2, 1), 64), ((3, 1), 128), ((9, 1), 256)]
+)
+def test_so_many_rows_as_the_page_says_tell_a_merged_batch(kinds, rows):
+    """Fewer are counted twice without a word: others could begin like them."""
+    mechanism, rng = GRR(k=4, epsilon=1.0), np.random.default_rng(3)
+    pattern = np.repeat(np.arange(len(kinds), dtype="uint8"), kinds)
+    one, other = (rng.permuted(np.resize(pattern, rows), axis=0) for _ in "ab")
+    with pytest.raises(ValueError, match="counts must be of different reports"):
+        aggregate([np.concatenate([one, other]), one], mechanism)
+    with pytest.raises(ValueError, match="reports must be there once"):
+        aggregate(np.concatenate([one, one]), mechanism)
+    assert aggregate([np.concatenate([one, other])[1:], one[1:]], mechanism).n == 3 * rows - 2
