@@ -193,7 +193,7 @@ def _beginning(text, mechanism, what):
 
 
 def _check_drawn(rows, mechanism, what):
-    """Raise ValueError if no two reports agree where that has a probability below 1e-8, whatever people answer."""
+    """Raise ValueError if no two of 50 or more agree where that has a chance below 1e-8, whatever people answer."""
     rng, shape = np.random.default_rng(1), (rows.size, *np.shape(mechanism.k))
     made = (mechanism.perturb(rng.integers(0, mechanism.k, shape), rng=rng) for _ in range(10))
     pairs = sum(np.square(files.to_frame(y).value_counts()).sum() - rows.size for y in made)

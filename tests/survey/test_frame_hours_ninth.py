@@ -7,8 +7,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from ldp_lib import GRR, Survey
-from ldp_lib.survey import secure
+from ldp_lib import GRR, RRJoint, SubsetSelection, Survey
+from ldp_lib.survey import files, secure
 from ldp_lib.survey.aggregate import aggregate
 
 SURE = Survey({"a": ["x", "y"]}, 12.0, GRR(k=2, epsilon=12.0))
@@ -75,3 +75,18 @@ def test_so_many_rows_as_the_page_says_tell_a_merged_batch(kinds, rows):
     with pytest.raises(ValueError, match="reports must be there once"):
         aggregate(np.concatenate([one, one]), mechanism)
     assert aggregate([np.concatenate([one, other])[1:], one[1:]], mechanism).n == 3 * rows - 2
+
+
+@pytest.mark.parametrize("make", [GRR, RRJoint, SubsetSelection], ids=lambda make: make.__name__)
+@pytest.mark.parametrize("left", [32, 50, 96])
+def test_reports_without_duplicates_are_refused_from_50_on_if_all_that_are_possible_are_left(make, left):
+    """Of fewer, the number that is left says it, and nothing else."""
+    mechanism = make(k=(2, left // 2) if make is RRJoint else left, epsilon=5.0)
+    people = np.random.default_rng(4).integers(0, mechanism.k, (4_000, 2) if make is RRJoint else 4_000)
+    reports = files.to_frame(mechanism.perturb(people, rng=np.random.default_rng(5))).drop_duplicates()
+    assert len(reports) == left
+    if left == 32:
+        assert aggregate(reports, mechanism).n == left
+        return
+    with pytest.raises(ValueError, match="all differ as if duplicates were dropped"):
+        aggregate(reports, mechanism)
