@@ -90,3 +90,23 @@ def test_reports_without_duplicates_are_refused_from_50_on_if_all_that_are_possi
         return
     with pytest.raises(ValueError, match="all differ as if duplicates were dropped"):
         aggregate(reports, mechanism)
+
+
+@pytest.mark.parametrize(
+    ("label", "answer"),
+    [
+        ("\u2714", "\u2714\ufe0e"),
+        ("5'11\"", "5\u203211\u2033"),
+        *(("don't", f"don{one}t") for one in "\u02b9\u02bc\uff07"),
+        *(("co-op", f"co{one}op") for one in "\u2010\u2011\u2013\uff0d"),
+        *(("a b", f"a{one}b") for one in "\t\u00a0\u2009\u3000"),
+        ("Caf\u00e9", "cafe\u0301"),
+        ("10%", "10\u202f%"),
+        ("1", "\u0661"),
+    ],
+)
+def test_what_looks_like_a_label_in_any_way_of_typing_is_not_put_to_other(label, answer):
+    survey = Survey({"a": [label, "none of these", "rest"]}, 1.0, other="rest")
+    assert survey.encode(pd.DataFrame({"a": [label, "tea"]})).ravel().tolist() == [0, 2]
+    with pytest.raises(ValueError, match="frame must hold one of the labels"):
+        survey.encode(pd.DataFrame({"a": [answer]}))
