@@ -108,8 +108,9 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
     ----------
     reports : array, DataFrame, path, Dask data frame, or iterable of any of these
         Arrays as `perturb` returns them; data frames and files as `Survey.collect`, `files.to_frame` and `files.write`
-        make them. Of a folder all files are read. A Dask data frame is counted by Dask's workers, where its partitions
-        lie.
+        make them. Of a folder all files are read. Of pairs, as a dictionary's items or a groupby by path give them,
+        both parts are counted: the file and the frame. A Dask data frame is counted by Dask's workers, where its
+        partitions lie.
     mechanism : Mechanism
         One whose counts add up: not one with two phases.
     survey : str, optional
