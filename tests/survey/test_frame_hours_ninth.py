@@ -1,5 +1,8 @@
 """Attempts of an hour on the ways of data: what came out right, or was refused, stays so."""
 
+import collections
+import io
+import os
 import pickle
 
 import numpy as np
@@ -44,19 +47,14 @@ def sent(rng):
 
 def test_a_pool_of_processes_gives_five_batches_one_generator_s_coins():
     """Lies agree, whatever is answered, so that errors are 2.1 times those that are told if nine in ten say yes."""
-    mechanism, square, one = GRR(k=2, epsilon=1.0), {"sent": [], "spawned": []}, np.random.default_rng(9)
+    mechanism, rng = GRR(k=2, epsilon=1.0), np.random.default_rng(9)
     p, q = mechanism.probabilities
-    x = (np.random.default_rng(8).random((100, 5, 100)) < 0.9).astype(int)
-    for people in x:
-        [one] = one.spawn(1)
-        for kind, batches in (("sent", [sent(one) for _ in people]), ("spawned", one.spawn(5))):
-            y = [mechanism.perturb(part, rng=rng) for part, rng in zip(people, batches, strict=True)]
-            off = mechanism.estimate(np.concatenate(y))[1] - people.mean()
-            square[kind].append(off**2 / (p * q) * (p - q) ** 2 * people.size)  # over the variance that is told
-    lie, other = 2 * q, 2 * 0.9 * 0.1  # the chance of a lie that is drawn among both, and of two answers that differ
-    agree = 1 - other + other * (lie / 2 - p * q) / (p * q)
-    for kind, want in (("sent", 1 + 4 * agree), ("spawned", 1)):
-        assert abs(np.mean(square[kind]) - want) < 4 * want * (2 / len(x)) ** 0.5
+    x = (np.random.default_rng(8).random((2, 40_000)) < 0.9).astype(int)
+    lie, differ = 2 * q, 2 * 0.9 * 0.1  # the chance of a lie that is drawn among both, and of two answers that differ
+    agree = 1 - differ + differ * (lie / 2 - p * q) / (p * q)
+    for batches, want in (([sent(rng) for _ in x], agree), (rng.spawn(2), 0)):
+        one, other = (mechanism.perturb(a, rng=b) - q - (p - q) * a for a, b in zip(x, batches, strict=True))
+        assert abs(np.mean(one * other) / (p * q) - want) < 5 * (p / q + q / p) / x.shape[1] ** 0.5
     assert 2 < (1 + 4 * agree) ** 0.5 < 2.2
     one = secure.generator()
     assert (sent(one).random(5) == one.random(5)).all()
@@ -110,3 +108,94 @@ def test_what_looks_like_a_label_in_any_way_of_typing_is_not_put_to_other(label,
     assert survey.encode(pd.DataFrame({"a": [label, "tea"]})).ravel().tolist() == [0, 2]
     with pytest.raises(ValueError, match="frame must hold one of the labels"):
         survey.encode(pd.DataFrame({"a": [answer]}))
+
+
+def by_stata(frame, folder):
+    frame.to_stata(folder / "x.dta", write_index=False)
+    return pd.read_stata(folder / "x.dta")
+
+
+def by_feather(frame, folder):
+    frame.to_feather(folder / "x.feather")
+    return pd.read_feather(folder / "x.feather")
+
+
+def by_lines(frame, _):
+    return pd.read_json(io.StringIO(frame.to_json(orient="records", lines=True)), lines=True)
+
+
+def by_tables(frame, _):
+    return pd.read_json(io.StringIO(frame.to_json(orient="table", index=False)), orient="table")
+
+
+WAYS = {
+    "Stata": by_stata,
+    "Feather": by_feather,
+    "lines of JSON": by_lines,
+    "a table of JSON": by_tables,
+    "long and wide": lambda f, _: f.drop(columns="town").melt("i").pivot(index="i", columns="variable").droplevel(0, 1),
+    "group by group": lambda f, _: pd.concat([part for _, part in f.groupby("town")]),
+    "a register": lambda f, _: f.merge(pd.DataFrame({"town": ["S", "N"], "size": [7, 9]}), on="town"),
+    "a longer register": lambda f, _: f.merge(pd.DataFrame({"i": range(200)}), on="i", how="right"),
+    "filled up": lambda f, _: f.iloc[:50].combine_first(f),
+    "halves of columns": lambda f, _: pd.concat([f.iloc[:, 2:], f.iloc[:, :2]], axis=1),
+    "repeated counts": lambda f, _: f.value_counts([*f], sort=False).reset_index().drop(columns="count"),
+    "floats": lambda f, _: f.astype({name: float for name in f if name != "town"}),
+    "floats and back": lambda f, _: f.astype({name: float for name in f if name != "town"}).convert_dtypes(),
+    "an index": lambda f, _: f.set_index([name for name in f if name.startswith("report")]).reset_index(),
+    "turned twice": lambda f, _: f.T.T.infer_objects(),
+    "numbers with a sign": lambda f, _: f.astype({name: "int32" for name in f if name != "town"}),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_reports_on_the_ways_of_teams_tell_the_same_or_are_refused(way, tmp_path):
+    survey, rng = Survey({"a": ["n", "y"], "b": [1, 2, 3]}, 60.0), np.random.default_rng(6)
+    people = survey.decode((rng.random((160, 2)) ** 2 * (2, 3)).astype(int))
+    people = people.assign(town=rng.choice(["N", "S"], 160), i=rng.permutation(160))
+    reports = survey.collect(people, rng=rng, keep=["town", "i"])
+    if way in ("floats", "a longer register", "numbers with a sign"):
+        with pytest.raises((TypeError, ValueError), match="reports must"):
+            survey.estimate(survey.mark(WAYS[way](reports, tmp_path).reset_index(drop=True)))
+        return
+    same, want = survey.estimate(survey.mark(WAYS[way](reports, tmp_path))), survey.estimate(reports)
+    assert same["estimate"].tolist() == pytest.approx(want["estimate"].tolist())
+    assert same["standard_error"].tolist() == pytest.approx(want["standard_error"].tolist())
+
+
+CONTAINERS = {
+    "a view of values": lambda frames: {name: frames[name] for name in frames}.values(),
+    "a queue": lambda frames: collections.deque(frames.values()),
+    "a set of paths": set,
+    "what a folder scan gives": lambda frames: os.scandir(min(frames).parent),
+    "lists in lists": lambda frames: [[[one] for one in frames.values()]],
+    "paths and frames": lambda frames: [min(frames), *(frames[name] for name in sorted(frames)[1:])],
+    "slices": lambda frames: (frames[name].iloc[i : i + 40] for name in frames for i in range(0, 120, 40)),
+    "a folder and its files": lambda frames: [min(frames).parent, *frames],
+    "a walk": lambda frames: os.walk(min(frames).parent),
+    "two ways to a file": lambda frames: [min(frames), min(frames).parent / "." / min(frames).name],
+    "pairs": lambda frames: frames.items(),
+    "rows": lambda frames: frames[min(frames)].itertuples(),
+    "columns": lambda frames: frames[min(frames)].items(),
+}
+
+
+@pytest.fixture(scope="module")
+def batches(tmp_path_factory):
+    """Three files of one survey, by their paths as frames."""
+    folder, rng = tmp_path_factory.mktemp("batches"), np.random.default_rng(7)
+    for name in ("a.parquet", "b.parquet", "c.parquet"):
+        people = pd.DataFrame({"a": rng.choice(["x", "y"], 120)})
+        files.write(SURE.collect(people, rng=rng), folder / name)
+    return {path: files.read(path) for path in sorted(folder.iterdir())}
+
+
+@pytest.mark.parametrize("kind", CONTAINERS)
+def test_reports_in_any_container_are_counted_once_or_refused(kind, batches):
+    held = CONTAINERS[kind](batches)
+    if [*CONTAINERS].index(kind) > 6:
+        with pytest.raises((TypeError, ValueError, FileNotFoundError), match=r"counts must|reports must|path must"):
+            aggregate(held, SURE.mechanism, survey=SURE.description)
+        return
+    found = aggregate(held, SURE.mechanism, survey=SURE.description)
+    assert (found.counts == SURE.mechanism.count(pd.concat(batches.values())["report"].to_numpy())).all()
