@@ -199,3 +199,17 @@ def test_reports_in_any_container_are_counted_once_or_refused(kind, batches):
         return
     found = aggregate(held, SURE.mechanism, survey=SURE.description)
     assert (found.counts == SURE.mechanism.count(pd.concat(batches.values())["report"].to_numpy())).all()
+
+
+def test_files_partitioned_by_their_survey_do_not_tell_it_and_are_refused_until_somebody_vouches(tmp_path):
+    """Of the two surveys that are counted together then, as the page says."""
+    other, rng = Survey({"a": ["y", "x"]}, 12.0, SURE.mechanism), np.random.default_rng(8)
+    people = pd.DataFrame({"a": ["x"] * 90 + ["y"] * 10})
+    parts = [survey.collect(people, rng=rng) for survey in (SURE, other)]
+    pd.concat(parts).to_parquet(tmp_path, partition_cols=["report_survey"])
+    with pytest.raises(ValueError, match="reports must say of which survey they are"):
+        SURE.estimate(tmp_path)
+    with pytest.raises(ValueError, match="reports must be of one survey"):
+        SURE.mark(pd.read_parquet(tmp_path))
+    vouched = SURE.mark(aggregate(tmp_path, SURE.mechanism))
+    assert SURE.estimate(vouched)["estimate"].tolist() == pytest.approx([0.5, 0.5], abs=1e-3)
