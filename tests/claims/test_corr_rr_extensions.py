@@ -117,6 +117,10 @@ def test_groups_help_with_many_users_and_hurt_at_small_budgets():
     assert hurts > 3  # the variance is four times as large
     uniform = [[Fraction(1, 4)] * 4] * 4  # all alike: one group has no bias, so groups lose there too
     assert min(ratio(*at, g) for at in ((10**6, 2.0), (1_000, 20.0)) for g in ([first] * 4, uniform)) > 1.4
+    pair = [first, first]  # no bias is left in a group of alike attributes
+    assert (corr_rr.expectation(np.array(pair), [[ONE, ONE]] * 2) == np.array(pair)).all()
+    mirrored = [[Fraction(9, 10), Fraction(1, 10)], [Fraction(1, 10), Fraction(9, 10)]] * 2  # two values: nor in one
+    assert min(ratio(*at, mirrored) for at in ((10**6, 2.0), (1_000, 20.0), (1_000, 1.05))) > 1
     # Alike attributes must share a group: with an unrelated partner attribute 1's bias doubles, from 1/4 to 1/2 of its
     # distance from uniform, though its own weight doubles too.
     apart, away = [first, second, first, first], (np.array(first) - Fraction(1, 4)) / 4

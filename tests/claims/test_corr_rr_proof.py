@@ -380,6 +380,10 @@ def test_revised_version_what_its_words_determine():
         # (4): copied with p_y, else one of the other k-1 values.
         laws += [is_zero(copy[v] - py * own[v] - (1 - py) / (size - 1) * (1 - own[v])) for v in range(size)]
         pi, a, b = true_pi(size)
+        # The library's mean over both pivots holds this law as its other half.
+        p, q = grr.probabilities(e, size)
+        mean = corr_rr.expectation(np.array([a, b]), [[1, 1], [py, 1]])[0]
+        laws += [is_zero(q + (p - q) * mean[v] - (direct(size, a)[v] + copied(size, b)[v]) / 2) for v in range(size)]
         affine.append(is_zero(sp.diff(pi, py, 2)) and not is_zero(sp.diff(pi, py)))
     claim("corr-rr-v2/eq-3").holds(*[averages_are_enumerated(size, Fraction(9), Fraction(3, 4)) for size in SIZES])
     claim("corr-rr-v2/eq-4").holds(*laws)

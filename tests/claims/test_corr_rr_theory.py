@@ -297,6 +297,14 @@ def test_the_first_phase_makes_much_of_the_noise():
     first = sp.simplify(share / gap1**2 / (share / gap1**2 + (1 - share) / gap2**2))
     point = {k: 4, d: 4, root: sp.Rational(11, 10), share: sp.Rational(1, 10)}
     enough = bool(sp.limit(first, share, 0) == 0), bool(first.subs(point) > sp.Rational(3, 5))
+    # The same from the library: both phases' variances, 1,000 of 10,000 users in Phase I, and any table.
+    even, odds = np.full((4, 4), Fraction(1, 4)), Fraction(11, 10)
+    table = [[ONE if j == m else TENTHS[j + 2 * m] for m in range(4)] for j in range(4)]
+    phases = (
+        1_000**2 * pure.iid_variance(Fraction(1, 4), 1_000, *grr.probabilities(odds, 4)),
+        9_000**2 * corr_rr.iid_variance(even, table, 9_000, odds**4)[0, 0],
+    )
+    assert first.subs(point) == sp.Rational(phases[0] / sum(phases))
     at_half = float(first.subs(point | {root: sp.exp(sp.Rational(1, 8))}))  # a budget of 1/2
     assert round(at_half, 2) == 0.68
     claim("corr-rr-v1/sent-phase2-dominates").conditional(*enough)
@@ -329,6 +337,9 @@ def test_similar_and_different_frequencies():
     one_for_both = [shared(x / 100, y / 100) for x, y in grid]
     assert {v for v, (x, y) in zip(one_for_both, grid, strict=True) if x + y == 100} == {0}
     assert max(one_for_both) > 0.4  # hardly pushed, where one frequency is much farther from 1/2
+    about = [v for v, (x, y) in zip(one_for_both, grid, strict=True) if 2 / 3 < (x - 50) / (50 - y) < 3 / 2]
+    assert len(about) > 20  # about as far, up to a factor of 3/2
+    near_0 = max(about) < 0.04
     close, far = (best(0.49, 0.51), shared(0.49, 0.51)), (best(1.0, 0.6), round(shared(1.0, 0.6), 2))
     assert round(best(0.6, 1.0), 2) == 0.6
     a, b = np.random.default_rng(1).dirichlet(np.ones(4), size=(2, 20_000))
@@ -342,7 +353,9 @@ def test_similar_and_different_frequencies():
     both = 2 * (ga * gb).sum(axis=1) / (ga**2 + gb**2).sum(axis=1)  # t of one p_y for both, many users
     assert (both >= 1 - apart - 1e-12)[apart <= 1].all()
     claim("corr-rr-v1/sent-similar-p1").conditional(equal and bounded, close == (0, 0))
-    claim("corr-rr-v1/sent-disparity-p0").conditional(opposite == {0} and max(one_for_both) < 0.5, far == (1, 0.69))
+    claim("corr-rr-v1/sent-disparity-p0").conditional(
+        opposite == {0} and max(one_for_both) < 0.5 and near_0, far == (1, 0.69)
+    )
     claim("corr-rr-v2/sent-similar-larger").conditional(falling, (close, far) == ((0, 0), (1, 0.69)))
 
 
@@ -405,6 +418,9 @@ def test_over_all_tables_of_forty_people_frequencies_hint_at_the_correlation():
 
     grid = {at: mean_covariance(*(Fraction(v, 100) for v in at)) for at in itertools.product(range(1, 100), repeat=2)}
     sides = all(np.sign(v) == np.sign((x - 50) * (y - 50)) for (x, y), v in grid.items())
+    for x, y in itertools.product(range(1, 40), repeat=2):  # the formula is that of the tables with these frequencies
+        here = sign[(n00 + n01 == x) & (n00 + n10 == y)]
+        assert Fraction(int(here.sum()), 40**2 * len(here)) == mean_covariance(Fraction(x, 40), Fraction(y, 40))
     close, apart = grid[49, 51], grid[10, 45]
     tendency = (sign[near] > 0).mean() > 0.5 > (sign[far] > 0).mean() and (sign[far] < 0).mean() > 0.5
     claim("corr-rr-v1/sent-infer-correlation").conditional(bool(tendency), sides and close < 0 < apart)

@@ -178,6 +178,7 @@ def test_how_the_variance_changes():
     claim("jrr/lem-3").holds(falls)
     A = ((2 * n1 - n) ** 2 - n) / (n - 1)
     shipped = jrr.variance(n1, n, p, rho)
+    assert zero(shipped - noise * (n + rho * A))  # h, as Appendix G has it
     slope_p = zero(sp.diff(shipped, p) + (n + rho * A) / (2 * p - 1) ** 3)
     slope_rho = zero(sp.diff(shipped, rho) - noise * A)
     # A lies between -n/(n-1) and n, whatever n1 is, so that n + rho A is not negative.
