@@ -99,7 +99,9 @@ def test_parallel_composition_holds_for_disjoint_users_and_fails_for_disjoint_in
     pairs = list(zip(several(2, 2), several(3, 3), strict=True))
     users = all(ratio_between_neighbours(channel.tensor(a, b), (2, 3)) == max(ratio(a), ratio(b)) for a, b in pairs)
     assert ratio(by_value()) == math.inf  # by value, not by user
-    claim("corr-rr-v1/thm-2").holds(users)
+    three = [(a, b, c) for (a, b), (c, _) in zip(pairs[:2], pairs[2:4], strict=True)]
+    more = all(ratio_between_neighbours(channel.tensor(*x), (2, 3, 2)) == max(map(ratio, x)) for x in three)
+    claim("corr-rr-v1/thm-2").holds(users, more)
 
 
 def test_parallel_composition_holds_for_a_random_split_of_the_users():

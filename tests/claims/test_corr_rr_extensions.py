@@ -334,6 +334,10 @@ def test_aligned_domains_show_the_groups_and_not_the_values():
     seen = reports(even).sum(axis=0).reshape(2, 2).sum(axis=1)  # of the groups
     as_corr_rr = list((seen - q) / (p - q)) == list(groups) and len(set(reports(even).sum(axis=0))) == 2
     one, other = [Fraction(3, 4), 0, Fraction(1, 4), 0], [0, Fraction(3, 4), 0, Fraction(1, 4)]
+    # If the pivot is reported on its own domain, and only a copy is aligned, its half of the reports tells them apart.
+    kernels = {(1, 0): np.array([[HALF, HALF]] * 4), (0, 1): np.array([[HALF, 0, HALF, 0]] * 2)}
+    means = [cond_expectation([[THIRD, 2 * THIRD], second], kernels, e)[1] for second in (one, other)]
+    assert list(means[0] - means[1]) == [(a - b) / 2 for a, b in zip(one, other, strict=True)]
     claim("corr-rr-v2/ext-domains").conditional(as_corr_rr, bool((reports(one) == reports(other)).all()))
 
 
