@@ -57,6 +57,7 @@ def exact_variance(share):
 
 
 def test_the_variance_of_a_given_share_is_linear_in_the_number_of_values():
+    assert sp.cancel(exact_variance(F) - pure.variance(F, N, P, Q)) == 0
     slope = sp.factor(sp.diff(sp.cancel(exact_variance(F)), K))
     printed_slope = sp.factor(sp.diff((E + K - 2) / (N * (E - 1) ** 2), K))
     agree = sp.cancel(slope.subs(F, 0) - printed_slope) == sp.cancel(slope - printed_slope * (1 + F * (E - 1))) == 0
