@@ -54,11 +54,11 @@ def estimate(y):
 
 def test_example_1():
     found = {x: mean(reports(INDEPENDENT, x), estimate) for x in PAIRS}
-    spread = variance(reports(INDEPENDENT, (1, 1)), estimate)
+    spread, *others = [variance(reports(INDEPENDENT, x), estimate) for x in PAIRS]
     exact = grr.channel(Fraction(4), 2)  # a budget of ln 4
     x = np.repeat([0, 1], 50_000)
     told = grr.RR(epsilon=math.log(4)).perturb(x, rng=np.random.default_rng(1)) == x
-    claim("jrr/ex-1").holds(channel.privacy_ratio(exact) == 4, round(float(spread), 2) == 0.89)
+    claim("jrr/ex-1").holds(channel.privacy_ratio(exact) == 4, round(float(spread), 2) == 0.89, set(others) == {spread})
     claim("jrr/eq-4").holds(
         exact[0][0] == exact[1][1] == Fraction(8, 10), check.mean_z(told, 0.8) < 5 < check.mean_z(told, 0.79)
     )
@@ -71,13 +71,15 @@ def test_example_2():
     laws = {x: reports(TABLE_1, x) for x in PAIRS}
     ones = laws[1, 1]
     each = [variance(ones, lambda y, j=j: y[j]) for j in (0, 1)]
-    spread = variance(ones, estimate)
+    spread, alone_spread = variance(ones, estimate), variance(reports(INDEPENDENT, (1, 1)), estimate)
     claim("jrr/tab-1").holds(
         sum(TABLE_1.values()) == 1,
         alone == [TRUTH, TRUTH],
         list(TABLE_1.values()) == [jrr.table(TRUTH, Fraction(-3, 16))[t.count(0)] for t in TABLE_1],
     )
-    claim("jrr/ex-2").holds(all(mean(laws[x], estimate) == sum(x) for x in PAIRS), round(float(spread), 2) == 0.72)
+    claim("jrr/ex-2").holds(
+        all(mean(laws[x], estimate) == sum(x) for x in PAIRS), round(float(spread), 2) == 0.72, spread < alone_spread
+    )
     claim("jrr/eq-7").holds(all(mean(laws[x], sum) == Fraction(4, 10) + Fraction(6, 10) * sum(x) for x in PAIRS))
     claim("jrr/eq-8").holds(Fraction(25, 9) * (sum(each) + 2 * covariance(ones)) == spread)
     claim("jrr/eq-9").holds(sum(each) == Fraction(32, 100))
@@ -107,17 +109,18 @@ def test_table_2():
     told = [[sum(chance for t, chance in LAW.items() if t[j] == v) for v in (1, 0)] for j in (0, 1)]
     claim("jrr/eq-12").holds(all(zero(one - p) and zero(other - (1 - p)) for one, other in told))
     claim("jrr/eq-14").holds(zero(mean(LAW, lambda t: t[0] * t[1]) - (p**2 + rho * p * (1 - p))))
-    claim("jrr/eq-15").holds(zero(sum(chance for t, chance in LAW.items() if t[0]) - p))
-    claim("jrr/eq-16").holds(zero(variance(LAW, lambda t: t[0]) - (p - p**2)))
+    claim("jrr/eq-15").holds(*(zero(mean(LAW, lambda t, j=j: t[j]) - p) for j in (0, 1)))
+    claim("jrr/eq-16").holds(*(zero(variance(LAW, lambda t, j=j: t[j]) - (p - p**2)) for j in (0, 1)))
     correlation = sp.cancel(covariance(LAW) / variance(LAW, lambda t: t[0]))
+    no_lie = zero(covariance(LAW).subs(p, 1)) and zero(variance(LAW, lambda t: t[0]).subs(p, 1))  # 0/0 at p = 1
     points = [(Fraction(3, 5), Fraction(-1, 2)), (Fraction(9, 10), Fraction(1, 3))]
     by_definition = []
     for t, r in points:
         law = {k: v.subs({p: sp.Rational(str(t)), rho: sp.Rational(str(r))}) for k, v in LAW.items()}
         spreads = [variance(law, lambda y, j=j: y[j]) for j in (0, 1)]
         by_definition.append(covariance(law) / sp.sqrt(spreads[0] * spreads[1]))
-    claim("jrr/eq-13").holds(by_definition == [sp.Rational(str(r)) for _, r in points])
-    claim("jrr/eq-17").holds(correlation == rho)
+    claim("jrr/eq-13").holds(by_definition == [sp.Rational(str(r)) for _, r in points], no_lie)
+    claim("jrr/eq-17").holds(correlation == rho, no_lie)
 
 
 def test_the_range_of_rho():

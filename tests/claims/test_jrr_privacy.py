@@ -89,7 +89,11 @@ def test_the_two_cases_of_the_partner():
     claim("jrr/eq-37").holds(all(chances == [1 - t, t] for t, chances in outside))
     claim("jrr/eq-38").holds(all(max(chances) == t for t, chances in outside))
     claim("jrr/eq-39").holds(all(min(chances) == 1 - t for t, chances in outside))
-    claim("jrr/eq-40").holds(all(found == listed for _, _, found, listed in inside))
+    # The note: if only j in C is known, all of T_c counts, here by its number of truths.
+    mixed = [{tuple(partner_colludes[*at, 6, v]) for v in ((0, 0), (0, 1), (1, 1))} for at in POINTS]
+    claim("jrr/eq-40").holds(
+        all(found == listed for _, _, found, listed in inside), all(len(chances) == 3 for chances in mixed)
+    )
     seen = {}
     for (*at, size, shown), found in partner_colludes.items():
         seen.setdefault((*at, size, len(shown)), []).extend(found)
@@ -120,7 +124,21 @@ def test_the_derivative_of_appendix_h():
     m, n, high, low = sp.symbols("m n p_max p_min", positive=True)
     top, bottom = m * high + (n - m - 1) * p, m * low + (n - m - 1) * q
     printed_slope = (high * q - low * p) * (n - 1) / bottom**2
-    claim("jrr/eq-79").holds(zero(sp.diff(top / bottom, m) - printed_slope))
+    at = [{m: c, n: 10, p: t, high: extremes(t, r)[0], low: extremes(t, r)[1]} for t, r in POINTS for c in range(10)]
+    ratios = [printed_jrr.ratio(t, r, 10, c) for t, r in POINTS for c in range(10)]
+    # The note: where g_2 is 0, from p = 1, the least rho, rho = 1 and points between.
+    none = {
+        (t, r, c)
+        for t, c in itertools.product((Fraction(3, 5), Fraction(9, 10), Fraction(1)), range(10))
+        for r in (1 - 1 / t, (1 - 1 / t) / 2, Fraction(0), Fraction(1, 2), Fraction(1))
+        if c * extremes(t, r)[1] + (9 - c) * (1 - t) == 0
+    }
+    claim("jrr/eq-79").holds(
+        zero(sp.diff(top / bottom, m) - printed_slope),
+        all((top / bottom).subs(v) == sp.Rational(str(f)) for v, f in zip(at, ratios, strict=True)),
+        all(t == 1 or (c == 9 and r in (1 - 1 / t, 1)) for t, r, c in none),
+        len(none) == 2 * 2 + 3 * 10,  # at p = 1 three values of rho: the least is 0
+    )
 
 
 @pytest.mark.parametrize(("r", "s"), [(Fraction(-2, 3), Fraction(2, 5)), (Fraction(-1, 6), Fraction(1, 5))])

@@ -38,7 +38,9 @@ def test_the_rule_always_decides_and_keeps_each_marginal():
     p, s = sp.symbols("p s", real=True)
     coin = dict(zip(protocols.STEPS, protocols.coin(p, s), strict=True))
     told = {sign: sum(w for v, w in coin.items() if v + sign > 0) for sign in (1, -1)}
+    run = jrr.ServerProtocol(p=0.6, rho=-0.5).run(np.arange(60) % 2, rng=np.random.default_rng(1))
     claim("jrr/eq-26").holds(
+        bool((run["true"] == (run["coin"] + run["sign"] > 0)).all() and 0 < run["true"].mean() < 1),
         all(v + sign != 0 for v in coin for sign in (1, -1)),
         sp.expand(told[1] - p - s) == 0,
         sp.expand(told[-1] - p + s) == 0,
@@ -77,6 +79,7 @@ def test_what_server_and_partner_learn():
         plus = [Fraction(sum(signs[j] == 1 for _, signs in mine), len(mine)) for j in range(1, n)]
         found += [len(set(who)) == 1, all(signs[partner[0]] == -1 for partner, signs in mine)]
         found += [set(plus) == {Fraction(n // 2 - 1, n - 1)}]
+    found.append(all(partner[0] == 1 for partner, _ in deals(2)))  # the note: of two users each knows
     claim("jrr/sec-4.5.1-s5").holds(*found)
 
 
@@ -149,6 +152,8 @@ def test_the_four_probabilities_are_a_distribution_up_to_the_least_rho():
         max(outside) < 0,
         sp.expand((-corr * p * (1 - p)).subs(corr, 1 - 1 / p) - (1 - p) ** 2) == 0,  # s = q at the least rho
         imaginary.is_real is False,
+        tuple(protocols.STEPS) == (1.5, 0.5, -0.5, -1.5),
+        S**2 == -R * T * (1 - T) and message_law(4) == truth_law(4, T, R),  # the s that makes Table 2
     )
 
 
