@@ -85,9 +85,26 @@ def test_two_values_as_the_jrr_paper_counts_them():
     printed = (reports - N * q) / (p - q)
     expected = holders * p + (N - holders) * q
     spread = holders * p * (1 - p) + (N - holders) * q * (1 - q)
-    claim("jrr/eq-2").holds(sp.cancel(printed.subs(reports, expected) - holders) == 0)
-    claim("jrr/eq-3").holds(sp.cancel(spread / (p - q) ** 2 - N * p * q / (p - q) ** 2) == 0)
-    assert sp.cancel(N**2 * pure.variance(holders / N, N, p, q) - N * p * q / (p - q) ** 2) == 0
+    # By listing all reports of three users, the first ones hold v; then with each holding v with probability f.
+    rows, listed, t, f = grr.channel(Fraction(4), 2), {}, Fraction(4, 5), Fraction(3, 10)
+    for c in range(4):
+        law = {}
+        for y in itertools.product((0, 1), repeat=3):
+            value = (sum(y) - 3 * (1 - t)) / (2 * t - 1)
+            law[value] = law.get(value, 0) + math.prod(rows[int(j < c)][v] for j, v in enumerate(y))
+        listed[c] = [sum(chance * v**power for v, chance in law.items()) for power in (1, 2)]
+    noise = 3 * t * (1 - t) / (2 * t - 1) ** 2
+    weights = {c: math.comb(3, c) * f**c * (1 - f) ** (3 - c) for c in listed}
+    drawn = sum(weights[c] * second for c, (_, second) in listed.items()) - (3 * f) ** 2
+    claim("jrr/eq-2").holds(
+        sp.cancel(printed.subs(reports, expected) - holders) == 0, all(first == c for c, (first, _) in listed.items())
+    )
+    claim("jrr/eq-3").holds(
+        sp.cancel(spread / (p - q) ** 2 - N * p * q / (p - q) ** 2) == 0,
+        sp.cancel(N**2 * pure.variance(holders / N, N, p, q) - N * p * q / (p - q) ** 2) == 0,
+        all(second - first**2 == noise for first, second in listed.values()),
+        drawn == noise + 3 * f * (1 - f),
+    )
 
 
 def test_optimized_unary_encoding_is_bits_with_two_coins_of_the_stated_ratio():

@@ -63,10 +63,14 @@ def test_the_table_of_k_values():
     ]
     total = printed[0] + 2 * (k - 1) * printed[1] + (k - 1) ** 2 * printed[2]
     edges = [min(jrr.table(t, r, m)) for t, m in CORNERS for r in jrr.rho_range(t, m)]
+    odds = {(t, m): (1 - t) / t for t, m in (*CORNERS, (Fraction(1, 5), 3), (Fraction(1, 5), 6))}  # of a lie
+    outside = [jrr.table(t, r, m) for (t, m), w in odds.items() for r in (m, -(m - 1) * min(w, 1 / w) - FIFTH)]
     claim("jrr/eq-27").holds(
         sp.cancel(total - 1) == 0,
         all(sp.cancel(a - b) == 0 for a, b in zip(printed, jrr.table(p, rho, k), strict=True)),
         edges == [0] * 18,
+        all(jrr.rho_range(t, m) == (-(m - 1) * min(w, 1 / w), m - 1) for (t, m), w in odds.items()),
+        all(min(cells) < 0 for cells in outside),
     )
     assert {tuple(jrr.table(Fraction(1), Fraction(r), m)) for r in (-1, 0, 1) for m in (3, 6)} == {(1, 0, 0)}
     found = []
@@ -196,9 +200,18 @@ def test_k_jrr_gains_over_grr_but_not_for_a_share_of_one_in_k():
         for c in map(Fraction, range(size + 1))
     }
     band = all(
-        np.sign(jrr.variance(c, size, t, r, m) - jrr.variance(c, size, t, 0, m)) == -np.sign(v)
+        np.sign(jrr.variance(c, size, t, x, m) - jrr.variance(c, size, t, 0, m)) == np.sign(x * v)
         for (size, m, c), v in excess.items()
+        for x in (r, HALF)
     )
+    # The note on the transcript: a rho below 0 with the p that keeps the ratio of all reports at GRR's, here 4.
+    kept = []
+    for m, part in itertools.product((2, 3, 6), (Fraction(1, 9), HALF)):
+        top, w = grr.probabilities(Fraction(4), m)[0], Fraction(m - 1, 4)  # of GRR; its odds of a lie
+        x = part / (w + 1)  # minus the correlation; the odds rise by (w + 1) x
+        at = 1 / (1 + w + (w + 1) * x), -(m - 1) * x, m
+        better = jrr.variance(Fraction(20), 20, *at) < jrr.variance(Fraction(20), 20, top, 0, m)
+        kept.append(largest(*jrr.table(*at)) == 4 and not better)
     for m, at in ((2, 2), (3, 4), (10, 4)):  # sec-4.6.3-s2: at the least rho, all users' value gains most
         top = grr.probabilities(Fraction(at), m)[0]
         gains = [
@@ -207,7 +220,7 @@ def test_k_jrr_gains_over_grr_but_not_for_a_share_of_one_in_k():
         ]
         assert min(gains) == gains[20]
     claim("jrr/sec-4.6.3-s1").conditional(
-        nobody[0] < nobody[1] and sp.cancel(everyone - 1 - rho / (k - 1)) == 0,
+        nobody[0] < nobody[1] and sp.cancel(everyone - 1 - rho / (k - 1)) == 0 and len(kept) == 6 and all(kept),
         third[0] > third[1]
         and sp.cancel(loss / rho + n * p * (1 - p) / ((n - 1) * (k * p - 1) ** 2)) == 0
         and bool(half[0] > half[1] and band),
