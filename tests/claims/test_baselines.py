@@ -34,7 +34,7 @@ def test_two_demands_leave_no_other_probabilities_than_those_of_randomized_respo
     printed = E / (E + K - 1), 1 / (E + K - 1)
     as_printed = [sp.cancel(only[x] - y) for x, y in zip((own, other), printed, strict=True)]
     as_shipped = [sp.cancel(only[x] - y) for x, y in zip((own, other), (P, Q), strict=True)]
-    claim("corr-rr-v1/eq-grr").holds(as_printed == [0, 0])
+    claim("corr-rr-v1/eq-grr").holds(as_printed == as_shipped == [0, 0])
     claim("corr-rr-v2/eq-grr").holds(as_shipped == [0, 0])
 
 

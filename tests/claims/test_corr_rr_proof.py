@@ -24,6 +24,7 @@ e, n2, py = sp.symbols("e n_2 p_y", positive=True)
 fa, fb, k = sp.symbols("f_a f_b k", positive=True)
 SIZES = (2, 3, 4)
 HALF = sp.Rational(1, 2)
+ELEVENTHS = [Fraction(i, 11) for i in range(12)]
 
 
 def shares(name, size):
@@ -288,9 +289,16 @@ def test_first_version_bias_and_variance():
         centre = sum(v * chance for v, chance in values)
         return sum((v - centre) ** 2 * chance for v, chance in values)
 
+    shipped = []  # for more than two values only the true probability gives the library's variance
+    for size in (2, 3):
+        pi, a, b = true_pi(size)
+        s, found = printed(size, a[0], b[0]), corr_rr.iid_variance(np.array([a, b]), [[1, 1], [py, 1]], n2, e)[0][0]
+        shown, other = (found - v * (1 - v) / (n2 * s["gap"] ** 2) for v in (pi, s["alpha"] + s["beta"] * py))
+        shipped += [not differs(shown), differs(other) == (size > 2)]
     claim("corr-rr-v1/app-6.1-variance").holds(
-        *[is_zero(spread(users) - x * (1 - x) / (users * gap**2)) for users in (1, 2, 3, 4)]
+        *[is_zero(spread(users) - x * (1 - x) / (users * gap**2)) for users in (1, 2, 3, 4)], *shipped
     )
+    s = printed(k)
     shown = s["alpha"] + s["beta"] * py
     pieces = s["alpha"] * (1 - s["alpha"]) + s["beta"] * (1 - 2 * s["alpha"]) * py - s["beta"] ** 2 * py**2
     claim("corr-rr-v1/app-6.1-var-expansion").holds(is_zero(shown * (1 - shown) - pieces))
@@ -361,15 +369,20 @@ def test_first_version_the_average_and_its_minimiser():
     claim("corr-rr-v1/app-6.2-symmetry").conditional(
         all(as_stated) and is_zero(gaps[2] - factors), gaps[2].subs(point) == sp.Rational(4, 100)
     )
-    star, curved = [], []
+    star, curved, mended = [], [], []
     for size in (2, 3):
         a, b, d1, d2, _ = first_version_sums(size)
         slope = sp.diff(true_error(a, b, size), py)
         star.append(slope.subs(py, -d1 / (2 * d2)))
+        g, h = ([x - sp.Rational(1, size) for x in f] for f in (a, b))
+        t = (n2 + 1) / (n2 - 1) * sum(x * y for x, y in zip(g, h, strict=True)) / sum(y**2 for y in h)
+        mended.append(not differs(slope.subs(py, (1 + (size - 1) * t) / size)))
         curved.append(sp.diff(slope, py) - (1 - 1 / n2) * (2 * b[0] - 1) ** 2)  # two values: a minimum, for n2 > 1
         if size == 2:  # a uniform pivot: no p_y is better than another
             flat = all(is_zero(x.subs(b[0], HALF)) for x in (slope, d1, d2))
-    claim("corr-rr-v1/app-6.2-pstar").conditional(is_zero(star[0]) and is_zero(curved[0]) and flat, differs(star[1]))
+    claim("corr-rr-v1/app-6.2-pstar").conditional(
+        is_zero(star[0]) and is_zero(curved[0]) and flat, differs(star[1]) and all(mended)
+    )
 
 
 def test_revised_version_what_its_words_determine():
@@ -461,7 +474,12 @@ def test_the_endpoint_rule_is_clipping():
     third = np.array([Fraction(1, 3)] * 3)  # a uniform pivot has no minimiser, and all p_y are equally good
     assert all(corr_rr.quadratic(x, third, 10) == (0, 0) for x in laws)
     shipped = [corr_rr.reuse_probability(x, y, n2=10) for x, y in pairs]
-    claim("corr-rr-v1/rule-endpoints").holds(all(x == y for x, y in chosen + small))
+    # The chosen p_y is the best of all elevenths, by the exact error of the copying attribute.
+    best = []
+    for (x, y), (p_y, _) in zip(pairs[::97], chosen[::97], strict=True):
+        found = [errors(np.array([x, y]), [[1, 1], [v, 1]], Fraction(3), 10)[0] for v in (p_y, *ELEVENTHS)]
+        best.append(found[0] == min(found))
+    claim("corr-rr-v1/rule-endpoints").holds(all(x == y for x, y in chosen + small), all(best))
     claim("corr-rr-v2/procedure-endpoints").holds(
         bool(np.allclose(shipped, [float(x) for x, _ in chosen], rtol=0, atol=1e-12))
     )

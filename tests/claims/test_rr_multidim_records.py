@@ -255,8 +255,11 @@ def algorithm_1(dependence, sizes, max_cells, min_dependence):
 
 
 def the_clusterings_agree(trials):
-    """Whether the library and the steps of Algorithm 1 find the same clusters, and how often none fits at the end."""
-    rng, agree, full = np.random.default_rng(1), True, 0
+    """Whether the library and the steps of Algorithm 1 find the same clusters, and how often none fits at the end.
+
+    And whether they are a partition, with no cluster of several attributes above the limit.
+    """
+    rng, agree, full, kept = np.random.default_rng(1), True, 0, True
     for _ in range(trials):
         d = int(rng.integers(2, 6))
         upper = np.triu(rng.random((d, d)), 1)
@@ -264,22 +267,25 @@ def the_clusterings_agree(trials):
         ours = clusters.cluster_attributes(upper + upper.T, sizes, max_cells=T_v, min_dependence=T_d)
         theirs = algorithm_1(upper + upper.T, sizes, T_v, T_d)
         agree &= {frozenset(c) for c in ours} == {frozenset(c) for c in theirs}
+        cells = [math.prod(sizes[j] for j in c) for c in ours]
+        kept &= sorted(j for c in ours for j in c) == list(range(d)) and max(cells) <= max(T_v, *sizes)
         full += len(ours) > 1 and all(
             max(upper[min(i, j), max(i, j)] for i in a for j in b) >= T_d for a, b in itertools.combinations(ours, 2)
         )
-    return agree, full
+    return agree, full, kept
 
 
 def test_the_clustering_keeps_its_limits():
     two, merge = np.array([[1, 0.5], [0.5, 1]]), clusters.cluster_attributes
     alone, together = ((0,), (1,)), ((0, 1),)
+    agree, full, kept = the_clusterings_agree(300)
     claim("rr-multidim/s4-conditions").holds(
+        kept,
         merge(two, (3, 4), max_cells=12, min_dependence=0.5) == together,
         merge(two, (3, 4), max_cells=11, min_dependence=0.5) == alone,
         merge(two, (3, 4), max_cells=12, min_dependence=0.6) == alone,
         merge(two, (16, 2), max_cells=10, min_dependence=0) == alone,  # a cluster of 16 cells: none is split
     )
-    agree, full = the_clusterings_agree(300)
     claim("rr-multidim/alg-1").misprint(
         ends(0.5, (3, 4), 12, 0.6),
         not ends(0.5, (3, 4), 11, 0.5) and not ends(0.5, (3, 4), 12, 0.5),  # to the letter
@@ -294,12 +300,20 @@ def test_the_clustering_keeps_its_limits():
 
 def test_the_ends_of_cramers_v():
     """All tables of 2 by 3 values with counts up to 2: exact."""
-    zero, one, unequal = [], [], []
+    zero, one, unequal, stated = [], [], [], []
+
+    def by_hand(table):  # chi-squared over n and over the smaller number of categories less one
+        rows, columns, n = table.sum(axis=1), table.sum(axis=0), table.sum()
+        cells = ((table[a, b], Fraction(rows[a] * columns[b], n)) for a, b in np.ndindex(*table.shape))
+        return sum((o - e) ** 2 / e for o, e in cells if e) / n / min(len(rows) - 1, len(columns) - 1)
+
     for counts in itertools.product(range(3), repeat=6):
         table = np.array(counts).reshape(2, 3) * Fraction(1)
         if (table.sum(axis=1) > 0).sum() < 2 or (table.sum(axis=0) > 0).sum() < 2:
             continue  # an attribute that does not vary
         v = clusters.cramers_v(table, squared=True)
+        stated.append(clusters.cramers_v(table.T, squared=True) == v == by_hand(table))
+        stated.append(math.isclose(clusters.cramers_v(table), math.sqrt(v)))
         independent = (table * table.sum() == np.outer(table.sum(axis=1), table.sum(axis=0))).all()
         function = ((table > 0).sum(axis=0) <= 1).all()  # the three values determine the two
         zero.append((v == 0) == independent)
@@ -315,7 +329,7 @@ def test_the_ends_of_cramers_v():
         one.append(function or v < 1)
         unequal.append(0 <= v <= 1)
     unused = clusters.cramers_v(np.diag([1, 1, 0]) * Fraction(1), squared=True)
-    claim("rr-multidim/eq-9").holds(all(zero), all(one), all(unequal), unused == Fraction(1, 2))
+    claim("rr-multidim/eq-9").holds(all(stated), all(zero), all(one), all(unequal), unused == Fraction(1, 2))
 
 
 def test_measuring_dependence_spends_budget_and_the_release_adds_its_own():
@@ -407,10 +421,11 @@ def test_example_1():
         return table * HALF / table.sum(axis=1 - axis, keepdims=True)
 
     first = rescale(start, 0)
-    middle, table = [], start
+    middle, table, others = [], start, []
     for _ in range(30):
         table = rescale(rescale(table, 0), 1)
         middle.append(table[1, 0])
+        others.append(table[0, 1] == 0 and HALF - table[0, 0] == table[1, 0] and table[1, 1] == HALF)
     raked = rake([[0, 0]] * 4 + [[1, 0]] * 2 + [[1, 1]] * 4, [[0.5, 0.5]] * 2)
     # Let the middle weight be x after a pass; one more gives x / (4x + 1), so 1/x grows by 4.
     x = sp.symbols("x", positive=True)
@@ -421,8 +436,9 @@ def test_example_1():
     claim("rr-multidim/ex-1").holds(
         [first[0, 0] / 4, first[1, 0] / 2, first[1, 1] / 4] == [Fraction(1, 8), Fraction(1, 12), Fraction(1, 12)],
         list(first.sum(axis=0)) == [Fraction(2, 3), Fraction(1, 3)],
-        middle == [Fraction(1, 4 * (s + 1)) for s in range(1, 31)],
+        middle == [Fraction(1, 4 * (s + 1)) for s in range(1, 31)] and all(others),  # of four records: to 1/8 each
         not raked.converged and np.isclose(2 * raked.weights[4], 1 / (4 * 1001)),
+        np.allclose(raked.weights[[0, 9]], 1 / 8, rtol=0, atol=1 / (4 * 1001)),
     )
 
 
