@@ -20,7 +20,7 @@ import pytest
 import sympy as sp
 from test_datasets import needs_raw, raw  # noqa: F401  (a fixture)
 
-from ldp_lib import grr, splitting
+from ldp_lib import check, grr, splitting
 from ldp_lib.book import raw as raw_files
 from ldp_lib.book.claims import claim
 from ldp_lib.book.printed_corr_rr import AppendixCorrRR
@@ -189,6 +189,7 @@ def test_error_grows_with_the_number_of_attributes():
         all(falls(b, a) for at, a, b in pairs if at[2] < 5),
         all(falls(row[-1], row[0]) for row in found.values()),
         unclear == [((2, 0.1), 3), ((2, 0.9), 5)],  # all at 5: from 3 to 4 attributes, and from 5 to 6
+        all((np.diff([uniform_error(k, d, rho, e) for d in (2, 3, 4, 5, 6)]) > 0).all() for k, rho, e in settings),
     )
 
 
@@ -230,6 +231,14 @@ def test_eighty_percent_below_splitting():
     fifth = [synthetic(k, d, 0.5, 1, 0.2) for k, d in ((2, 2), (2, 6), (10, 2), (10, 6))]
     moderate = [synthetic(k, 2, 0.5, 3, 0.2) for k in (2, 10)]
     ahead = all(below(x, min(x.spl, x.rsfd, x.rsrfd)) and not below(x, 0.2 * x.spl) for x in fifth + moderate)
+
+    def two_values(rng, runs):  # at 3
+        return errors(syn_a(N, d=2, rho=0.5, frequencies=(0.5, 0.5), rng=rng), 3, 0.2, runs, rng)
+
+    rng, one = np.random.default_rng(7), two_values(np.random.default_rng(10), 1_000)
+    drawn = np.array([x.corr / x.spl for x in (two_values(rng, 200) for _ in range(30))])
+    ahead &= bool(drawn.mean() < 1 and check.mean_z(drawn, 1) > 5)  # on average over data sets,
+    ahead &= below(one, one.spl, -1)  # and not with each of them
     apart = synthetic(10, 2, 0.1, 3, skewed=True)
     claim("corr-rr-v1/sent-4.5-80").conditional(
         ahead and below(fifth[-1], 0.24 * a.spl),  # up to 80 %, by more than 76
