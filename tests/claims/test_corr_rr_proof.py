@@ -202,10 +202,12 @@ def test_first_version_the_two_branches():
     left = (1 - py) / (k - 1) * ((k - 1) * q + gap * (1 - fb))
     right = (1 - py) * (q + gap * (1 - fb))
     witness = {k: 3, e: 4, fb: HALF, py: HALF}
-    assert is_zero(right - left - gap * (1 - fb) * (1 - py) * (k - 2) / (k - 1))
+    mended = (1 - py) * (q + gap * (1 - fb) / (k - 1))
     claim("corr-rr-v1/app-6.1-conditional").conditional(
-        is_zero((left - right).subs(k, 2)) and is_zero((left - right).subs(py, 1)),
-        (left.subs(witness), right.subs(witness)) == (sp.Rational(7, 48), sp.Rational(5, 24)),
+        all(is_zero((left - right).subs(*at)) for at in ((k, 2), (py, 1), (fb, 1))),
+        (left.subs(witness), right.subs(witness)) == (sp.Rational(7, 48), sp.Rational(5, 24))
+        and is_zero(right - left - gap * (1 - fb) * (1 - py) * (k - 2) / (k - 1))
+        and is_zero(left - mended),
     )
 
 
