@@ -262,15 +262,19 @@ def test_against_the_share_of_the_first_phase():
         less == [0.63, 0.51] and 2.9 < ten.spl / fifth < 3,
     )
     high = {share: synthetic(10, 2, 0.5, 5, share) for share in (0.1, 0.2, 0.5)}
+    skewed = [synthetic(10, 2, 0.5, 5, s, skewed=True) for s in (0.1, 0.3, 0.5)]
     claim("corr-rr-v1/sent-4.3.3-50").reproduced(
         between(high[0.1], 0.25 * high[0.1].spl, 0.32 * high[0.1].spl),
         between(high[0.2], 0.33 * high[0.2].spl, 0.39 * high[0.2].spl),
         below(high[0.5], high[0.5].spl / 2, -1),  # not with half of the users in Phase I
         [round(1 - uniform_error(10, 2, 0.5, 5, s) / a.spl, 2) for s, a in high.items()] == [0.68, 0.6, 0.38],
+        # The figure's correlation is not stated: with 20 % in Phase I it must not be weak.
+        [round(1 - uniform_error(10, 2, 0.1, 5, s) / high[s].spl, 2) for s in (0.1, 0.2)] == [0.54, 0.48],
+        [round(1 - uniform_error(10, 2, 0.9, 5, s) / high[s].spl, 2) for s in (0.1, 0.2)] == [0.82, 0.73],
+        all(below(a, a.spl, -1) for a in skewed),  # nor may the marginals differ
     )
     uniform = [synthetic(10, d, 0.5, e, s) for d in (2, 4) for e in (1, 3, 5) for s in (0.1, 0.3, 0.5)]
     rises = [falls(b, a) for i, (a, b) in enumerate(itertools.pairwise(uniform)) if (i + 1) % 3]
-    skewed = [synthetic(10, 2, 0.5, 5, s, skewed=True) for s in (0.1, 0.3, 0.5)]
     drops = [falls(a, b) for a, b in itertools.pairwise(skewed)]
     assert all(drops)  # where the marginals differ the second phase is biased
     for a, b, c in zip(uniform[::3], uniform[1::3], uniform[2::3], strict=True):  # linear in the share
