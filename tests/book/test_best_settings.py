@@ -13,9 +13,10 @@ from ldp_lib.datasets import load_adult
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import AskSome
-from ldp_lib.splitting import OBRR
+from ldp_lib.splitting import OBRR, OMRR, allocation
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import errors, planner
+from ldp_lib.survey.errors import total_error
 from ldp_lib.tables.product import RRIndependent
 
 SHARES, TABLES = best.load(), best.load("tables")
@@ -231,3 +232,27 @@ def test_on_adult_one_report_without_the_answers_of_two_values_has_far_less_erro
     assert [over("split", epsilon) for epsilon in (1.0, 4.0)] == [0.36, 0.39]
     assert [over(OBRR, epsilon) for epsilon in (1.0, 2.0, 4.0)] == [0.24, 0.23, 0.25]
     assert over(AskSome, 1.0) < over(AskSome, 4.0) == 0.8
+
+
+def test_of_many_questions_with_few_answers_several_small_reports_have_far_less_error_than_one_or_a_split():
+    """Chapters budget_splitting and audit_allocation: how many questions one report of all answers should hold."""
+
+    def over_the_split(size, d, each, epsilon):
+        people = Population.from_counts(np.ones((size,) * each, dtype=int))
+        part = AskSome(k=people.k, epsilon=epsilon * each / d, m=each)
+        return d / each * total_error(part, people) * people.n / (d * best._subset_error(epsilon / d, size))
+
+    assert [round(over_the_split(3, 8, each, 0.5), 2) for each in (4, 8)] == [0.63, 2.91]
+    bits = allocation.brr_error(math.expm1(0.5 / 16), 3) / best._subset_error(0.5 / 8, 3)
+    assert [round(over_the_split(3, 8, each, 0.5) / bits, 2) for each in (4, 8)] == [0.31, 1.42]
+    assert max(over_the_split(size, size, size, epsilon) for size in range(2, 6) for epsilon in (0.1, 1.0)) < 1
+
+
+def test_of_splits_by_bits_by_values_and_by_sets_those_by_sets_have_the_least_error():
+    """Chapter budget_splitting: what its unary encoding costs who must randomize each answer on its own."""
+    twos = Population.from_counts(np.ones((2,) * 8, dtype=int))
+    for epsilon in (0.5, 1.0, 4.0):
+        values, bits = (total_error(made(k=twos.k, epsilon=epsilon), twos) for made in (OMRR, OBRR))
+        assert round(values / bits, 2) == 0.25
+    sets = SHARES.loc[("adult 8", 1.0), "split"] / ADULT.n
+    assert round(3 * sets / total_error(OBRR(k=ADULT.k, epsilon=1.0), ADULT), 1) == 2
