@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from ldp_lib import channel, grr, leakage, subset
+from ldp_lib.datasets import load_adult
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.jrr import JRR, SignedRR
-from ldp_lib.population import Population
+from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import BRR, OBRR, OMRR, SPL, allocation
 from ldp_lib.subset import SubsetSelection
@@ -261,3 +262,18 @@ def test_of_no_more_than_e_to_the_epsilon_possible_records_the_whole_one_has_les
         assert planner.pairs_error(at_once, 1) < planner.pairs_error(apart, 1)
     whole, *split = errors((4, 4, 4), math.log(64 / 8))
     assert max(split) < whole  # eight times as many
+
+
+def test_reports_in_the_form_of_records_have_less_error_than_constant_fakes_once_few_records_are_possible():
+    """The card of RSRFD, chapters fake_data and audit_baselines: what is as complete a report, without fakes."""
+
+    def over_fakes(people, epsilon):
+        priors = [tuple(np.eye(len(f))[f.argmax()]) for f in marginal_frequencies(people)]
+        faked = RSRFD(k=people.k, epsilon=epsilon, priors=priors)
+        return total_error(RRJoint(k=people.k, epsilon=epsilon), people) / total_error(faked, people)
+
+    for k in ((2, 2), (2, 6), (4, 4), (2, 2, 50), (2,) * 8):
+        assert over_fakes(Population.from_counts(np.ones(k, dtype=int)), math.log(math.prod(k))) < 1
+    adult = load_adult()
+    assert round(over_fakes(adult.select("workclass", "relationship", "race", "sex"), 7.0), 2) == 0.44
+    assert [round(over_fakes(adult.select("sex", "income"), epsilon), 1) for epsilon in (0.5, 2.0)] == [1.1, 0.5]
