@@ -9,20 +9,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldp_lib import channel, grr, leakage, subset
+from ldp_lib import channel, grr, leakage, shrinkage, subset
+from ldp_lib.corr_rr import SecondPhase
 from ldp_lib.datasets import load_adult
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.jrr import JRR, SignedRR
 from ldp_lib.population import Population, marginal_frequencies
-from ldp_lib.sampled import OneQuestion
+from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, OBRR, OMRR, SPL, allocation
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import planner
 from ldp_lib.survey.catalogue import MECHANISMS
 from ldp_lib.survey.errors import total_error
+from ldp_lib.tables.clusters import RRClusters
 from ldp_lib.tables.product import RRIndependent, RRJoint
+from ldp_lib.tables.sampled import ask_pairs
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -277,3 +280,38 @@ def test_reports_in_the_form_of_records_have_less_error_than_constant_fakes_once
     adult = load_adult()
     assert round(over_fakes(adult.select("workclass", "relationship", "race", "sex"), 7.0), 2) == 0.44
     assert [round(over_fakes(adult.select("sex", "income"), epsilon), 1) for epsilon in (0.5, 2.0)] == [1.1, 0.5]
+
+
+@pytest.mark.parametrize("k", [(9, 16, 7, 15, 6, 5, 2, 2), (2,) * 8, (10,) * 4, (3,) * 5, (2, 2, 2)])
+def test_for_tables_alone_complete_records_have_more_error_than_questions_asked_together(k):
+    """The cards of RRIndependent and RRClusters, and that of AskSome on questions of many answers."""
+    pairs = [tuple(range(j, min(j + 2, len(k)))) for j in range(0, len(k), 2)]
+    for epsilon in (0.5, 2.0, math.log(math.prod(k)) - 0.5):
+        some = ask_pairs(k, epsilon), *(AskSome(k=k, epsilon=epsilon, m=m) for m in range(3, min(len(k), 6) + 1))
+        together = min(planner.pairs_error(made, 1) for made in some)
+        complete = RRIndependent(k=k, epsilon=epsilon), RRClusters(k=k, epsilon=epsilon, clusters=pairs)
+        assert together < min(planner.pairs_error(made, 1) for made in complete)
+    numbered = OneQuestion(k=(400,) * 28, epsilon=1.0).uniform_variance(10**9) * 10**9
+    assert numbered < planner.pairs_error(AskSome(k=(20,) * 8, epsilon=1.0, m=2), 1)
+
+
+def test_copies_among_attributes_of_equal_shares_have_less_error_up_to_few_answers_only():
+    """The card of SecondPhase: against one question each, shrunk to the attributes' average, at epsilon 1."""
+
+    def lead(k):
+        shares, rng = np.arange(k, 0, -1) / (k * (k + 1) / 2), np.random.default_rng(k)
+        values = np.repeat(np.arange(k), rng.multinomial(20_000, shares))
+        people = Population.from_records(np.column_stack([values, rng.permutation(values)]), k=(k, k))
+        copied, asked = (
+            SecondPhase(k=people.k, epsilon=1.0, reuse=[[1, 1], [1, 1]]),
+            OneQuestion(k=people.k, epsilon=1.0),
+        )
+        raw = asked.simulate(people, rng=rng, runs=300)
+        found = copied.simulate(people, rng=rng, runs=300)
+        shrunk = shrinkage.common(raw, shrinkage.question_noise(asked, people.n)).estimates
+        truth = people.select(0).frequencies
+        off = [sum(((part - truth) ** 2).sum(axis=1) for part in one) for one in (shrunk, found)]
+        return (off[0].mean() - off[1].mean()) / math.sqrt(sum(x.var() / 300 for x in off))
+
+    assert lead(2) > 5
+    assert max(lead(10), lead(16)) < -4
