@@ -198,6 +198,20 @@ def test_one_question_shrunk_as_the_data_choose_is_ahead_of_corr_rr_or_level():
     assert behind["clave", 0.1] > -3
 
 
+def test_with_few_users_and_like_shares_one_question_shrunk_has_less_error_than_corr_rr():
+    """Chapter audit_corr_rr, the advice: a tenth of the users in Phase I, both formulas of the copying probability."""
+    rng = np.random.default_rng(8)
+    for (d, n), rho in itertools.product(((2, 500), (4, 2_000)), (0.5, 0.9)):
+        data = syn_a(n, d=d, rho=rho, frequencies=SKEWED, rng=rng)
+        truth, one = marginal_frequencies(data), {"k": data.k, "epsilon": 0.1 if d == 2 else 0.5}
+        asked = OneQuestion(**one)
+        found = asked.simulate(data, rng=rng, runs=60)
+        ours = mse(shrinkage.choose(found, shrinkage.question_noise(asked, n)).estimates, truth)
+        for rule in (CorrRR, AppendixCorrRR):
+            theirs = mse(rule(**one, n1=0.1).simulate(data, rng=rng, runs=60), truth)
+            assert theirs.mean() - ours.mean() > 4 * math.hypot(theirs.std(), ours.std()) / 60**0.5
+
+
 def test_cond_rr_with_its_copies_left_in_the_counts_is_far_off_and_with_them_undone_is_not():
     people = syn_a(20_000, d=4, rho=0.9, frequencies=SKEWED, rng=np.random.default_rng(3))
     how, truth = {"rng": np.random.default_rng(4), "runs": 300}, marginal_frequencies(people)
