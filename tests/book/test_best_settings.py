@@ -12,7 +12,7 @@ from ldp_lib.book import best_settings as best
 from ldp_lib.datasets import load_adult
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population, marginal_frequencies
-from ldp_lib.sampled import AskSome
+from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import OBRR, OMRR, allocation
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import errors, planner
@@ -256,3 +256,17 @@ def test_of_splits_by_bits_by_values_and_by_sets_those_by_sets_have_the_least_er
         assert round(values / bits, 2) == 0.25
     sets = SHARES.loc[("adult 8", 1.0), "split"] / ADULT.n
     assert round(3 * sets / total_error(OBRR(k=ADULT.k, epsilon=1.0), ADULT), 1) == 2
+
+
+def test_other_people_each_week_have_less_error_at_a_small_total_only():
+    """Chapter repeated, the advice: all people at a tenth of the total, or a tenth of them at the whole, ten weeks."""
+    people, weeks = Population.from_counts([5_000, 5_000]), 10
+
+    def over(total):
+        a_week = GRR(k=2, epsilon=total / weeks).variance(people)[0]
+        other = OneQuestion(k=(2,) * weeks, epsilon=total, oracle=GRR)  # a week is a question
+        weekly = Population.from_records(np.repeat([[0] * weeks, [1] * weeks], 5_000, axis=0), k=(2,) * weeks)
+        return other.variance(weekly)[0][0] / a_week
+
+    assert round(1 / over(1.0)) == 9
+    assert round(over(8.0), 1) == 1.5

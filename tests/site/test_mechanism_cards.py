@@ -315,3 +315,15 @@ def test_copies_among_attributes_of_equal_shares_have_less_error_up_to_few_answe
 
     assert lead(2) > 5
     assert max(lead(10), lead(16)) < -4
+
+
+def test_a_hash_costs_next_to_nothing_only_if_answers_are_far_more_than_e_to_the_epsilon():
+    """The cards of OLH and OUE, and the advice of chapter subset_selection."""
+
+    def over_sets(k, epsilon):
+        best = subset.error(math.exp(epsilon), k, subset.optimal_size(math.exp(epsilon), k)) - 1 + 1 / k
+        return pure(*OLH(k=k, epsilon=epsilon).probabilities, k) / best
+
+    assert max(over_sets(k, b) for k in (1_000, 10_000) for b in (0.3, 1.0, 3.0, math.log(k / 10))) < 1.06
+    assert round(over_sets(2_000, 7.0), 1) == 1.3
+    assert SubsetSelection(k=2_000, epsilon=7.0).size_ == 2
