@@ -13,8 +13,10 @@ from ldp_lib.datasets import load_adult
 from ldp_lib.fake_data import RSFD
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population
+from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, SPL
+from ldp_lib.tables import dependence, product
 from ldp_lib.tables import likelihood as joint
 from ldp_lib.tables._operators import Kronecker, check_channels, check_counts
 from ldp_lib.tables.clusters import RRClusters
@@ -430,3 +432,19 @@ def test_the_gap_counts_cells_however_small(seed, steps, below):
     growth = channel[:, seen] @ (counts / n / (found.table @ channel))[seen]
     assert found.table[growth.argmax()] < below
     assert found.gap == pytest.approx(n * math.log(growth.max()))
+
+
+def test_where_people_are_enough_to_see_a_dependence_the_product_can_still_be_nearer_by_hellinger_distance():
+    """The advice of chapter joint_distribution, on a large table: occupation and race, each kept with 0.5."""
+    people, rng = load_adult().select("occupation", "race"), np.random.default_rng(5)
+    spent = [np.log(product.mixing_ratio(0.5, size)) for size in people.k]
+    mechanism, off = RRIndependent(k=people.k, channels=spent), []
+    assert dependence.users_to_see(mechanism, people.joint, 0, 1) < people.n
+    for _ in range(2):
+        y = mechanism.perturb(people.users(), rng=rng)
+        alone = np.outer(*map(project_simplex, mechanism.estimate(y)))
+        for table in (alone, joint.estimate(mechanism, y).table):
+            off.append((((table - people.joint) ** 2).sum(), ((table**0.5 - people.joint**0.5) ** 2).sum()))
+    squared, hellinger = (np.array(off[::2]) / np.array(off[1::2])).T
+    assert squared.min() > 1.2
+    assert hellinger.max() < 0.5
