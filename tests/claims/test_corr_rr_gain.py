@@ -212,6 +212,26 @@ def test_with_few_users_and_like_shares_one_question_shrunk_has_less_error_than_
             assert theirs.mean() - ours.mean() > 4 * math.hypot(theirs.std(), ours.std()) / 60**0.5
 
 
+def test_plurality_gains_where_noise_is_large_and_loses_with_many_people_or_a_large_budget():
+    """The advice of chapter shrinkage, and Plurality's card: over one question each, both exact."""
+    joint = syn_a(20_000, d=4, rho=0.5, frequencies=SKEWED, rng=np.random.default_rng(9)).joint
+    counts = np.rint(joint * 20_000).astype(int)
+
+    def over(times, epsilon):
+        data = Population.from_counts(counts * times)
+        device = shrinkage.Plurality(k=data.k, epsilon=epsilon, shares=(0.85, 0.15, 0.0))
+        off = (
+            ((mean - truth) ** 2).sum()
+            for mean, truth in zip(device.mean(data), marginal_frequencies(data), strict=True)
+        )
+        asked = sum(v.sum() for v in OneQuestion(k=data.k, epsilon=epsilon).variance(data))
+        return (sum(off) + sum(v.sum() for v in device.variance(data))) / asked
+
+    assert over(1, 0.5) < 1 / 3
+    assert over(10, 0.5) > 1
+    assert over(1, 2.0) > 2
+
+
 def test_cond_rr_with_its_copies_left_in_the_counts_is_far_off_and_with_them_undone_is_not():
     people = syn_a(20_000, d=4, rho=0.9, frequencies=SKEWED, rng=np.random.default_rng(3))
     how, truth = {"rng": np.random.default_rng(4), "runs": 300}, marginal_frequencies(people)
