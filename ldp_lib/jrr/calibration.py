@@ -22,7 +22,9 @@ def signed_parameters(*, epsilon, delta, n, colluders=0, alike=False):
         As for `signed_delta`.
     alike : bool
         False: `signed_delta_bound` is at most delta, so the budget is kept whatever the others hold. True:
-        `signed_delta` is, the exact one if all others hold the same value, and the variance is the least possible.
+        `signed_delta` is, the exact one if all others hold the same value, and the variance is the least possible but
+        for what is not tried, more than .999 of the least rho: in 120 settings from epsilon = 0.1 on that had at most
+        1 % less, but at 0.01 up to 42 % less.
 
     Returns
     -------

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.special import ndtr
 
-from ldp_lib import RRJoint, Survey, aggregate
+from ldp_lib import RRJoint, Survey, aggregate, signed_delta, signed_parameters
 from ldp_lib.tables._asked import raw_table
 from ldp_lib.tables._independence import p_value
 
@@ -27,3 +28,12 @@ def test_two_waves_of_the_same_people_are_no_sample_of_twice_as_many():
     assert (apart + truths).std() == pytest.approx(true, rel=5 / (2 * runs) ** 0.5)
     assert abs(2 * ndtr(1.96 * drawn / true) - 1 - 0.83) < 0.01
     assert abs(rejected / runs - 0.28) < 5 * (0.28 * 0.72 / runs) ** 0.5 < 0.28 - 0.05
+
+
+def test_signs_that_move_reports_all_the_way_may_have_less_variance():
+    """What is calibrated for people who are alike takes no more than .999 of the least rho."""
+    epsilon, delta = 0.01, 3e-4
+    p, rho = signed_parameters(epsilon=epsilon, delta=delta, n=20, alike=True)
+    q = brentq(lambda q: signed_delta(epsilon, q, 1 - 1 / q, 20) - delta, 0.5 + 1e-4, p)
+    told, all_the_way = (a * (1 - a) / (2 * a - 1) ** 2 * (1 + b) for a, b in ((p, rho), (q, 1 - 1 / q)))
+    assert round(1 - all_the_way / told, 2) == 0.42
