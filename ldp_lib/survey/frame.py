@@ -141,7 +141,7 @@ class Survey(Results):
         frame : pandas.DataFrame
             Answers, one row a person. Its index stays behind: it may tell who answered what.
         rng : numpy.random.Generator
-            Source of randomness.
+            Source of randomness, whose seed has drawn nothing else: not another batch, nor the order of these people.
         weights : str, optional
             The column of design weights that travels with the reports. It is not private, and may identify people.
         keep : sequence of str

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldp_lib import Survey
+from ldp_lib import OneQuestion, Survey
 
 TYPED = pd.Series(["yes", "Yes", "yes ", "no", "NO", "ja"])
 LOSSES = {
@@ -27,3 +27,34 @@ def test_pandas_makes_missing_what_is_typed_in_another_way_and_only_a_count_of_t
     assert np.bincount(survey.encode(pd.DataFrame({"a": lost})).ravel()).tolist() == [1, 1, 4]
     with pytest.raises(ValueError, match="It reads like"):
         survey.encode(pd.DataFrame({"a": TYPED}))
+
+
+def two(answers):
+    """Two questions, to which all give the same answer, and their survey."""
+    answers = np.where(answers, "yes", "no")
+    return pd.DataFrame({"a": answers, "b": answers}), Survey({"a": ["no", "yes"], "b": ["no", "yes"]}, 2.0)
+
+
+def shares_off(people, survey, rng):
+    """How many standard errors the share of yes is off, of both questions."""
+    found, true = survey.estimate(survey.collect(people, rng=rng)), (people["a"] == "yes").mean()
+    found = found[found["value"] == "yes"]
+    return ((found["estimate"] - true) / found["standard_error"]).to_numpy()
+
+
+def test_the_seed_that_drew_the_order_of_people_bends_shares_and_one_generator_for_both_does_not():
+    """The groups that are asked a question are drawn as the order was: the first question is asked of the old."""
+    people, survey = two(np.arange(2_000) < 800)
+    rng, again = np.random.default_rng(42), np.random.default_rng(42)
+    ordered = people.iloc[rng.permutation(len(people))]
+    assert (abs(shares_off(ordered, survey, again)) > 20).all()
+    assert (abs(shares_off(ordered, survey, rng)) < 4).all()
+
+
+def test_the_seed_that_drew_made_up_answers_bends_shares_where_each_draws_a_question_alone():
+    rng, again = np.random.default_rng(42), np.random.default_rng(42)
+    people, survey = two(rng.random(5_000) < 0.3)
+    domain, uneven = survey.domain | {"b": ["no", "yes", "maybe"]}, OneQuestion(k=(2, 3), epsilon=2.0, groups=False)
+    survey = Survey(domain, 2.0, uneven)
+    assert abs(shares_off(people, survey, again)[0]) > 20
+    assert (abs(shares_off(people, survey, rng)) < 4).all()
