@@ -16,7 +16,7 @@ from ldp_lib.survey import _files as files
 from ldp_lib.survey._intervals import check_unbiased
 from ldp_lib.survey.catalogue import MECHANISMS
 
-NOTHING = r"? - . nan none nat <na> null na n/a #n/a #na \n #n/an/a 1.#ind -1.#ind 1.#qnan -1.#qnan"  # in print
+NOTHING = r"? - . nan none nat <na> null na n/a #n/a #na \n #n/an/a 1.#ind -1.#ind 1.#qnan -1.#qnan #null! (null) --"
 LOOKS = str.maketrans('−⁄∕"`´ʹʼ′″„“”‘’‛‟«»‹›', "-//''''''''''''''''''", "\0\x7f\ufe0e\ufe0f")  # typed alike or unseen
 ALIKE = {"Cf": "", "Pd": "-", "Ps": "(", "Pe": ")"}  # what few look at, by Unicode's categories
 

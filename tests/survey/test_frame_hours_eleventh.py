@@ -58,3 +58,11 @@ def test_the_seed_that_drew_made_up_answers_bends_shares_where_each_draws_a_ques
     survey = Survey(domain, 2.0, uneven)
     assert abs(shares_off(people, survey, again)[0]) > 20
     assert (abs(shares_off(people, survey, rng)) < 4).all()
+
+
+@pytest.mark.parametrize("nothing", ["#NULL!", "(null)", "--", "\u2013\u2013", " . ", "#N/A", "\\N", "-1.#IND"])
+def test_what_statistics_software_writes_for_nothing_is_not_put_to_other(nothing):
+    survey = Survey({"a": ["tea", "coffee", "other"]}, 1.0, other="other")
+    assert survey.encode(pd.DataFrame({"a": ["tea", "water"]})).ravel().tolist() == [0, 2]
+    with pytest.raises(ValueError, match="It reads like a missing value"):
+        survey.encode(pd.DataFrame({"a": ["tea", nothing]}))
