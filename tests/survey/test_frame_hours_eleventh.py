@@ -29,6 +29,20 @@ def test_pandas_makes_missing_what_is_typed_in_another_way_and_only_a_count_of_t
         survey.encode(pd.DataFrame({"a": TYPED}))
 
 
+BANDS = {
+    "digitize": lambda age: np.array(["young", "old"])[np.digitize(age, [60])],
+    "where": lambda age: np.where(age < 60, "young", "old"),
+    "cut": lambda age: pd.cut(age, [-np.inf, 60, np.inf], labels=["young", "old"]),
+}
+
+
+@pytest.mark.parametrize("way", BANDS)
+def test_numpy_puts_a_missing_number_in_the_last_band_and_pandas_does_not(way):
+    survey = Survey({"age": ["young", "old", "no answer"]}, 1.0, missing="no answer")
+    x = survey.encode(pd.DataFrame({"age": BANDS[way](np.array([20.0, np.nan, 70.0]))}))
+    assert x.ravel().tolist() == [0, 2 if way == "cut" else 1, 1]
+
+
 def two(answers):
     """Two questions, to which all give the same answer, and their survey."""
     answers = np.where(answers, "yes", "no")
