@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldp_lib import OneQuestion, Survey
+from ldp_lib import AskSome, OneQuestion, RRIndependent, Survey
+from ldp_lib.survey import files
 
 TYPED = pd.Series(["yes", "Yes", "yes ", "no", "NO", "ja"])
 LOSSES = {
@@ -80,3 +81,53 @@ def test_what_statistics_software_writes_for_nothing_is_not_put_to_other(nothing
     assert survey.encode(pd.DataFrame({"a": ["tea", "water"]})).ravel().tolist() == [0, 2]
     with pytest.raises(ValueError, match="It reads like a missing value"):
         survey.encode(pd.DataFrame({"a": ["tea", nothing]}))
+
+
+def interview(rng, n):
+    """People as a frame of an order, a band of numbers with gaps and nullable numbers; and as numbers of labels."""
+    x = np.column_stack([rng.integers(0, k, n) for k in (4, 4, 3)])
+    age, health = np.array([20.0, 45.5, 80.0, np.nan])[x[:, 1]], np.where(x[:, 0] < 3, x[:, 0], -1)
+    people = pd.DataFrame(
+        {
+            "health": pd.Categorical.from_codes(health, ["poor", "fair", "good"], ordered=True),
+            "age": pd.cut(age, [-np.inf, 29, 59, np.inf], labels=["<30", "30-59", "60+"]),
+            "children": pd.Series(x[:, 2], dtype="Int8").mask(x[:, 2] == 2),
+        },
+        index=rng.permutation(n),
+    )
+    domain = {"health": ["poor", "fair", "good", "n.a."], "age": ["<30", "30-59", "60+", "n.a."]}
+    return people, domain | {"children": [0, 1, "n.a."]}, x
+
+
+SPLITS = {
+    "every fifth": lambda people: [people.iloc[i::5] for i in range(5)],
+    "sorted": lambda people: [people.sort_values("age").iloc[i : i + 100] for i in range(0, 500, 100)],
+    "by an answer": lambda people: [part for _, part in people.groupby("age", dropna=False, observed=True)],
+    "columns turned": lambda people: [people.iloc[i::5, ::-1].convert_dtypes() for i in range(5)],
+}
+
+
+@pytest.mark.parametrize(("asks", "split"), [*zip(["two", "all"] * 2, SPLITS, strict=True)])
+def test_batches_on_disk_tell_the_table_of_their_people(asks, split, tmp_path):
+    """Nobody lies: all are asked, or margins are of those asked a question, and dependence of those asked both."""
+    rng, k = np.random.default_rng(10), (4, 4, 3)
+    people, domain, x = interview(rng, 500)
+    whole = RRIndependent(k=k, epsilon=160.0) if asks == "all" else AskSome(k=k, epsilon=160.0, m=2)
+    survey = Survey(domain, 160.0, whole, missing="n.a.")
+    people = people.assign(number=np.arange(500))
+    for i, part in enumerate(SPLITS[split](people)):
+        reports = survey.collect(part, rng=rng, keep=["number"])
+        files.write(reports, tmp_path / f"{i}.{('csv', 'parquet')[i % 2]}")
+    kept = pd.concat([files.read(path) for path in sorted(tmp_path.iterdir()) if path.suffix != ".json"])
+    asked = [np.full(500, True)] * 2
+    if asks == "two":  # of questions 0 and 1, 0 and 2, 1 and 2
+        asked = [np.isin(kept["report_asked"], some) for some in ([0, 2], [0, 1])]
+    age, health = (x[kept["number"], j] for j in (1, 0))
+    pair = np.zeros((4, 4))
+    np.add.at(pair, (age[asked[0] & asked[1]], health[asked[0] & asked[1]]), 1 / (asked[0] & asked[1]).sum())
+    rows, columns = (np.bincount(a[on], minlength=4) / on.sum() for a, on in zip((age, health), asked, strict=True))
+    pair += ((rows - pair.sum(1))[:, None] + columns - pair.sum(0)) / 4
+    found = survey.table("age", "health", tmp_path)
+    told = [found.loc[(a, h), "estimate"] for a in domain["age"] for h in domain["health"]]
+    assert told == pytest.approx(pair.ravel().tolist(), abs=1e-9)
+    assert found["estimate"].unstack().index.tolist() == domain["age"]
