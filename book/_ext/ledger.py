@@ -39,7 +39,10 @@ NAMES = {
 }
 SETTLES = re.compile(r'claim\("([^"]+)"\)\.')
 TEST = re.compile(r"^def (test_\w+)\(")
-CHECKS = Path(__file__).resolve().parents[2] / "tests" / "claims"
+TESTS = Path(__file__).resolve().parents[2] / "tests"
+# The modules of tests that have a page with their code: those that settle claims, and others that chapters name.
+NAMED = ("book/test_best_settings.py", "site/test_mechanism_cards.py", "tables/test_likelihood.py")
+CHECKS = {path.stem: path for path in [*sorted(TESTS.glob("claims/test_*.py")), *(TESTS / name for name in NAMED)]}
 
 
 class _Directive(SphinxDirective):
@@ -247,8 +250,7 @@ class Check(SphinxRole):
         """Return the link."""
         words, _, place = self.text.rstrip(">").rpartition(" <")
         module, _, test = place.partition("::")
-        path = CHECKS / f"{module}.py"
-        if not path.is_file() or f"\ndef {test}(" not in path.read_text(encoding="utf-8"):
+        if module not in CHECKS or f"\ndef {test}(" not in CHECKS[module].read_text(encoding="utf-8"):
             logger.warning("no test %s", place, location=self.get_location())
         return [nodes.reference("", words, internal=True, ledger_page=f"book/checks/{module}", ledger_anchor=test)], []
 
@@ -285,9 +287,11 @@ def checked(text):
 
 
 def pages_of_checks(app):
-    """Give each module of tests that settles claims a page with its code."""
-    for path in sorted(CHECKS.glob("test_*.py")):
-        body = f"<h1><code>tests/claims/{path.name}</code></h1>\n<p>The code that settles claims of the ledger.</p>"
+    """Give each module of tests that settles claims, or that a chapter names, a page with its code."""
+    for path in CHECKS.values():
+        what = "that settles claims of the ledger" if path.parent.name == "claims" else "of checks that chapters name"
+        place = path.relative_to(TESTS.parent).as_posix()
+        body = f"<h1><code>{place}</code></h1>\n<p>The code {what}.</p>"
         body += f'<div class="highlight-python">{checked(path.read_text(encoding="utf-8"))}</div>'
         yield f"book/checks/{path.stem}", {"title": path.name, "body": body}, "page.html"
 

@@ -105,11 +105,16 @@ def test_every_theorem_is_on_the_page_of_theorems_and_those_on_limits_say_what_i
     assert [limit.partition("`")[0] for limit in limits if not re.search(r"\n: For (every|equal)", limit)] == []
 
 
+def test_each_check_that_a_page_names_is_a_test_whose_code_has_a_page():
+    pages = [*(ROOT / "notebooks").glob("*.ipynb"), *(ROOT / "book").glob("*.md")]
+    named = re.findall(r"\{check\}`[^`]* <(\w+)::(\w+)>`", "".join(page.read_text(encoding="utf-8") for page in pages))
+    tests = {name: path.read_text(encoding="utf-8") for name, path in ledger_pages.CHECKS.items()}
+    assert [name for name in named if f"\ndef {name[1]}(" not in tests.get(name[0], "")] == []
+    assert len(named) > 10
+
+
 def test_the_row_of_a_claim_that_a_test_settles_leads_to_the_line_that_settles_it():
-    shown = {
-        path.stem: ledger_pages.checked(path.read_text(encoding="utf-8"))
-        for path in ledger_pages.CHECKS.glob("test_*.py")
-    }
+    shown = {path.stem: ledger_pages.checked(path.read_text(encoding="utf-8")) for path in ledger_pages.CHECKS.values()}
     by_test = [c for c in claims.ledger().values() if c.chapter.startswith("tests/")]
     lost = [c.id for c in by_test if shown[c.chapter.rpartition("/")[2]].count(f'id="{c.anchor}"') != 1]
     assert lost == []
