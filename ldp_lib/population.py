@@ -205,7 +205,7 @@ def _increasing(records):
     """Whether every record comes after the one before it, in lexicographic order."""
     step = records[1:].astype(np.int64) - records[:-1].astype(np.int64)
     first = (step != 0).argmax(axis=1)
-    return (np.take_along_axis(step, first[:, None], axis=1) > 0).all()
+    return (step[np.arange(len(step)), first] > 0).all()
 
 
 def _whole(shares, n):

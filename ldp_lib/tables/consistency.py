@@ -113,5 +113,5 @@ def _levels(rows, targets):
     descending = -np.sort(-rows, axis=1)
     levels = (targets[:, None] - np.cumsum(descending, axis=1)) / np.arange(1, rows.shape[1] + 1)
     support = np.maximum((descending + levels > 0).sum(axis=1), 1)
-    found = np.take_along_axis(levels, support[:, None] - 1, axis=1)[:, 0]
+    found = levels[np.arange(len(rows)), support - 1]
     return np.where(targets > 0, found, -descending[:, 0])
