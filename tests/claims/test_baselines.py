@@ -324,6 +324,24 @@ def two_phase_law(pair, root):
     return law
 
 
+def test_one_report_of_equal_attributes_beats_the_baselines_at_every_share_and_with_every_prior():
+    """The note on sent-indep-limit: the variance of one report, of users with a value and of those without."""
+    e, k, d, p, prior = sp.symbols("e k d p pi", positive=True)
+    true, other = grr.probabilities(e, k)
+    # SPL has a smaller ratio, and either part falls as the ratio grows.
+    for part, slope in ((true, -(k - 1) * (e + 1)), (other, -(e + 2 * k - 3))):
+        assert sp.cancel(sp.diff(part * (1 - part) / (true - other) ** 2, e) - slope / (e - 1) ** 3) == 0
+    # With fakes the gap is divided by d. The excess is concave in the prior and positive at both of its ends.
+    pair = fake_data.probabilities(e, k, d, prior)
+    assert sp.cancel(d * (pair[0] - pair[1]) - (true - other)) == 0
+    for part, faked in zip((true, other), pair, strict=True):
+        assert sp.cancel(d * faked - part - (d - 1) * prior) == 0
+    sampled = (p + (d - 1) * prior) / d
+    excess = sp.expand(d**2 * sampled * (1 - sampled) - p * (1 - p))
+    assert sp.expand(sp.diff(excess, prior, 2) + 2 * (d - 1) ** 2) == 0
+    assert [sp.factor(excess.subs(prior, end)) for end in (0, 1)] == [p * (d - 1), sp.factor((d - 1) * (1 - p))]
+
+
 def test_learned_and_clipped_priors_do_not_bias_the_estimate():
     pairs = list(itertools.combinations_with_replacement(BINARY, 2))
     means = [sum(x * chance for x, chance in two_phase_law(pair, Fraction(2)).items()) for pair in pairs]
