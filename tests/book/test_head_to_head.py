@@ -18,6 +18,11 @@ def test_the_table_has_every_mechanism_at_every_population_and_budget():
     assert set(TABLE.index.droplevel("mechanism")) == {
         (name, epsilon) for name in head_to_head.populations() for epsilon in head_to_head.BUDGETS
     }
+    real, names = {"adult 8", "clave", "corr-rr adult", "mushroom", "nursery"}, set(head_to_head.populations())
+    made = {name for name in names if name.startswith("Syn") and not name.endswith(" shuffled")}
+    twins = {f"{name} shuffled" for name in made | {"adult 8"}}
+    assert names == real | made | twins | {"clothing", "kosarak"}
+    assert len(real | made | twins) == 58
     for name in ("adult 8", "clave", "kosarak"):
         made = {type(m).__name__ for m in head_to_head._made_for(head_to_head.population(name), 1.0)}
         assert set(TABLE.loc[name, 1.0].index) == made | {"guess 1/k", "limit"}

@@ -170,9 +170,10 @@ def test_the_error_is_averaged_over_values_and_then_over_attributes():
         mse([np.zeros(3)], [np.zeros(3)])
 
 
-def correlations(marginals, rho, parents, *, different=False):
-    """Pearson correlations of all pairs under the law of the tree."""
+def correlations(marginals, rho, parents, *, different=False, order=None):
+    """Pearson correlations of all pairs under the law of the tree, its attributes drawn in another order if wished."""
     law = tree_law(np.array(marginals), rho, parents, different=different)
+    law = law.transpose(order or range(law.ndim))
     grids, d = np.indices(law.shape), law.ndim
     mean = [(law * g).sum() for g in grids]
     covariance = np.array([[(law * g * h).sum() for h in grids] for g in grids]) - np.outer(mean, mean)
@@ -185,11 +186,18 @@ CHAIN, LAST = (0, 1, 2), (0, 0, 2)  # 1-2-3-4, and 1-2, 1-3, 3-4
 
 def test_table_2_needs_a_uniform_root_and_draws_that_may_repeat_the_value():
     printed = printed_values.load("corr_rr_correlations")
-    se = 1 / math.sqrt(20_000)  # of a correlation near 0, and more than that of any other
+    near_0 = 1 / math.sqrt(20_000)  # standard error of a correlation near 0
 
-    def largest(data, rho, *law, **options):
+    def largest(data, rho, *law, se=lambda c: near_0, **options):
         cells = printed[(printed.data == data) & (printed.rho == rho)].correlation.to_numpy()
-        return float(np.max(abs(cells - correlations(*law, **options)) / se))
+        expected = correlations(*law, **options)
+        return float(np.max(abs(cells - expected) / se(expected)))
+
+    def own_se(c):
+        """Of the correlation of two uniform attributes that agree with probability c and else are drawn anew."""
+        z, agree = (np.arange(4) - 1.5) / math.sqrt(1.25), np.asarray(c)[:, None, None]
+        noise = np.multiply.outer(z, z) - agree / 2 * np.add.outer(z**2, z**2)
+        return np.sqrt((noise**2 * (agree * np.eye(4) / 4 + (1 - agree) / 16)).sum(axis=(1, 2)) / 20_000)
 
     columns = list(itertools.product((0.1, 0.5, 0.9), ("SynA", "SynB")))
     trees = {("SynA", rho): (0, 0, 0) for rho in (0.1, 0.5, 0.9)}
@@ -197,16 +205,31 @@ def test_table_2_needs_a_uniform_root_and_draws_that_may_repeat_the_value():
     anew = [largest(s, rho, UNIFORM, rho, trees[s, rho]) for rho, s in columns]
     other = [largest(s, rho, UNIFORM, rho, trees[s, rho], different=True) for rho, s in columns]
     skewed = [largest(s, rho, SKEWED, rho, trees[s, rho]) for rho, s in columns]
-    every = list(itertools.product((0,), (0, 1), (0, 1, 2)))  # all that four attributes can have
-    wrong_tree = [largest(s, rho, UNIFORM, rho, tree) for rho, s in columns for tree in every if tree != trees[s, rho]]
-    claim("corr-rr-v2/tab-2").reproduced(max(anew) < 3.96, min(other) > 5, max(skewed) > 5, min(wrong_tree) > 5)
+    # All trees of four attributes, by their edges: the first attribute drawn can be any, and so can the next.
+    every = {}
+    for tree, order in itertools.product(itertools.product((0,), (0, 1), (0, 1, 2)), itertools.permutations(range(4))):
+        edges = frozenset(frozenset((order.index(a), order.index(b))) for a, b in enumerate(tree, 1))
+        every.setdefault(edges, {"parents": tree, "order": order})
+    assert len(every) == 4**2  # Cayley's number
+    wrong_tree = {
+        (s, rho, edges): largest(s, rho, UNIFORM, rho, **tree)
+        for rho, s in columns
+        for edges, tree in every.items()
+        if edges != frozenset(frozenset(edge) for edge in enumerate(trees[s, rho], 1))
+    }
+    own = [largest(s, rho, UNIFORM, rho, trees[s, rho], se=own_se) for rho, s in columns]
+    claim("corr-rr-v2/tab-2").reproduced(
+        max(own) < 4, min(other) > 5, max(skewed) > 5, len(wrong_tree) == 6 * 15, min(wrong_tree.values()) > 5
+    )
     averages = printed.groupby(["rho", "data"]).correlation.mean().to_numpy()
     claim("corr-rr-v2/tab-2-averages").reproduced(
         (abs(averages - [0.053, 0.054, 0.370, 0.348, 0.855, 0.841]) < 0.001).all()
     )
     assert np.allclose(correlations(UNIFORM, 0.1, (0,), different=True), -0.2)
     # A different value is excluded whatever the parents are.
-    least = [min(largest(s, rho, UNIFORM, rho, tree, different=True) for tree in every) for rho, s in columns]
+    least = [
+        min(largest(s, rho, UNIFORM, rho, **tree, different=True) for tree in every.values()) for rho, s in columns
+    ]
     claim("corr-rr-v2/def-syna").misprint(min(least[0::2]) > 5, max(anew[0::2]) < 5)
     claim("corr-rr-v2/def-synb").misprint(min(least[1::2]) > 5, max(anew[1::2]) < 5)
 

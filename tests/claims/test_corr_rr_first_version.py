@@ -413,7 +413,8 @@ def test_the_characteristics_of_the_real_data():
         return np.select([table[column] == v for v in labels], (0, 1, 2))
 
     # Parents and health have three labels, so no groups. Parents' order in the file is the alphabet's, reversed.
-    parents = numbered(0, ("usual", "pretentious", "great_pret"))
+    parents = numbered(0, own_order := ("usual", "pretentious", "great_pret"))
+    assert list(own_order) == whole[0].drop_duplicates().tolist() == sorted(own_order, reverse=True)
     health, own = numbered(7, ("not_recom", "priority", "recommended")), numbered(8, ("not_recom", "priority", "Other"))
     claim("corr-rr-v1/tab-1-nursery").not_reproduced(
         table.shape == (12_960, 8),

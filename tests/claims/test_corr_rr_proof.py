@@ -248,7 +248,10 @@ def test_first_version_the_report_law():
     two, three, sure = everywhere(lambda size, pi, a, b, s: pi - (s["alpha"] + s["beta"] * py))
     slopes = []
     for size in SIZES:
-        pi, _, b = true_pi(size)
+        pi, a, b = true_pi(size)
+        copied_part = (size * py - 1) / (size - 1) * (b[0] - sp.Rational(1, size))
+        corrected = sp.Rational(1, size) + printed(size)["gap"] / 2 * (a[0] - sp.Rational(1, size) + copied_part)
+        assert is_zero(pi - corrected)
         slopes.append(is_zero(sp.diff(pi, py) - printed(size)["gap"] / 2 * (size * b[0] - 1) / (size - 1)))
     claim("corr-rr-v1/app-6.1-alpha-beta").conditional(two and sure, not three and all(slopes))
 

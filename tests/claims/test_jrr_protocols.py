@@ -184,7 +184,8 @@ def test_messages_dealt_ahead_do_not_depend_on_values_but_serve_one_report_only(
     truths = ((T + end) ** 2 + (T - end) ** 2) / 2  # two reports with one sign: both true
     lies = ((1 - T - end) ** 2 + (1 - T + end) ** 2) / 2
     mixed = (1 - truths - lies) / 2  # one given truth and one lie
-    again = max(truths / lies, lies / truths)
+    again, alone = max(truths / lies, lies / truths), T / (1 - T)
+    assert (alone, jrr.rho_range(T)[0]) == (Fraction(3, 2), Fraction(-2, 3))
     claim("jrr/sec-4.5.2-s6").conditional(
-        same and again == Fraction(13, 8) < Fraction(9, 4), truths / mixed == Fraction(13, 2) > Fraction(9, 4)
+        same and again == Fraction(13, 8) < alone**2, truths / mixed == Fraction(13, 2) > alone**2 == Fraction(9, 4)
     )
