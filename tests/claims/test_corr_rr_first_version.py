@@ -415,12 +415,14 @@ def test_the_characteristics_of_the_real_data():
     # Parents and health have three labels, so no groups. Parents' order in the file is the alphabet's, reversed.
     parents = numbered(0, own_order := ("usual", "pretentious", "great_pret"))
     assert list(own_order) == whole[0].drop_duplicates().tolist() == sorted(own_order, reverse=True)
-    health, own = numbered(7, ("not_recom", "priority", "recommended")), numbered(8, ("not_recom", "priority", "Other"))
+    health = numbered(7, ("not_recom", "priority", "recommended"))
+    # Of the three grouped classes the documentation has two before priority and one, nearly all of them, after it.
+    own = [numbered(8, order) for order in (("not_recom", "priority", "Other"), ("not_recom", "Other", "priority"))]
     claim("corr-rr-v1/tab-1-nursery").not_reproduced(
         table.shape == (12_960, 8),
         max(-low, high) < 1e-12,
         min(abs(np.corrcoef(parents, y)[0, 1]) for y in classes) > 0.12,
-        np.corrcoef(health, own)[0, 1] > 0.7,
+        min(np.corrcoef(health, y)[0, 1] for y in own) > 0.7,
     )
 
 
