@@ -32,9 +32,10 @@ class Survey(Results):
     epsilon : float
         Privacy budget of one person's whole report.
     mechanism : Mechanism, optional
-        An unbiased one with exact moments, of which each person reports a row. If not given, `OneQuestion`, the best
-        known for frequencies: each person is asked one attribute and answers it with the whole budget. For tables take
-        ``recommend(k=, epsilon=, n=, wants="tables").mechanism``.
+        An unbiased one with exact moments, of which each person reports a row. If not given, `OneQuestion`:
+        each person is asked one attribute and answers it with the whole budget, which is best or nearly so for
+        frequencies at small budgets. At larger ones, or for tables, take ``recommend(k=, epsilon=, n=).mechanism``,
+        for tables with ``wants="tables"``.
     missing, other : label, optional
         Labels, declared in the domain of each attribute in which they occur, for missing values and for labels that
         are not in the domain. Without them such a value is an error.

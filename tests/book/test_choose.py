@@ -15,6 +15,7 @@ from ldp_lib import (
     AskSome,
     OneQuestion,
     SubsetSelection,
+    Survey,
     check,
     grr,
     limit,
@@ -141,6 +142,38 @@ def test_for_two_questions_the_whole_record_at_once_is_better_and_for_more_up_to
         assert worse & {243, 256}
         assert max(better) > min(worse)
     assert round(over(100, 2, 1.0), 2) == 0.06
+    text = " ".join((BOOK / "choose.md").read_text(encoding="utf-8").split())
+    assert "At ε = 4 it is better up to 500 records." in text
+    assert all(over(k, d, 4.0) < 1 for k in range(2, 23) for d in range(2, 9) if k**d <= 500)
+    uneven = ((2, 2, 300), 1.0, "0.01 times the variance"), ((2, 2, 2, 2, 3, 5), 2.0, "1.09 times at 2")
+    for k, epsilon, said in uneven:
+        whole, alone = (planner.pairs_error(made(k=k, epsilon=epsilon), 1) for made in (RRJoint, RRIndependent))
+        assert f"{whole / alone:.2f} times" in said
+        assert said in text
+
+
+def test_one_question_is_said_to_be_best_for_shares_at_small_budgets_only():
+    """The words of the page survey and of `Survey` on what is asked if no mechanism is given."""
+    text = " ".join((BOOK / "survey.md").read_text(encoding="utf-8").split())
+    for epsilon, place in ((2.0, "{} times the variance of that at ε = 2"), (4.0, "and {} times at 4")):
+        one = planner._errors((2,) * 8, epsilon, 10_000)
+        alone = next(error for error, mechanism in one if isinstance(mechanism, OneQuestion))
+        assert place.format(round(alone / min(error for error, _ in one), 1)) in text
+    told = " ".join(Survey.__doc__.split())
+    assert "the best known for frequencies" not in told
+    assert "for frequencies at small budgets" in told
+
+
+@pytest.mark.parametrize("k", [(2, 2), (2,) * 12, (3, 3), (4,) * 4, (10, 10), (2, 20), (9, 16, 7, 15, 6, 5, 2, 2)])
+def test_up_to_a_budget_of_1_what_is_least_for_even_shares_is_least_where_all_people_agree(k):
+    """The answer to the first question of chapter which_mechanism: the other extreme of populations."""
+    assert "(by about a fifth at most)" in (BOOK / "teaching.yml").read_text(encoding="utf-8")
+    people = Population.from_records(np.zeros((10_000, len(k)), int), k=k)
+    for epsilon in (0.1, 0.5, 1.0):
+        errors = [(even, total_error(mechanism, people)) for even, mechanism in planner._errors(k, epsilon, 10_000)]
+        even, alike = min(errors)
+        assert 0.78 < alike / even < 1.001
+        assert alike < min(other for _, other in errors) * (1 + 1e-3)
 
 
 def test_yes_or_no_questions_randomized_in_pairs_have_less_error_than_alone_or_all_at_once():
