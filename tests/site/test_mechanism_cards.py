@@ -15,7 +15,7 @@ from ldp_lib.datasets import load_adult
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
-from ldp_lib.jrr import JRR, SignedRR
+from ldp_lib.jrr import JRR, KJRR, SignedRR
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, OBRR, OMRR, SPL, allocation
@@ -265,6 +265,61 @@ def test_of_no_more_than_e_to_the_epsilon_possible_records_the_whole_one_has_les
         assert planner.pairs_error(at_once, 1) < planner.pairs_error(apart, 1)
     whole, *split = errors((4, 4, 4), math.log(64 / 8))
     assert max(split) < whole  # eight times as many
+
+
+@pytest.mark.parametrize(("epsilon", "records"), [(1.0, 200), (2.0, 200), (4.0, 500)])
+def test_for_tables_made_from_records_the_whole_one_has_less_error_far_beyond_e_to_the_epsilon(epsilon, records):
+    """The cards of SPL and RRIndependent: the largest of these domains of each kind, of more records than e^epsilon."""
+    said = re.findall(r"(?:up to|at most|and) (\d+)(?: are possible)? at \$", CARDS["SPL"] + CARDS["RRIndependent"])
+    assert str(records) in said
+    largest = [(int(records ** (1 / d)),) * d for d in range(2, 8)]
+    for k in (*largest, (2, 2, 2, 2, 3, 4), (2, 2, 2, 5, 5), (2, 2, 50)):
+        at_once, apart = (made(k=k, epsilon=epsilon) for made in (RRJoint, RRIndependent))
+        assert planner.pairs_error(at_once, 1) < 0.9 * planner.pairs_error(apart, 1), k
+    people = Population.from_counts(np.ones((2,) * 7, dtype=int))  # not so for shares
+    at_once, apart = (made(k=people.k, epsilon=epsilon) for made in (RRJoint, SPL))
+    assert (total_error(at_once, people) > total_error(apart, people)) == (epsilon < 4)  # 128 are not far above e^4
+
+
+def test_a_shared_randomization_of_many_values_needs_few_values_to_gain():
+    """The card of KJRR: over subset selection of the same epsilon, where all or seven in ten hold one value."""
+
+    def over_sets(k, epsilon, common):
+        counts = np.full(k, round(10_000 * (1 - common) / (k - 1)))
+        counts[0] = 10_000 - counts[1:].sum()
+        people = Population.from_counts(counts)
+        return np.divide(*(total_error(made(k=k, epsilon=epsilon), people) for made in (KJRR, SubsetSelection)))
+
+    assert "up to five" in CARDS["KJRR"]
+    assert "about half" in CARDS["KJRR"]
+    assert max(over_sets(k, 1.0, common) for k in (3, 4, 5) for common in (0.7, 1.0)) < 1
+    assert [round(over_sets(16, 1.0, common), 1) for common in (0.7, 1.0)] == [1.9, 1.9]
+    assert min(over_sets(k, epsilon, 1.0) for k, epsilon in ((6, 0.5), (10, 1.0), (50, 3.0))) > 1.1
+
+
+def test_signed_reports_have_no_more_variance_than_tied_truths():
+    assert "never has more variance" in CARDS["JRR"]
+    for people in (Population.from_counts([10_000 - ones, ones]) for ones in range(0, 10_001, 1_250)):
+        signed, tied = (total_error(made(p=0.7, rho=-0.4), people) for made in (SignedRR, JRR))
+        assert signed <= tied * (1 + 1e-12)
+
+
+def test_one_report_of_all_answers_has_less_error_than_bits_up_to_two_dozen_questions():
+    """The card of BRR: by the closed forms, sets of one size in all questions."""
+
+    def over_bits(k, d, epsilon):
+        bits, e = math.exp(epsilon / 2 / d), math.exp(epsilon)
+        share = (np.arange(1, k) / k) ** d
+        keep = (e - 1) * share / (1 + (e - 1) * share)
+        size = np.arange(1, k)
+        return min(size * (k - 1) ** 2 / (k * (k - size) * keep**2) - 1 + 1 / k) / (k * bits / (bits - 1) ** 2)
+
+    assert "two dozen" in CARDS["BRR"]
+    even = Population.from_counts(np.ones((10, 10), dtype=int))
+    known = total_error(AskSome(k=even.k, epsilon=1.0, m=2), even) / total_error(BRR(k=even.k, epsilon=1.0), even)
+    assert over_bits(10, 2, 1.0) == pytest.approx(known)
+    assert max(over_bits(k, d, b) for k in (10, 11, 40, 100) for d in range(2, 25) for b in (0.01, 0.1, 1, 4, 10)) < 1
+    assert over_bits(10, 40, 1.0) > 1.8
 
 
 def test_reports_in_the_form_of_records_have_less_error_than_constant_fakes_once_few_records_are_possible():
