@@ -13,13 +13,14 @@ from ldp_lib.datasets import load_adult
 from ldp_lib.fake_data import RSFD
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population
-from ldp_lib.postprocess import project_simplex
+from ldp_lib.postprocess import clip_normalize, project_simplex
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, SPL
 from ldp_lib.tables import dependence, product
 from ldp_lib.tables import likelihood as joint
 from ldp_lib.tables._operators import Kronecker, check_channels, check_counts
 from ldp_lib.tables.clusters import RRClusters
+from ldp_lib.tables.consistency import project_marginals
 from ldp_lib.tables.product import ProductRR, RRIndependent, RRJoint
 
 
@@ -448,3 +449,32 @@ def test_where_people_are_enough_to_see_a_dependence_the_product_can_still_be_ne
     squared, hellinger = (np.array(off[::2]) / np.array(off[1::2])).T
     assert squared.min() > 1.2
     assert hellinger.max() < 0.5
+
+
+def test_clipping_wins_where_equal_frequencies_are_nearer_still_and_on_many_cells_the_projection_loses():
+    """The advice of chapter joint_distribution: workclass and education, 144 cells of unequal frequencies."""
+    law, rng = load_adult().select("workclass", "education").joint, np.random.default_rng(5)
+    mechanism, off = RRIndependent(k=law.shape, epsilon=0.5), []
+    assert law.max() > 100 * np.median(law) > 0
+    for _ in range(6):
+        counts = rng.multinomial(1_000, law.ravel())
+        x = np.column_stack(np.unravel_index(np.repeat(np.arange(law.size), counts), law.shape))
+        y = mechanism.perturb(x, rng=rng)
+        raw, ends = mechanism.estimate_table(y, 0, 1), [project_simplex(part) for part in mechanism.estimate(y)]
+        tables = (
+            np.full(law.shape, 1 / law.size),
+            clip_normalize(raw.ravel()).reshape(law.shape),
+            joint.estimate(mechanism, y).table,
+            project_marginals(raw, ends).table,
+        )
+        off.append([((table - counts.reshape(law.shape) / 1_000) ** 2).sum() for table in tables])
+    even, clipped, likely, projected = np.mean(off, axis=0)
+    assert even < clipped < 0.85 * likely
+    assert 1.6 < projected / likely < 2.2
+
+
+def test_one_pair_asked_alone_takes_few_people():
+    """The advice of chapter pair_tables: Adult's strongest dependence, if people are asked about nothing else."""
+    people = load_adult().select("relationship", "sex")
+    needed = dependence.users_to_see(AskSome(k=people.k, epsilon=1.0, m=2), people.joint, 0, 1)
+    assert round(needed, -2) == 1_400
