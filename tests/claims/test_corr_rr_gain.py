@@ -6,6 +6,7 @@ Statements of the chapter `audit_corr_rr_evaluation` that no paper makes.
 import itertools
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -89,6 +90,18 @@ def test_the_mean_of_the_copies_has_less_variance_by_the_stated_part_for_every_r
         assert gain > 0
         assert (mean + Fraction(1, k) == (pi - q) / (p - q)).all()
         assert ((pi * (1 - pi)).sum(axis=1) / (p - q) ** 2 - averaged == gain).all()
+
+
+def test_the_advice_on_copies_names_the_rival_whose_collector_mixes_open_answers():
+    """Chapter corr_rr and the card of SecondPhase: the gain of the test above is never below 0, and 0 at 1."""
+    root = Path(__file__).resolve().parents[2]
+    chapter = (root / "notebooks" / "corr_rr.ipynb").read_text(encoding="utf-8")
+    assert "one question each, said openly and mixed by the collector" in chapter
+    assert "mixes the answers as copies would" in (root / "book" / "mechanisms.yml").read_text(encoding="utf-8")
+    for k in (2, 3, 9):
+        gains = [1 - (1 + corr_rr.shrinkage(ONE * i / 20, k) ** 2) / 2 for i in range(21)]
+        assert min(gains) == gains[-1] == 0
+        assert all(gain > 0 for gain in gains[1:-1])
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
