@@ -346,8 +346,19 @@ def test_for_tables_alone_complete_records_have_more_error_than_questions_asked_
         together = min(planner.pairs_error(made, 1) for made in some)
         complete = RRIndependent(k=k, epsilon=epsilon), RRClusters(k=k, epsilon=epsilon, clusters=pairs)
         assert together < min(planner.pairs_error(made, 1) for made in complete)
-    numbered = OneQuestion(k=(400,) * 28, epsilon=1.0).uniform_variance(10**9) * 10**9
-    assert numbered < planner.pairs_error(AskSome(k=(20,) * 8, epsilon=1.0, m=2), 1)
+
+
+@pytest.mark.parametrize(("epsilon", "answers"), [(1.0, 4), (2.0, 6)])
+def test_from_few_answers_on_a_set_of_numbered_pairs_has_less_error_than_two_sets(epsilon, answers):
+    assert "from four answers on at $\\varepsilon = 1$, and six at 2" in CARDS["AskSome"]
+
+    def over(k, d):
+        pairs = math.comb(d, 2)
+        numbered = OneQuestion(k=(k * k,) * pairs, epsilon=epsilon).uniform_variance(10**9) * 10**9
+        return numbered / planner.pairs_error(ask_pairs((k,) * d, epsilon), 1)
+
+    assert max(over(k, d) for k in (answers, answers + 1, 10, 20) for d in (3, 8)) < 1
+    assert over(answers - 1, 8) > 1
 
 
 def test_copies_among_attributes_of_equal_shares_have_less_error_up_to_few_answers_only():
