@@ -16,7 +16,7 @@ from ldp_lib.survey import _files as files
 from ldp_lib.survey._intervals import check_unbiased
 from ldp_lib.survey.catalogue import MECHANISMS
 
-NOTHING = r"? - . nan none nat <na> null na n/a #n/a #na \n #n/an/a 1.#ind -1.#ind 1.#qnan -1.#qnan #null! (null) --"
+NOTHING = r"  \n nan none nat na n.a n/a null nil blank missing undefined 1.#ind 1.#qnan #n/a #na #nv #n/an/a #null "
 LOOKS = str.maketrans('−⁄∕"`´ʹʼ′″„“”‘’‛‟«»‹›', "-//''''''''''''''''''", "\0\x7f\ufe0e\ufe0f")  # typed alike or unseen
 ALIKE = {"Cf": "", "Pd": "-", "Ps": "(", "Pe": ")"}  # what few look at, by Unicode's categories
 
@@ -52,13 +52,16 @@ def printed(label):
 
 
 def guises(label):
-    """Return how a label reads if bytes, quotes, commas for points and 32-bit numbers make no difference."""
+    """Return how a label reads if bytes, quotes, commas for points and 32-bit numbers make no difference.
+
+    What reads like a missing value reads like an empty text too.
+    """
     text = printed(label.decode("utf-8", "replace") if isinstance(label, bytes) else label).casefold()
-    found = {text := text.strip("\"'").replace(".0,", ",").replace(".0)", ")").replace(" ", "")}
+    found = {text := text.strip("\"'").replace(".0,", ",").replace(".0)", ")").replace(" ", "").replace("_", "")}
     for way in (text.replace(",", "."), text.replace(",", "")):
         with contextlib.suppress(ValueError):
             found.add(np.float32(way) if "." in way else float(way))
-    return found
+    return found | {"" if f" {text.strip('!()*-./:;<>?[]{}')} " in NOTHING else text}
 
 
 def places(values, labels):
@@ -146,9 +149,9 @@ def codes(frame, name, survey):
         number, distinct = pd.factorize(column)  # a missing value has number -1
     except (TypeError, NotImplementedError) as error:
         raise TypeError(f"frame must hold labels such as texts or numbers in column {name!r}: {error}") from None
-    known = np.array(places(distinct, labels), dtype=int)
-    alike = {"", *NOTHING.split(), *labels}.union(*map(guises, labels))  # 1 is found by True
-    meant = (known < 0) & np.array([bool(alike & {value, *guises(value)}) for value in distinct], dtype=bool)
+    known = np.array(places(distinct, labels), int)
+    alike = {"", *labels}.union(*map(guises, labels))  # 1 is found by True
+    meant = (known < 0) & np.array([alike & {value, *guises(value)} for value in distinct], bool)
     found, meant, gone = np.append(known, -1)[number], np.append(meant, False)[number], number < 0
     for role, bad in (("missing", gone), ("other", (found < 0) & ~gone)):
         [to] = places([vars(survey)[role]], labels)
@@ -164,7 +167,7 @@ def codes(frame, name, survey):
                 near = [one for one in labels if seen & {one, *guises(one)}] or "a missing value"
                 way = f"It reads like {near}, so it is not put to other=: convert the column, as by replace or astype"
             elif role == "missing" and isinstance(column.dtype, pd.CategoricalDtype):
-                way = f"Where pandas.cut made it missing, let the limits begin with -inf and end with inf. Else: {way}"
+                way = f"Where pandas.cut made it missing, and it is no code, let limits be -inf and inf. Else: {way}"
             raise ValueError(f"{told} {where}. {way}")
         if to >= 0:
             found[bad] = to

@@ -210,7 +210,7 @@ def _check_parts(parts, known):
     for part in parts:
         mark = part.rpartition(MARK)[2]
         if mark in known:
-            told = f"{part!r} is in both: copied, or merged; the other is {known[mark]!r}"
+            told = f"{part!r} is in both: copied, or merged, or few and alike by chance; the other is {known[mark]!r}"
             raise ValueError(f"counts must be of different reports; {told}")
         known[mark] = part
 

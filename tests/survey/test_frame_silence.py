@@ -540,7 +540,7 @@ def test_a_number_beyond_the_limits_is_no_missing_answer():
     """To declare a label for them would file people as nonresponse."""
     bands = ["under 30", "30 to 59"]
     ages = pd.DataFrame({"age": pd.cut([20.0, 75.0], [-np.inf, 29, 59], labels=bands)})
-    with pytest.raises(ValueError, match=r"Where pandas\.cut made it missing, let the limits .* inf\. Else: Declare"):
+    with pytest.raises(ValueError, match=r"pandas\.cut made it missing, and .* limits be .* inf\. Else: Declare"):
         Survey({"age": bands}, 1.0).encode(ages)
 
 
