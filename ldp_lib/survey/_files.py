@@ -178,7 +178,7 @@ def read(path: Any) -> pd.DataFrame:
     manifest = Path(f"{path}.json")
     told = load_json(manifest, {"sha256", "types", "survey"}) if manifest.is_file() else None
     if told is None:
-        known = "if you know that the rows are whole: survey.mark(pandas.read_csv(path))"
+        known = "if you know that the rows are whole: survey.mark(pandas.read_csv(path, keep_default_na=False))"
         raise ValueError(f"path must have the manifest of `write` beside it; {str(path)!r} has none; {known}")
     if told.pop("sha256") != digest(path, json.dumps(told)):
         raise ValueError(f"path must be a whole CSV file; {str(path)!r} was cut short or changed after it was written")

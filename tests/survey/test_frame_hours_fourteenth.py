@@ -186,6 +186,20 @@ def test_labels_that_read_csv_makes_missing_are_lost_from_written_results_too():
     ]
 
 
+def test_a_group_of_the_name_na_is_kept_by_the_way_that_an_error_tells(tmp_path):
+    people = pd.DataFrame({"a": ["x", "y"] * 50, "g": ["EU", "NA", "NA", "EU"] * 25})
+    reports, path = SURE.collect(people, rng=np.random.default_rng(9), keep=["g"]), tmp_path / "a.csv"
+    reports.to_csv(path, index=False)
+    with pytest.raises(ValueError, match="the rows are whole: ") as caught:
+        SURE.estimate(path)
+    told = str(caught.value).rpartition("whole: ")[2]
+    again = eval(told, {"survey": SURE, "pandas": pd, "path": path})
+    assert len(pd.read_csv(path).groupby("g")) == 1
+    for name, part in again.groupby("g"):
+        assert SURE.estimate(part).equals(SURE.estimate(reports[reports["g"] == name]))
+    assert again["g"].value_counts().to_dict() == {"EU": 50, "NA": 50}
+
+
 MIXED = {
     "update": lambda a, b: (one := a.copy(), one.update(b))[0],
     "where": lambda a, b: a.where(a["g"] == 0, b),
