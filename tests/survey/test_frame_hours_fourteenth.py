@@ -96,6 +96,16 @@ def test_a_missing_answer_becomes_what_pandas_makes_of_it(way):
     assert found.ravel().tolist() == codes
 
 
+def test_answers_in_a_column_of_another_name_are_missing_where_frames_are_put_together():
+    """Alone such a frame is refused."""
+    survey = Survey({"a": ["yes", "no", "no answer"]}, 1.0, missing="no answer")
+    first, second = pd.DataFrame({"a": ["yes", "no"]}), pd.DataFrame({"A": ["no", "no"]})
+    with pytest.raises(ValueError, match="frame must have one column 'a'"):
+        survey.encode(second)
+    for both in (pd.concat([first, second]), pd.concat([first, second.reindex(columns=["a"])])):
+        assert survey.encode(both).ravel().tolist() == [0, 1, 2, 2]
+
+
 def test_numbers_beside_texts_are_lost_to_methods_of_texts():
     survey, mixed = (
         Survey({"a": [1, 2, "more", "no answer"]}, 1.0, missing="no answer"),
