@@ -92,7 +92,7 @@ WAYS = {  # what becomes of "yes", "no" and a missing answer
 def test_a_missing_answer_becomes_what_pandas_makes_of_it(way):
     act, codes = WAYS[way]
     survey = Survey({"a": [False, True, "no answer"]}, 1.0, missing="no answer")
-    found = survey.encode(pd.DataFrame({"a": act(pd.Series(["yes", "no", None]))}))
+    found = survey.encode(pd.DataFrame({"a": act(pd.Series(["yes", "no", np.nan]))}))
     assert found.ravel().tolist() == codes
 
 
@@ -173,12 +173,12 @@ def test_tables_are_put_together_by_their_labels_whatever_the_order_of_these(sid
     truth = pd.crosstab(people["a"], people["b"], normalize="all")
     for apart in (
         one - other,
-        (one.unstack() - other.unstack()).stack(),
-        (one.unstack() - turned.unstack().T).stack(),
-        one - truth.stack(),
-        (one.unstack() - truth).stack(),
+        (one.unstack() - other.unstack()).T.unstack(),
+        (one.unstack() - turned.unstack().T).T.unstack(),
+        one - truth.T.unstack(),
+        (one.unstack() - truth).T.unstack(),
         one - people.value_counts(normalize=True),
-        one.to_frame().join(truth.stack().rename("true")).eval("estimate - true"),
+        one.to_frame().join(truth.T.unstack().rename("true")).eval("estimate - true"),
         one.groupby("b", sort=False).sum() - people["b"].value_counts(normalize=True),
     ):
         assert len(apart) == apart.notna().sum() == (3 if apart.index.nlevels == 1 else 6)
