@@ -23,13 +23,13 @@ from ldp_lib.tables._totals import near_covariance as near_covariance
 
 def rows(reports, mechanism, survey):
     """Return reports from memory and files as one data frame, with the columns that travelled with them."""
-    frames = [frame for frame, _, _ in sources(reports, mechanism, survey, lambda frame, _: frame, whole=True)]
+    frames = [frame for frame, *_ in sources(reports, mechanism, survey, lambda frame, _: frame, whole=True)]
     return frames[0] if len(frames) == 1 else pd.concat(frames or [pd.DataFrame()], ignore_index=True)
 
 
 def blocks(reports, mechanism, survey):
     """Yield arrays of reports, each of a few parts, for estimates that need more than counts."""
-    parts = (y for y, _, _ in sources(reports, mechanism, survey, lambda _, y: y))
+    parts = (y for y, *_ in sources(reports, mechanism, survey, lambda _, y: y))
     while some := [*itertools.islice(parts, 32)]:
         yield np.concatenate(some)
 
@@ -41,7 +41,7 @@ def joint_table(mechanism, blocks, attributes):
     """
     check_joint(mechanism, len(attributes))
     counts = []
-    table = raw_table(mechanism, (y for y in blocks if counts.append(mechanism.count(y)) is None), *attributes)
+    table = raw_table(mechanism, (y for y in blocks if not counts.append(mechanism.count(y))), *attributes)
     return table, as_counted(mechanism, sum(counts)), sum(counts)[0]
 
 
@@ -85,9 +85,9 @@ def weighted_shares(z, weights, *, population=None, sampling=False, dealt=None):
         person was asked independently of the others. "with replacement": the approximation of Hansen and Hurwitz
         (1943), for other designs.
     dealt : tuple, optional
-        If people were assigned to questions in groups: the mechanism that gave the contributions, whose weights must be
-        the sums of the weights of those asked, and the number of each person's question. Then lost answers do not count
-        as even ones, in whichever group they were lost.
+        If people were asked some of the questions: the mechanism that gave the contributions, and the number of each
+        person's question. In groups its weights must be the sums of the weights of those asked; then lost answers do
+        not count as even ones, in whichever group they were lost.
 
     Notes
     -----
@@ -104,22 +104,23 @@ def weighted_shares(z, weights, *, population=None, sampling=False, dealt=None):
     if not isinstance(sampling, bool | str) or sampling not in (False, True, "poisson", "with replacement"):
         raise ValueError(f"sampling must be a bool, 'poisson' or 'with replacement'; got {sampling!r}")
     n, mean, own = len(w), w @ z / w.sum(), z
-    counts = np.ones_like(z)
-    if dealt is not None:
+    counts = tell = np.ones_like(z)
+    if dealt:
         told, asked = dealt
         pull = design.concerns(told.d, getattr(told, "m_", 1)) * np.atleast_2d(getattr(told, "keep", 1)).T ** 2
-        counts = np.repeat(pull / (told.weights_ @ pull), told.k, axis=1)[asked]  # what an answer counts
-        own = z + (counts - 1) / np.repeat(told.k, told.k)
-    even = w.sum() ** 2 / (w**2 @ counts**2)  # so many even weights would tell as much
-    if (least := min(even)) < 30:
+        tell = np.repeat(pull / (told.weights_ @ pull), told.k, axis=1)[asked]  # what an answer counts
+        if told.groups:
+            counts, own = tell, z + (tell - 1) / np.repeat(told.k, told.k)
+    even = (w @ tell) ** 2 / (w**2 @ tell**2)  # so many even weights would tell as much
+    if min(even) < 30:
         told = "intervals hold less often than they say, and of rare values far less often"
-        warnings.warn(f"weights of those asked a question tell as {least:.0f} even ones: {told}", stacklevel=3)
-    left = np.where(even > 1 + 1e-9, 1 - 1 / even, np.nan) if dealt else 1  # one person tells of no variance
+        warnings.warn(f"weights of those asked a question tell as {min(even):.0f} even ones: {told}", stacklevel=3)
+    left = np.where(even > 1 + 1e-9, 1 - 1 / even, np.nan) if own is not z else 1  # one person tells of no variance
     square = own * (1 - 2 * mean) + counts * mean**2  # unbiased for the square of the distance from the share
     noise = (own - counts * mean) ** 2 / left - square
-    square = square if population is None else own
+    square = own if population else square
     variance = w**2 @ noise + bool(sampling) * (w**2 - w) @ square
     if sampling == "with replacement":
-        variance = (variance + w @ square - (population is not None) * (w @ z) ** 2 / n) * n / max(n - 1, 1)
+        variance = (variance + w @ square - bool(population) * (w @ z) ** 2 / n) * n / max(n - 1, 1)
         variance[variance / total**2 < 1e-12] = np.nan  # one person, or reports that agree, tell nothing
     return w @ z / total, variance / total**2

@@ -74,7 +74,8 @@ class Results:
         population : float, optional
             Number of people in the population, if known: see `estimates.weighted_shares`. With weights an estimated
             variance may be below 0 where people are few; its standard error and interval are then NaN. It warns where
-            the weights of those asked a question tell as fewer than 30 even ones: intervals then hold less often.
+            the weights of those asked a question tell as fewer than 30 even ones: intervals then hold less often. For
+            an answer that hardly anybody holds they do below some 500 even ones too, and it does not warn.
 
         Returns
         -------
@@ -83,13 +84,12 @@ class Results:
         """
         if weights is not None:
             frame = self._read(_estimates.rows, reports)
-            w, told, dealt = _labels.check_weights(frame, weights), self._counted(frame)[1], None
+            w, told = _labels.check_weights(frame, weights), self._counted(frame)[1]
             if told is not self.mechanism:
                 told = replace(told, weights=np.bincount(frame["report_asked"], w, len(told.weights_)))
-                dealt = told, frame["report_asked"].to_numpy()
-            z = _estimates.contributions(told, frame)
-            flat, variance = _estimates.weighted_shares(z, w, population=population, sampling=sampling, dealt=dealt)
-            spread = np.sqrt(np.where(variance < -1e-12, np.nan, np.maximum(variance, 0)))
+            z, asks = _estimates.contributions(told, frame), hasattr(told, "weights_") and (told, frame["report_asked"])
+            flat, variance = _estimates.weighted_shares(z, w, population=population, sampling=sampling, dealt=asks)
+            spread = np.sqrt(np.where(variance < -1e-12, np.nan, variance.clip(0)))
         else:
             if not isinstance(sampling, bool) or population is not None:
                 raise ValueError("weights must be given with population, and with a sampling that is not True or False")
@@ -138,7 +138,8 @@ class Results:
         """Return the estimated share of people whose labels are among those named, for each attribute in `where`.
 
         With `given`, of other attributes, the share is that among the people whose labels are in it: a ratio of two
-        estimates, nearly unbiased for many people, and its variance is by the delta method.
+        estimates, nearly unbiased for many people, and its variance is by the delta method. Where the true share of
+        `given` is less than six standard errors or so, an answer may come by chance, and its interval hold less often.
         """
         if not isinstance(where, Mapping) or not where or not isinstance(given, Mapping | None):
             raise TypeError(f"where and given must map attributes to a label or several; got {where!r}, {given!r}")
