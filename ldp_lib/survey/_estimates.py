@@ -41,7 +41,7 @@ def joint_table(mechanism, blocks, attributes):
     """
     check_joint(mechanism, len(attributes))
     counts = []
-    table = raw_table(mechanism, (y for y in blocks if not counts.append(mechanism.count(y))), *attributes)
+    table = raw_table(mechanism, (y for y in blocks if counts.append(mechanism.count(y)) is None), *attributes)
     return table, as_counted(mechanism, sum(counts)), sum(counts)[0]
 
 
