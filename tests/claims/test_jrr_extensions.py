@@ -332,6 +332,14 @@ def test_groups_attain_their_least_correlation(size, g, t):
     assert given == t - least / (size - 1) * t
 
 
+def test_even_groups_are_never_worse_than_pairs_and_no_correlation_is_below_the_least():
+    """jrr/sec-4.6.4-s3: in even groups (g - 1) r reaches as low as in pairs, and r itself is at least -1 / (g - 1)."""
+    for g, t in itertools.product(range(2, 13), (Fraction(i, 40) for i in range(21, 40))):
+        least = jrr.least_correlation(t, g)
+        assert least >= Fraction(-1, g - 1)
+        assert g % 2 or (g - 1) * least <= jrr.least_correlation(t, 2) == -(1 - t) / t
+
+
 def information(epsilon):
     """Of one user's report by randomized response on the share at one half."""
     return 4 * math.sinh(epsilon / 2) ** 2
@@ -348,6 +356,9 @@ def test_two_phases_cost_more_than_one():
         part: users / (information(part * epsilon) + information((1 - part) * epsilon)) / plain
         for part in (i / 100 for i in range(1, 51))  # and the other way round it is the same
     }
+    for rest in (i / 100 for i in range(1, 101)):  # of the budget: at one half the best second phase is RR
+        second = printed_jrr.optimum(epsilon=rest * epsilon, n=users, colluders=5, n1=users // 2)
+        assert second == (1 / (1 + math.exp(-rest * epsilon)), 0)
     assert [round(split[part], 2) for part in (0.1, 0.3)] == [1.22, 1.72]
     excess = (1 - (noise(start) / noise(pair[0]))) / -pair[1]
     band = math.sqrt(excess + (1 - excess) / users)
@@ -389,6 +400,8 @@ def test_shuffling_lowers_delta_and_need_not_lower_the_ratio():
     claim("jrr/sec-4.6.5-s2").holds(
         all(after <= before for before, after in (*deltas.values(), *ratios.values())),
         all(after < before for (name, _, e), (before, after) in deltas.items() if e < 1.5 or (name, e) == ("JRR", 1.5)),
+        {before for (name, _), (before, _) in ratios.items() if name == "JRR"}
+        == {Fraction(7, 3)},  # whatever they hold
         ratios["RR", 3] == [Fraction(3, 2)] * 2 and ratios["JRR", 3] == ratios["JRR", 0] == [Fraction(7, 3)] * 2,
         deltas["JRR", 3, 2] == deltas["JRR", 0, 2] == [Fraction(48, 10_000)] * 2,
     )

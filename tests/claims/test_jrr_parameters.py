@@ -141,7 +141,10 @@ def test_algorithm_1_is_shipped_as_printed_and_bounded_as_stated():
     )
     assert math.isclose(loop(0.1, 10_000, 0, 1e-5, 1e-3)[0][1], -math.exp(-0.1), rel_tol=1e-4)  # no colluder: not RR
     assert abs(loop(0.1, 10_000, 5, 1e-7, 1e-3)[0][1]) < 1e-3  # with colluders: near RR
-    coarse, fine = (loop(0.1, 10_000, 5, step, 1e-3)[1] for step in (1e-4, 1e-5))
+    (wide, coarse), (near, fine) = (loop(0.1, 10_000, 5, step, 1e-3) for step in (1e-4, 1e-5))
+    top = 1 / (1 + math.exp(-0.1))
+    found = [*zip((1e-3, 5e-4, 1e-4), loops, strict=True), (1e-4, (wide, coarse)), (1e-5, (near, fine))]
+    at_once = all(math.isclose(pair[0], top - step, rel_tol=1e-14) for step, (pair, _) in found)  # at the first p
     area = 2 * (1 / (1 + math.exp(-0.1)) - 0.5)
     within = all(v[1] <= area / (u[3] * u[4]) for u, v in zip(settings, loops, strict=True))
     # A search that fails tries every pair: the stated area over both steps, and up to one rho more for each p.
@@ -149,7 +152,7 @@ def test_algorithm_1_is_shipped_as_printed_and_bounded_as_stated():
     rows = (1 / (1 + math.exp(-0.1)) - 0.5) / 1e-4
     assert none is None
     assert area / (1e-4 * 0.3) < tried < area / (1e-4 * 0.3) + rows
-    claim("jrr/alg-1-complexity").conditional(within, fine < 2 * coarse)
+    claim("jrr/alg-1-complexity").conditional(within, at_once and fine < 2 * coarse)
 
 
 def test_algorithm_1_returns_a_pair_at_the_papers_settings_and_none_at_a_tiny_epsilon():
@@ -184,6 +187,8 @@ def test_the_largest_p_forces_rho_to_be_zero_if_there_is_a_colluder():
             start = e / (1 + e)
             steps = [v for v in (Fraction(i, 50) for i in range(-50, 51)) if v >= 1 - 1 / start]
             allowed.append([v for v in steps if feasible(start, v, size, m, e)])
-    least, every = 1 - Fraction(4, 3), [Fraction(i, 50) for i in range(-16, 51)]
-    without = all(feasible(Fraction(3, 4), v, 20, 0, 3) for v in (least, *every))
-    claim("jrr/sec-4.4.2-s5").conditional(len(allowed) == 8 and all(v == [0] for v in allowed), without)
+    without = []  # M = 0: from the least rho to 1
+    for e, size in itertools.product((Fraction(11, 10), Fraction(3), Fraction(20)), (2, 20)):
+        every = [Fraction(i, 50) for i in range(-50, 51) if Fraction(i, 50) >= -1 / e]
+        without += [feasible(e / (1 + e), v, size, 0, e) for v in (-1 / e, *every)]
+    claim("jrr/sec-4.4.2-s5").conditional(len(allowed) == 8 and all(v == [0] for v in allowed), all(without))

@@ -68,9 +68,12 @@ def test_what_server_and_partner_learn():
     ]
     same = {name: all(np.array_equal(runs[0][name], run[name]) for run in runs) for name in ("partner", "sign", "y")}
     weights = list(zip(protocols.STEPS, protocols.coin(T, S), strict=True))
-    true = sum(weight for value, weight in weights if value + 1 > 0)  # of a user with plus
+    true = [sum(weight for value, weight in weights if value + sign > 0) for sign in (1, -1)]
+    odds = [odd for v in true for odd in (v / (1 - v), (1 - v) / v)]  # all that a report tells who knows the sign
     claim("jrr/sec-4.5.1-s1").holds(
-        same["partner"] and same["sign"], not same["y"], true / (1 - true) == (T + S) / (1 - T - S)
+        same["partner"] and same["sign"],
+        not same["y"],
+        max(odds) == odds[0] == (T + S) / (1 - T - S),
     )
     found = []
     for n in (4, 6):
@@ -123,9 +126,10 @@ def test_public_signs_bias_the_estimate():
 
 
 def test_what_cannot_be_settled():
-    grows = [protocols.sign_ratio(T, S, 10, shown) for shown in range(10)]
-    assert grows[:6] == sorted(set(grows))
-    assert set(grows[5:]) == {(T + S) / (1 - T - S)}
+    for n in (2, 4, 10, 30):
+        grows = [protocols.sign_ratio(T, S, n, shown) for shown in range(n)]
+        assert grows[: n // 2 + 1] == sorted(set(grows))
+        assert set(grows[n // 2 :]) == {(T + S) / (1 - T - S)}
     claim("jrr/sec-4.5.1-s4").not_checkable(
         "A judgement about practice. What can be said: the loss does not need all others; it grows with every "
         "colluder who shows a sign, until half of the users do."
