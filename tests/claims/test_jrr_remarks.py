@@ -10,6 +10,7 @@ import sympy as sp
 from ldp_lib import jrr
 from ldp_lib.book import printed_jrr
 from ldp_lib.book.claims import claim
+from ldp_lib.book.enumeration import truth_law
 from ldp_lib.datasets import load_binary
 
 p, rho, k, n, n_v = sp.symbols("p rho k n n_v", positive=True)
@@ -96,6 +97,14 @@ def test_larger_groups_are_more_likely_to_hold_a_colluder():
     for g in (2, 3, 4):  # six users, user 0 the target, users 1 and 2 collude
         groups = list(itertools.combinations(others, g - 1))
         found[g] = Fraction(sum(1 in group or 2 in group for group in groups), len(groups))
+    # The other reading, a given group, whoever is in it: as if one more user were its first, and no colluder.
+    for size, m in itertools.product((6, 10), (1, 2, 3)):
+        given = {}
+        for g in range(2, size - m + 1):
+            groups = list(itertools.combinations(range(size), g))
+            given[g] = Fraction(sum(min(group) < m for group in groups), len(groups))  # users 0 to m - 1 collude
+            assert given[g] == chance(size + 1, m, g + 1) == 1 - Fraction(math.comb(size - m, g), math.comb(size, g))
+        assert list(given.values()) == sorted(set(given.values()))
     few = [chance(10_000, 5, g) / Fraction((g - 1) * 5, 9_999) for g in range(2, 11)]
     assert all(Fraction(99, 100) < v <= 1 for v in few)  # the note: for few colluders in proportion to g - 1
     claim("jrr/sec-4.6.4-s4").holds(
@@ -154,6 +163,16 @@ def test_what_can_be_said_of_the_data():
 
 
 def test_what_is_said_of_other_work():
+    gains = []  # an estimate cut off at 0 and n, at all counts of four users
+    for ones, r in itertools.product(range(5), (Fraction(-1, 2), Fraction(-1, 6))):
+        errors = [Fraction(0), Fraction(0)]
+        for told, chance in truth_law(4, Fraction(3, 5), r).items():
+            estimate = (sum(true == (i < ones) for i, true in enumerate(told)) - Fraction(8, 5)) * 5
+            errors[0] += chance * (estimate - ones) ** 2
+            errors[1] += chance * (min(max(estimate, 0), 4) - ones) ** 2
+        gains.append(errors[1] < errors[0] == jrr.variance(Fraction(ones), 4, Fraction(3, 5), r))
+    assert len(gains) == 10
+    assert all(gains)
     claim("jrr/intro-novelty").not_checkable(
         "A statement about the whole literature. Correlated noise among contributors is older for sums of numbers, as "
         "in the correlation-assisted estimation of Imtiaz, Mohammadi and Sarwate (2019). No earlier use for "
@@ -161,5 +180,7 @@ def test_what_is_said_of_other_work():
     )
     claim("jrr/sec-6-s1").not_checkable(
         "A survey of other work, most of which is outside the sources of this book. What the paper says of its own "
-        "mechanism there, that shuffling complements it, is checked as jrr/sec-4.6.5-s2."
+        "mechanism there is checked elsewhere: that shuffling complements it as jrr/sec-4.6.5-s2, that the server sees "
+        "no report as jrr/sec-4.5.1-s1. That some post-processing improves it is so of an estimate cut off at 0 and n, "
+        "for four users and $p=3/5$."
     )
