@@ -263,6 +263,7 @@ def test_the_curves_against_the_budget():
     assert (errors[:, :, 1, 2] > errors[:, :, 0, 2]).all()  # at one half that of JRR is larger
     for pair in (rr(0.01), rr(0.1), table_4(0.1, 80_000), strongest(0.01), strongest(1.0)):
         assert (np.diff([are(pair, 80_000, i / 100) for i in range(1, 51)]) < 0).all()  # up to one half
+        assert (np.diff([are(pair, 80_000, i / 100) for i in range(50, 100)]) > 0).all()  # beyond
     claim("jrr/sec-5.3.1-s11").reproduced(
         bool((np.diff(errors[..., :3]) < 0).all()), bool((values[..., 1] < values[..., 0]).all())
     )

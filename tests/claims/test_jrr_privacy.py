@@ -79,9 +79,10 @@ def test_the_two_cases_of_the_partner():
         after = {1: [cells[1] / t, cells[0] / t], 0: [cells[2] / (1 - t), cells[1] / (1 - t)]}
         for size in (4, 6):
             law = with_pairing(size, t, r)
-            for m in range(1, size - 1):
+            for m in range(1, size):
                 for shown in itertools.product((0, 1), repeat=m):
-                    outside.append((t, given(law, shown, lambda j, m=m: j > m)))
+                    if m < size - 1:  # otherwise the partner colludes for certain
+                        outside.append((t, given(law, shown, lambda j, m=m: j > m)))
                     partner_colludes[t, r, size, shown] = given(law, shown, lambda j, m=m: j <= m)
                     for mate in range(1, m + 1):
                         found = given(law, shown, lambda j, mate=mate: j == mate)
