@@ -1,5 +1,6 @@
 """The JRR paper's evaluation, Section 5: its measures, its setting, and what it says in passing or in summary."""
 
+import itertools
 import math
 from fractions import Fraction
 
@@ -219,6 +220,12 @@ def test_the_losing_band():
     widths = [np.mean(ratio((p, -0.5), 0.1, n, counts) > 1) for p in top - 0.01 * np.linspace(0, 1, 200) ** 2]
     every = widths[0] < 0.01 and widths[-1] == 1 and 0 <= np.diff(widths).min() <= np.diff(widths).max() < 0.01
     claim("jrr/sec-5.3.5-R-def").conditional(narrow, bool(all_lose and every))
+    losing = {}  # sec-5.3.5-s6: of 1,001 counts, by how far p is below RR's; with rho < 0 never less than 31
+    for b, down, part in itertools.product((0.01, 0.1, 1.0), (0, 1e-6, 1e-4, 1e-3), (1, 0.5, 0.1)):
+        p = strongest(b)[0] - down
+        losing.setdefault(down, []).append(np.sum(ratio((p, part * (1 - 1 / p)), b, 1_000, np.arange(1_001)) > 1))
+    assert set(losing.pop(0)) == {31}
+    assert min(map(min, losing.values())) >= 31
 
 
 def test_the_band_of_the_optimum_shrinks_like_one_over_root_n():
@@ -528,6 +535,7 @@ def test_which_setting_each_stored_set_has():
     of_3 = {name: count for (figure, name), count in counts.items() if figure == "3"}
     assert of_3 == {"Table 4": 35, "steps .0003": 21, "no colluder": 7}  # most: 35 of 63
     assert {figure for figure, name in counts if name == "Table 4"} == {"1", "3", "4", "6"}
+    assert set(DRAWN.panel.str[0]) == set("12346")  # none of Figures 5, 7 and 8
 
 
 def test_the_numbers_of_figure_4():

@@ -181,6 +181,6 @@ def test_what_is_said_of_other_work():
     claim("jrr/sec-6-s1").not_checkable(
         "A survey of other work, most of which is outside the sources of this book. What the paper says of its own "
         "mechanism there is checked elsewhere: that shuffling complements it as jrr/sec-4.6.5-s2, that the server sees "
-        "no report as jrr/sec-4.5.1-s1. That some post-processing improves it is so of an estimate cut off at 0 and n, "
-        "for four users and $p=3/5$."
+        "no report as jrr/sec-4.5.1-s1. That some post-processing improves it is so of an estimate cut off at 0 and "
+        "$n$, for four users and $p=3/5$."
     )
