@@ -173,6 +173,17 @@ def test_to_forget_a_user_keeps_real_roots():
     assert sp.expand(polar.subs(z, 1 + 1 / x) - sp.diff(F, x) / x ** (k - 1)) == 0
 
 
+def test_uniform_bits_of_the_others_leave_the_ratio_of_one_report():
+    """The notes on sec-4.5.1-s2, sec-4.5.2-s3 and concl-s1, at other p and at both ends of rho: p/q, for every list."""
+    ends = [(Fraction(3, 4), Fraction(-1, 3)), (Fraction(3, 4), Fraction(1))]
+    for (t, r), size in itertools.product((*POINTS, *ends), (2, 4)):
+        law, rests = truth_law(size, t, r), list(itertools.product((0, 1), repeat=size - 1))
+        for y in itertools.product((0, 1), repeat=size):
+            told = [[tuple(int(a == b) for a, b in zip(y, (own, *x), strict=True)) for x in rests] for own in (0, 1)]
+            zero_held, one_held = (sum(law[v] for v in part) for part in told)
+            assert max(zero_held / one_held, one_held / zero_held) == t / (1 - t)
+
+
 def test_all_lies_are_the_worst_and_all_truths_the_other_end():
     for t, r in (POINTS[0], POINTS[2]):
         law = truth_law(6, t, r)
