@@ -383,7 +383,9 @@ def test_two_pivots_help_with_many_users_and_hurt_with_few():
     kernels = [[[Fraction(int(v), 10) for v in row] for row in rng.integers(0, 11, size=(2, 2))] for _ in range(3)]
     matrix = two_pivots(root, [np.array(kernel) for kernel in kernels])
     assert (matrix.sum(axis=1) == 1).all()
-    assert channel.privacy_ratio(matrix) == root**2  # so each pivot must have half of the budget
+    sure = [[[0 * ONE, ONE], [ONE, 0 * ONE]]] * 3  # each pivot must have half of the budget, whatever the kernel is
+    for each, z in itertools.product((kernels, kernels[::-1], sure), (root, Fraction(21, 20), Fraction(9))):
+        assert channel.privacy_ratio(two_pivots(z, [np.array(kernel) for kernel in each])) == z**2
     law = splitting.channel(root, (2, 2, 2))[3]  # some law of records, all positive
     free = [two_pivots(root, [np.full((2, 2), v)] * 3) for v in (0 * ONE, ONE)]
     ones = [[y[m] for y in itertools.product((0, 1), repeat=3)] for m in range(3)]

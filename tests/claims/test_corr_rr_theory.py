@@ -155,13 +155,15 @@ def test_the_extensions_keep_the_budget():
         assert differing(built, sizes, {0}) == largest(kernels, sizes, {0}, odds)  # part 3, for unequal domains too
     claim("corr-rr-v1/ext-cond-rr-privacy").holds(*cond_rr)
     claim("corr-rr-v2/ext-cond-rr-privacy").holds(*cond_rr)
-    # Two attributes whose values fall into two groups each: the paper's example, and groups of unequal sizes.
-    aligned = []
-    for pair in ((((0,), (1,)), ((0, 1), (2, 3))), (((0, 3), (1, 2, 4)), ((0,), (1, 2)))):
+    # Two attributes whose values fall into groups: the paper's example, groups of unequal sizes, and three groups each.
+    aligned, three = [], (((0,), (1,), (2,)), ((0, 3), (1, 2, 4), (5,)))
+    for pair in ((((0,), (1,)), ((0, 1), (2, 3))), (((0, 3), (1, 2, 4)), ((0,), (1, 2))), three):
         into = np.kron(*(np.array([[int(v in g) for g in part] for v in sorted(sum(part, ()))]) for part in pair))
         back = np.kron(*([[Fraction(v in g, len(g)) for v in sorted(sum(part, ()))] for g in part] for part in pair))
         for odds, a, b in itertools.product(budgets, TENTHS[::5], TENTHS[::5]):
-            aligned.append(channel.privacy_ratio(into @ corr_rr.channel(odds, 2, [[ONE, a], [b, ONE]]) @ back) == odds)
+            aligned.append(
+                channel.privacy_ratio(into @ corr_rr.channel(odds, len(pair[0]), [[ONE, a], [b, ONE]]) @ back) == odds
+            )
     claim("corr-rr-v2/ext-domains-privacy").holds(*aligned)
     budgets = [(Fraction(3, 2), Fraction(3, 2)), (Fraction(2), Fraction(3, 2)), (Fraction(5, 4), Fraction(4))]
     table = [[ONE, TENTHS[8]], [TENTHS[2], ONE]]

@@ -162,6 +162,12 @@ def test_the_estimator_and_the_variance_formula():
     )
     A = ((2 * n1 - n) ** 2 - n) / (n - 1)
     stated = p * q / (p - q) ** 2 * (n + rho * A)
+    # The note on Theorem 3: four users drawn at random, of whom each holds 1 with probability f.
+    for (a, b), f in itertools.product(points, (Fraction(1, 2), Fraction(9, 10))):
+        weights = [math.comb(4, c) * f**c * (1 - f) ** (4 - c) for c in range(5)]
+        second = sum(w * (found[a, b, c][1] + found[a, b, c][0] ** 2) for c, w in enumerate(weights))
+        held = a * (1 - a) / (2 * a - 1) ** 2 * (4 + b * 4 * (2 * f - 1) ** 2)
+        assert second - (4 * f) ** 2 == held + 4 * f * (1 - f)
     claim("jrr/sec-4.3-s1").holds(
         zero(stated.subs(rho, 0) - n * p * q / (p - q) ** 2),
         {v[1] for v in free} == {4 * t * (1 - t) / (2 * t - 1) ** 2},
@@ -184,6 +190,12 @@ def test_how_the_variance_changes():
     assert zero(shipped - noise * (n + rho * A))  # h, as Appendix G has it
     slope_p = zero(sp.diff(shipped, p) + (n + rho * A) / (2 * p - 1) ** 3)
     slope_rho = zero(sp.diff(shipped, rho) - noise * A)
+    # Lemma 2: at rho = 1 and -1 these are all the zeros, and there are none between.
+    at = sp.lambdify((n, n1, rho), n + rho * A)
+    cases = [(size, c) for size in range(2, 31) for c in range(size + 1)]
+    zeros = {(r, *case) for case in cases for r in (-1, 1) if at(*map(Fraction, case), r) == 0}
+    assert zeros == {(1, 2, 1)} | {(-1, size, c) for size in range(2, 31) for c in (0, size)}
+    assert all(at(*map(Fraction, case), Fraction(r, 100)) > 0 for case in cases for r in (-99, 99))
     # A lies between -n/(n-1) and n, whatever n1 is, so that n + rho A is not negative.
     bounded = zero(n - A - 4 * n1 * (n - n1) / (n - 1)) and zero(A + n / (n - 1) - (2 * n1 - n) ** 2 / (n - 1))
     assert all(jrr.rho_range(1 / (1 - r))[0] == r for r in (Fraction(-1, 2), Fraction(-1, 9)))  # where Table 2 ends

@@ -223,6 +223,23 @@ def test_the_printed_ratio_is_too_small_for_every_number_of_colluders_between():
             assert privacy.colluder_ratio(t, r, 30, m) > printed_jrr.ratio(t, r, 30, m)
 
 
+def test_all_reports_say_more_at_every_rho_but_0_and_at_equal_ratio_there_is_no_gain():
+    """The notes on Section 3 and the abstract, without a delta, for an observer who knows the others' values."""
+    gap, low, z = sp.symbols("g q z", positive=True)  # p - q and q, before they are scaled to p + q = 1
+    t, x = (gap + low) / (gap + 2 * low), 1 / (1 + z)
+    for sign, r in ((-1, -x * low / (gap + low)), (1, x)):  # rho from -q/p to 0, and from 0 to 1
+        both, one, none = map(sp.factor, jrr.table(t, r))
+        told = sp.factor(one / none if sign < 0 else both / one)
+        # The variance is least where A is n (rho < 0), or -n/(n-1), which is least for two users.
+        own, plain = sp.factor(t * (1 - t) / (2 * t - 1) ** 2 * (1 - sign * r)), told / sp.factor(told - 1) ** 2
+        for excess in (told - (gap + low) / low, own - plain):
+            top, bottom = sp.fraction(sp.together(excess))
+            assert min(sp.Poly(sp.expand(top * bottom), gap, low, z).coeffs()) > 0
+    for r in (Fraction(-1, 2), Fraction(1, 3)):  # the ratios are the library's
+        both, one, none = jrr.table(Fraction(3, 5), r)
+        assert privacy.transcript_ratio(Fraction(3, 5), r) == max(both / one, one / none) > Fraction(3, 2)
+
+
 def test_the_recurrence_for_positive_rho():
     """(n-1) Z_n(a, b) is a sum over the partner of one truthful colluder; Z is the probability shown over p^a q^b.
 

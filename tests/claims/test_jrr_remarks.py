@@ -129,6 +129,8 @@ def test_the_share_of_frequencies_for_which_jrr_wins():
     same = {size: share(size, (0.55, -0.5), 0.55) for size in (20, 1_000, 1_090, 1_200, 10_000)}
     default = {"epsilon": 0.1, "n": 10_000, "colluders": 5}
     plain = 1 / (1 + math.exp(-0.1))
+    excess = math.log(printed_jrr.ratio(plain, 1 - 1 / plain, 10_000, 5)) / 0.1  # the note on the abstract
+    assert 1 < excess < 1.01  # by less than one per cent
     searched = share(10_000, printed_jrr.algorithm_1(**default), plain)
     best = share(10_000, printed_jrr.optimum(**default), plain)
     claim("jrr/intro-c3").conditional(
