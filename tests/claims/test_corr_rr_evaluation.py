@@ -289,6 +289,7 @@ def test_the_bars_of_figure_12_are_the_frequencies_of_the_whole_data_sets():
         marginal_frequencies(people[row.data_set])[int(row.attribute[1]) - 1][row.value] for row in bars.itertuples()
     ]
     totals = share.groupby([bars.data_set, bars.attribute]).sum()
+    assert (len(bars), len(totals)) == (20, 7)  # two values for five attributes, five for two
     rows = bars.groupby("data_set").rows_implied.first().to_dict()
     assert rows == {"adult": 48_842, "clave": 10_800, "mushroom": 8_124}
     claim("corr-rr-v2/fig-12").reproduced(
@@ -331,6 +332,9 @@ def test_it_is_the_marginals_that_weaken_corr_rr_on_mushroom():
     # At .1 the cap alone makes RS+RFD strong: on uniform marginals as well it saves more than half of the error.
     saves = [1 - to_fakes(x, 0.1, capped)[0] / to_fakes(x, 0.1, None)[0] for x in (even, load("mushroom"))]
     assert min(saves) > 0.5
+    both = phase_errors(AppendixCorrRR(k=(5, 5), epsilon=0.1), load("mushroom"), rng=rng, runs=1_500)
+    fakes = expected_error(RSFD(k=(5, 5), epsilon=0.1), load("mushroom"))
+    assert both.mean() / fakes < to_fakes(load("mushroom"), 0.1, None)[0] / 2  # with both raw, by far
     drawn = printed_values.load("corr_rr_figures").set_index(["panel", "epsilon"])
     drawn = drawn.loc[["11a", "11c"]].query("epsilon < 0.4")
     least = drawn["Corr-RR"] / drawn[list(RIVALS)].min(axis=1)
@@ -697,6 +701,8 @@ def test_where_corr_rr_is_behind_in_tables_and_figure_11_as_printed():
     greatest = binary["Corr-RR"] > binary[list(RIVALS)].max(axis=1)
     assert greatest.tolist() == [False, False, False, True, True] * 2
     assert (binary["Corr-RR"] / binary.SPL).round(2).iloc[2] == 1.03  # on Clave at .3
+    mean, se = two_phase_error(AppendixCorrRR(k=(2, 2), epsilon=0.3), datasets.load_corr_rr("clave"), rng, 2_000)
+    assert se * math.sqrt(2_000 / 50) / mean > 0.03  # less than one standard error of 50 runs
 
 
 def test_with_even_shares_the_correlation_of_panel_9c_leaves_no_trace():
