@@ -355,6 +355,9 @@ def test_four_attributes_as_the_budget_grows():
     small = [saved(found[at], "RS+FD", "SPL") for at in settings]
     assert [round(100 * lead) for lead in small] == [4, 4, 4, 15, 15, 15] * 2
     assert (as_drawn[:, 2] < as_drawn[:, 0]).all()  # RS+RFD is below SPL too, also where RS+FD is above
+    above = drawn[drawn.panel.str.startswith(("3", "4")) & (drawn["RS+FD"] > drawn.SPL)]
+    assert len(above) == 4
+    assert abs(distance(sweep_points(above, seed=1, runs=60, methods=RIVALS[:2]))).max() < 3  # noise of 50 runs
     claim("corr-rr-v2/sent-4.3.1-order").reproduced(
         (np.diff(as_drawn) < 0).sum(axis=0).tolist() == [26, 30, 30],
         (steps > 0).all(),

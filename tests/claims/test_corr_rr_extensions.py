@@ -327,6 +327,9 @@ def test_aligned_domains_show_the_groups_and_not_the_values():
     e, reuse = Fraction(3), table(Fraction(4, 5), Fraction(3, 5))
     aligned = into @ corr_rr.channel(e, 2, reuse) @ back
     assert (aligned.sum(axis=1) == 1).all()
+    records = aligned.reshape(2, 2, 2, -1)  # first value, group, member: within a group all members report alike
+    assert (records[:, :, 0] == records[:, :, 1]).all()
+    assert (records[:, 0] != records[:, 1]).any(axis=-1).all()
 
     def reports(second):
         law = np.outer([THIRD, 2 * THIRD], second)

@@ -127,6 +127,8 @@ def test_the_share_of_frequencies_for_which_jrr_wins():
         return np.mean(jrr.variance(counts, size, *pair) < jrr.variance(counts, size, plain, 0.0))
 
     same = {size: share(size, (0.55, -0.5), 0.55) for size in (20, 1_000, 1_090, 1_200, 10_000)}
+    for t, r in ((0.51, -0.9), (0.9, -0.1), (0.9, -0.001)):  # whatever p and rho below 0 are
+        assert {size: share(size, (t, r), t) for size in same} == same
     default = {"epsilon": 0.1, "n": 10_000, "colluders": 5}
     plain = 1 / (1 + math.exp(-0.1))
     excess = math.log(printed_jrr.ratio(plain, 1 - 1 / plain, 10_000, 5)) / 0.1  # the note on the abstract
