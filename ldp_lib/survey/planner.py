@@ -82,13 +82,14 @@ def recommend(
     -----
     Compared are all unbiased mechanisms of the library with exact moments whose users need nobody but the collector
     (so not `jrr`, which needs somebody who deals secrets), built from the domain and the budget alone, for users whose
-    values are uniform. For frequencies and records, with more than 12 attributes of different sizes, `AskSome` is not
-    compared, since its search for the best sizes takes minutes. It tries no m with more than 5,000 groups of m
+    values are uniform. With more than 12 attributes of different sizes, `AskSome` is compared with sets of one value
+    only, since its search for the best sizes takes minutes. It tries no m with more than 5,000 groups of m
     attributes, so of more than 100 it asks one or nearly all. For frequencies of more than 20,000 values together only
     attribute sampling and budget splitting (SPL, OMRR, OBRR) are compared, by closed forms. Mechanisms equal to within
     rounding count as one; the first of the list is taken. For tables compared are those of `errors.collectors` from
     which unbiased tables follow; up to 12 attributes, people are asked two or more of them together (`ask_pairs`), as
-    many as have the least error. Not compared are reports about numbered cells or lines of one pair's table, which have
+    many as have the least error, with more attributes two. Its sets are best for the dependences, so others may have
+    less error of all cells. Not compared are reports about numbered cells or lines of one pair's table, which have
     less error for many answers or small budgets: `book/choose.md`.
     """
     rows = _errors(k, epsilon, n, wants, sampling)
@@ -160,9 +161,9 @@ def _errors(k, epsilon, n, wants="frequencies", sampling=False):
     if sum(sizes) > MOST_VALUES:
         raise ValueError(f"k must have at most {MOST_VALUES:,} values together; got {sum(sizes):,}")
     even = plug_in_population([np.full(size, 1 / size) for size in sizes], n)
-    dear = {AskSome} if len(set(sizes)) > 1 and len(sizes) > DESIGNED else set()
-    compared = [one for one in MECHANISMS if one.serves(k) and not one.needs_dealer and one not in dear]
-    ways = [family(k=k, epsilon=epsilon) for family in compared]
+    plain = {"sizes": [1] * len(sizes)} if len(sizes) > DESIGNED and len(set(sizes)) > 1 else {}
+    compared = [one for one in MECHANISMS if one.serves(k) and not one.needs_dealer]
+    ways = [one(k=k, epsilon=epsilon, **(plain if one is AskSome else {})) for one in compared]
     ways = [one for one in ways if one.unbiased and one.has_exact_moments and n >= one.least_users]
     if wants == "records":
         ways = [one for one in ways if one.joint == len(sizes) and one.dtype.shape == (len(sizes),)]

@@ -392,3 +392,15 @@ def test_for_tables_two_questions_are_best_at_small_epsilon_and_more_at_large_on
         assert found.error == pytest.approx(errors[best], rel=1e-9)
     assert 3 < errors[2] / errors[4] < 3.5
     assert [ask_pairs((9, 16, 7, 15, 6, 5, 2, 2), epsilon, None).m for epsilon in (0.1, 1.0)] == [3, 2]
+
+
+def test_where_the_planner_does_not_search_others_have_less_error_of_tables():
+    three = [
+        planner.recommend(k=(3, 3), epsilon=epsilon, n=1, wants="tables").error
+        / pairs_error(AskSome(k=(3, 3), epsilon=epsilon, m=2, sizes=(2, 2)), 1)
+        for epsilon in (0.1, 0.5)
+    ]
+    assert [round(over, 2) for over in three] == [1.49, 1.11]
+    named = planner.recommend(k=(2,) * 13, epsilon=4.0, n=1, wants="tables")
+    four = AskSome(k=(2,) * 13, epsilon=4.0, m=4, weights=[1] * math.comb(13, 4))
+    assert (named.mechanism.m_, round(pairs_error(four, 1) / named.error, 2)) == (2, 0.29)

@@ -15,7 +15,7 @@ from ldp_lib.corr_rr import CorrRR, SecondPhase
 from ldp_lib.grr import GRR, RR
 from ldp_lib.population import Population
 from ldp_lib.postprocess import project_simplex
-from ldp_lib.sampled import OneQuestion
+from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import OBRR, OMRR, SPL, allocation
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import _intervals, planner
@@ -210,6 +210,14 @@ def test_the_recommendation_has_the_least_error_of_all_that_fit(k, epsilon, best
     even = planner.plug_in_population([np.full(size, 1 / size) for size in sizes], 10_000)
     assert found.error == pytest.approx(flat(found.mechanism.variance(even)).sum(), rel=1e-12)
     assert found.points == pytest.approx(100 * np.sqrt(found.error / sum(sizes)))
+
+
+def test_of_more_than_12_attributes_of_different_sizes_too_some_are_asked_together_at_a_large_epsilon():
+    few = planner.recommend(k=(2,) * 12 + (3,), epsilon=4.0, n=10_000)
+    one = OneQuestion(k=(2,) * 12 + (3,), epsilon=4.0)
+    even = planner.plug_in_population([np.full(size, 1 / size) for size in one.k], 10_000)
+    assert (type(few.mechanism), few.mechanism.m_) == (AskSome, 4)
+    assert 2.6 < planner.total_error(one, even) / few.error < 2.7
 
 
 def test_biased_mechanisms_and_those_that_need_a_dealer_are_not_recommended():
