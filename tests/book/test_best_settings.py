@@ -270,3 +270,15 @@ def test_other_people_each_week_have_less_error_at_a_small_total_only():
 
     assert round(1 / over(1.0)) == 9
     assert round(over(8.0), 1) == 1.5
+
+
+def test_a_first_group_that_is_told_to_say_1_saves_people_whatever_the_shares():
+    """Chapter noncompliance: p_1 = 0 in place of 2/12 beside p_2 = 10/12, each with its own best sizes of groups."""
+
+    def spread(first, holders, tell):
+        ones = [holders * tell + (1 - holders) * (1 - p) for p in (first, 10 / 12)]
+        return sum(math.sqrt(max(one * (1 - one), 0)) for one in ones) / (10 / 12 - first)
+
+    shares = itertools.product(np.linspace(0.01, 0.99, 50), np.linspace(0, 1, 51))
+    saved = [1 - (spread(0, *both) / spread(2 / 12, *both)) ** 2 for both in shares]
+    assert [round(100 * x) for x in (min(saved), max(saved))] == [27, 84]
