@@ -271,6 +271,15 @@ def test_other_people_each_week_have_less_error_at_a_small_total_only():
     assert round(1 / over(1.0)) == 9
     assert round(over(8.0), 1) == 1.5
 
+    def some(total, asked):  # each person in so many of the weeks: a random group of them each week
+        noise, n = [GRR(k=2, epsilon=total / m).variance(people)[0] for m in (asked, weeks)], people.n
+        return (noise[0] * weeks / asked + (weeks - asked) / (4 * asked * (n - 1))) / noise[1]
+
+    assert some(8.0, 1) == pytest.approx(over(8.0), rel=1e-9)
+    for total, least in ((1.0, 1), (8.0, 4)):
+        assert min(range(1, weeks + 1), key=lambda asked: some(total, asked)) == least
+    assert round(some(8.0, 4), 2) == 0.56
+
 
 def test_a_first_group_that_is_told_to_say_1_saves_people_whatever_the_shares():
     """Chapter noncompliance: p_1 = 0 in place of 2/12 beside p_2 = 10/12, each with its own best sizes of groups."""
