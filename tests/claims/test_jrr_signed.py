@@ -100,6 +100,15 @@ def test_a_sign_that_moves_the_report_hides_behind_the_reports():
     claim("own/jrr-signed-gain").holds(abs(reports - 9.61e-9) < 1e-10, abs(truths - 7.7e-3) < 1e-4)
 
 
+def test_signed_reports_never_have_more_variance_than_signed_truths():
+    """The ledger's "never above", for every share: the difference is a product of terms that are not negative."""
+    n, ones = sp.symbols("n n_1", positive=True)
+    reports, truths = (jrr.signed_variance(ones, n, p, q, s, by) for by in (s, -s))
+    more = 4 * s**2 * ones * (n - ones) / ((n - 1) * (p - q) ** 2)
+    assert sp.cancel(truths - reports - more) == 0
+    assert sp.cancel(truths - jrr.variance(ones, n, p, -(s**2) / (p * q))) == 0  # signed truths are JRR
+
+
 USERS, EPSILON, DELTA = 10_000, 0.1, 1e-8
 E = math.exp(EPSILON)
 
