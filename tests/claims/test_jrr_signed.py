@@ -97,7 +97,15 @@ def test_delta_is_that_of_the_enumeration_and_the_bound_is_above_it():
 def test_a_sign_that_moves_the_report_hides_behind_the_reports():
     at = 0.5225, 0.95 * jrr.rho_range(0.5225)[0], 10_000
     reports, truths = jrr.signed_delta(0.1, *at), jrr.transcript_delta(0.1, *at)
-    claim("own/jrr-signed-gain").holds(abs(reports - 9.61e-9) < 1e-10, abs(truths - 7.7e-3) < 1e-4)
+    whatever = []  # of four users: the delta of signed truths is the same for all values of the others
+    for others in itertools.product((0, 1), repeat=3):
+        laws = [enumeration.half_law((own, *others), Fraction(3, 5), Fraction(2, 5), -1) for own in (0, 1)]
+        whatever.append(float(enumeration.least_delta(*laws, Fraction(8, 5))))
+    claim("own/jrr-signed-gain").holds(
+        abs(reports - 9.61e-9) < 1e-10,
+        abs(truths - 7.7e-3) < 1e-4,
+        np.allclose(whatever, jrr.transcript_delta(math.log(1.6), 0.6, -2 / 3, 4), rtol=1e-12, atol=0),
+    )
 
 
 def test_signed_reports_never_have_more_variance_than_signed_truths():
