@@ -568,6 +568,19 @@ def test_when_raking_cannot_work():
             return True
         return False
 
+    early, late = [], []
+    for _ in range(100):  # people with three attributes; the marginal of 0 is of value 0 of the attribute j
+        people, j = rng.integers(2, size=(5, 3)), int(rng.integers(3))
+        gone = people[:, j] == 0
+        if gone.any():
+            of_later = [gone[people[:, i] == v] for i in range(j + 1, 3) for v in (0, 1)]
+            at_once = any(len(those) and those.all() for those in of_later)
+            asked = people.tolist(), [zero if i == j else quarter for i in range(3)]
+            early.append(divides_by_zero(*asked, 1) == at_once)
+            late.append(divides_by_zero(*asked, 2))
+    assert len(late) > 50
+    assert all(early)
+    assert all(late)
     claim("rr-multidim/alg-2-zero-division").conditional(
         not divides_by_zero(square, [quarter, [HALF] * 2], 5)
         and not divides_by_zero(square[2:], [zero, [HALF] * 2], 5),  # nobody reports the value whose marginal is 0
