@@ -170,17 +170,16 @@ def test_correlation_does_not_enter_the_limit_of_binary_attributes():
 def composed(law, epsilon):
     """Return prices and directions for a joint law, put together from those of its attributes, and the error.
 
-    Attribute j alone has the least error E_j, and asking one question has (sum_j sqrt(E_j))^2. A direction of one
+    Attribute j alone attains the least error E_j, and asking one question has (sum_j sqrt(E_j))^2. A direction of one
     attribute is spread evenly over the others; the prices are a sum of functions of one attribute, less the law.
     """
     d, size, values = law.ndim, law.size, np.indices(law.shape).reshape(law.ndim, -1)
     roots, directions, prices = [], [], np.full(size, -2.0 * (d - 1) / size) - law.ravel()
     for j, k in enumerate(law.shape):
         marginal = law.sum(axis=tuple(set(range(d)) - {j}))
-        alone = least_error((k,), epsilon, marginal).certificate
-        price, h = np.array(alone.dual, dtype=float), np.array(alone.directions, dtype=float)
-        error = np.trace(h) ** 2 / price.sum()
-        roots.append(math.sqrt(error))
+        alone = least_error((k,), epsilon, marginal)
+        price, h = (np.array(part, dtype=float) for part in (alone.certificate.dual, alone.certificate.directions))
+        roots.append(math.sqrt(alone.attained))  # of a mechanism, not only of a bound
         directions.append((h * roots[-1] / np.trace(h))[:, values[j]] * k / size)
         prices += (price / price.sum() + marginal)[values[j]] * k / size
     return prices, np.vstack(directions), sum(roots) ** 2

@@ -123,4 +123,5 @@ def test_the_safeguard_holds_for_normal_noise_and_not_for_every_survey():
     reports = over.mean() > 5 * over.std() / math.sqrt(len(over))
     exact = sum(x.sum() for x in rival.variance(people)) / 6
     check.close(alone, mean=exact, foil=1.2 * exact)
+    assert round(with_votes.mean() / alone.mean()) == 3  # the correction: about three times, not twice
     claim("own/plurality-gate").conditional(bool(normal), bool(reports))
