@@ -45,6 +45,7 @@ def test_the_debiased_count_is_the_only_unbiased_estimate_that_is_linear_in_the_
     (only,) = sp.solve(sp.Poly(slope * count + shift - F, F).all_coeffs(), [slope, shift], dict=True)
     unbiased = sp.cancel(printed.subs("c", count)) == F
     shipped = sp.cancel(printed - pure.estimate(sp.Symbol("c"), N, P, Q)) == 0
+    assert sp.factor((P - Q) * (E + K - 1)) == E - 1  # so p = q at a budget of 0, and there only
     claim("corr-rr-v1/eq-grr-estimator").holds(unbiased, shipped)
     claim("corr-rr-v2/eq-grr-estimator").holds(
         unbiased, sp.cancel(only[slope] * sp.Symbol("c") + only[shift] - printed) == 0
@@ -187,11 +188,14 @@ def test_the_target_is_the_share_among_these_users():
         pairs = [grr.probabilities(root, sizes[j]) for j, _ in cells]
         return [pure.estimate(c, 3, *x) for c, x in zip(counts, pairs, strict=True)]
 
-    mean, covariance = channel.exact_moments(splitting.channel(root, sizes), [words.index(x) for x in users], estimates)
+    people = splitting.channel(root, sizes), [words.index(x) for x in users]
+    mean, covariance = channel.exact_moments(*people, estimates)
     shares = [Fraction(sum(x[j] == v for x in users), 3) for j, v in cells]
     in_library = np.hstack(marginal_frequencies(Population.from_records(np.array(users), k=sizes))).tolist()
     claim("corr-rr-v1/def-freq").holds(in_library == [float(share) for share in shares])
     claim("corr-rr-v2/def-freq").holds(list(mean) == shares)
+    clipped, _ = channel.exact_moments(*people, lambda y: [min(max(v, 0), 1) for v in estimates(y)])
+    assert list(clipped) != shares  # cut off, estimates are biased with no fakes, too
     assert (covariance[:2, 2:] == 0).all()  # estimates of different attributes are independent
 
 

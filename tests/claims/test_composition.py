@@ -73,6 +73,8 @@ def test_sequential_composition_fails_with_shared_coins():
     alone = [[half, half], [half, half]]
     together = [[half, 0, 0, half], [0, half, half, 0]]  # columns (y1, y2) = 00, 01, 10, 11
     assert channel.privacy_ratio(alone) == 1
+    y1, y2 = [[1, 0], [1, 0], [0, 1], [0, 1]], [[1, 0], [0, 1], [1, 0], [0, 1]]
+    assert (np.array(together) @ y1).tolist() == (np.array(together) @ y2).tolist() == alone
     assert channel.privacy_ratio(together) == math.inf
     # So a map of y1 that has the key, the mechanism's own coin, is no post-processing: y1 xor y2 is x.
     assert (np.array(together) @ [[1, 0], [0, 1], [0, 1], [1, 0]]).tolist() == [[1, 0], [0, 1]]

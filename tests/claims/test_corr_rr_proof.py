@@ -18,7 +18,7 @@ from ldp_lib.book.claims import claim
 from ldp_lib.book.printed_corr_rr import appendix_minimizer, appendix_table
 from ldp_lib.corr_rr import CorrRR
 from ldp_lib.datasets import load_corr_rr
-from ldp_lib.population import marginal_frequencies
+from ldp_lib.population import Population, marginal_frequencies
 
 e, n2, py = sp.symbols("e n_2 p_y", positive=True)
 fa, fb, k = sp.symbols("f_a f_b k", positive=True)
@@ -177,6 +177,13 @@ def test_the_two_phases_are_combined_by_their_numbers_of_users():
         two = [(Fraction(int((second[:, j] == v).sum())) - 3 * q2) / (3 * (p2 - q2)) for v in range(3)]
         by_hand.append([(2 * x + 3 * y) / 5 for x, y in zip(one, two, strict=True)])
     same = bool(np.allclose(found, np.array(by_hand, dtype=float), rtol=1e-12, atol=1e-12))
+    # Phase I has no bias, so what is left is Phase II's, by its share of the users: none for equal frequencies only.
+    laws = np.array([[Fraction(4, 5), Fraction(1, 5)]] * 2), np.array([[Fraction(4, 5), Fraction(1, 5)], [HALF, HALF]])
+    for f, same_shares in zip(laws, (True, False), strict=True):
+        people = Population.from_counts((100 * np.outer(*f)).astype(int))
+        off = np.array(CorrRR(k=(2, 2), epsilon=1.0, n1=25, reuse=1.0).mean(people)) - f.astype(float)
+        beyond = (corr_rr.expectation(f, [[1, 1], [1, 1]]) - f).astype(float)
+        same &= bool(np.allclose(off, 0.75 * beyond, rtol=0, atol=1e-12)) and (not beyond.any()) == same_shares
     claim("corr-rr-v1/eq-combine").holds(same)
     claim("corr-rr-v1/alg-1-l14").holds(same, all(sum(row) == 1 for row in by_hand))
     claim("corr-rr-v2/eq-combine").holds(same)

@@ -212,6 +212,7 @@ def test_a_perfect_copy_has_the_utility_of_the_whole_budget():
     first = np.array([[truth * (a == b) for a, truth in enumerate(alone[i // 3]) for b in range(3)] for i in range(9)])
     shows = first.reshape(9, 3, 3).sum(axis=1)[:, 0]
     assert fixed_variance([shows[i] for i in (1, 3)]) == fixed_variance([shows[i] for i in (0, 4)]) == same
+    assert ((shows[1] + shows[3]) / 2 - alone[0, 1]) / (alone[0, 0] - alone[0, 1]) == HALF  # and is unbiased
     claim("corr-rr-v1/sent-perfect-copy").holds(unbiased, full, more, kept, same_as_alone)
     claim("corr-rr-v2/sent-perfect-copy").holds(unbiased, full, more, kept, same_as_alone)
 
@@ -379,7 +380,8 @@ def test_one_number_for_an_unordered_pair():
     assert clipped[0, 1] == clipped[1, 0] == 0  # opposed frequencies
     claim("corr-rr-v1/alg-1-l6").conditional(
         {(True, True, False), (True, False, True), (True, False, False)} < alike,
-        ways[0] < Fraction(7, 10) < 1 < ways[1],
+        round(ways[0], 3) == round(appendix_minimizer(sixty, eighty, 10**6 + 1, ODDS), 3) == Fraction(667, 1000)
+        and min(ways[1], appendix_minimizer(eighty, sixty, 10**6 + 1, ODDS)) > 1,
     )
 
 
