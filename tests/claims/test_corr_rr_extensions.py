@@ -239,6 +239,7 @@ def test_cond_rr_is_accurate_for_uniform_frequencies_and_not_for_others():
     (small, spl_small), (large, spl_large) = held_errors(Fraction(131, 20)), held_errors(Fraction(329, 50))
     assert small < spl_small
     assert large > spl_large  # budgets of 3.759 and 3.768
+    assert all(x > y for x, y in map(held_errors, (7 * ONE, 10 * ONE, 100 * ONE, 10_000 * ONE)))  # and of more
     claim("corr-rr-v1/ext-cond-rr-accuracy").holds(good < spl[0], kept, all(x < y for x, y in wide))
 
 

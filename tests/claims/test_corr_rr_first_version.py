@@ -463,6 +463,7 @@ def test_the_sentences_on_the_real_data():
     people = Population.from_frame(nursery())
     low, high = errors(people, 1, 0.1, 200, rng), errors(people, 3, 0.1, 200, rng)
     tried = [low, *(errors(people, 1, share, 40, rng, make) for share, make in ruled_out)]
+    tried.append(errors(people, 1, 0.1, 40, np.random.default_rng(3), CorrRR))
     evenly = errors(Population.from_frame(nursery(even=(1, 2, 3))), 1, 0.1, 100, np.random.default_rng(2))
     claim("corr-rr-v1/sent-4.4-nursery-70").not_reproduced(
         all(below(a, 0.5 * a.rsfd, -1) and below(a, 0.5 * a.rsrfd, -1) for a in tried),
@@ -472,6 +473,7 @@ def test_the_sentences_on_the_real_data():
     people = Population.from_frame(mushroom())
     low, high = errors(people, 1, 0.1, 200, rng), errors(people, 5, 0.1, 200, rng)
     tried = [low, *(errors(people, 1, share, 40, rng, make) for share, make in ruled_out)]
+    tried.append(errors(people, 1, 0.1, 40, np.random.default_rng(3), CorrRR))
     claim("corr-rr-v1/sent-4.4-mushroom-80-60").not_reproduced(
         all(below(a, 0.3 * a.spl, -1) and below(a, 0.5 * a.rsfd, -1) for a in tried),
         between(low, 0.34 * low.spl, 0.4 * low.spl) and between(low, 0.57 * low.rsfd, 0.67 * low.rsfd),

@@ -483,6 +483,7 @@ def test_the_endpoint_rule_is_clipping():
     assert {x for x, _ in chosen} > {0, 1}
     two = [np.array([Fraction(v, 9), Fraction(9 - v, 9)]) for v in range(10)]  # two values, and the fewest users
     small = [by_rule(x, y, 2, way) for x, y in itertools.product(two, repeat=2) for way in (False, True)]
+    small += [by_rule(x, y, 10, True) for x, y in pairs[::11]]
     third = np.array([Fraction(1, 3)] * 3)  # a uniform pivot has no minimiser, and all p_y are equally good
     assert all(corr_rr.quadratic(x, third, 10) == (0, 0) for x in laws)
     shipped = [corr_rr.reuse_probability(x, y, n2=10) for x, y in pairs]

@@ -13,8 +13,9 @@ import pytest
 import sympy as sp
 
 from ldp_lib import channel, check, corr_rr, fake_data, grr, pure, splitting
+from ldp_lib.book import printed_values
 from ldp_lib.book.claims import claim
-from ldp_lib.book.printed_corr_rr import appendix_minimizer
+from ldp_lib.book.printed_corr_rr import appendix_minimizer, figure_2_probability
 from ldp_lib.corr_rr import SecondPhase, _two_phases
 from ldp_lib.corr_rr.mechanism import _draw_estimates
 from ldp_lib.datasets import load_corr_rr
@@ -360,6 +361,17 @@ def test_similar_and_different_frequencies():
         opposite == {0} and max(one_for_both) < 0.5 and near_0, far == (1, 0.69)
     )
     claim("corr-rr-v2/sent-similar-larger").conditional(falling, (close, far) == ((0, 0), (1, 0.69)))
+
+
+def test_figure_2_has_six_curves_and_its_program_the_shared_optimum_up_to_one_over_the_number_of_users():
+    curves = printed_values.load("corr_rr_figure2")
+    assert (len(curves), curves.f_s.nunique()) == (362, 6)
+    one, other = (np.column_stack([v, 1 - v]) for v in (curves.f_s, curves.f_j))
+    apart = []
+    for n2 in (10**3, 10**4):
+        (a1, a2), (b1, b2) = corr_rr.quadratic(one, other, n2), corr_rr.quadratic(other, one, n2)
+        apart.append(n2 * abs(figure_2_probability(one, other, n2, math.exp(0.1)) + (a1 + b1) / (a2 + b2) / 2).max())
+    assert np.ptp(apart) < 0.01 * apart[0] < 0.01
 
 
 def test_one_number_for_an_unordered_pair():
