@@ -356,6 +356,7 @@ def test_similar_and_different_frequencies():
     ga, gb = a - 1 / 4, b - 1 / 4
     both = 2 * (ga * gb).sum(axis=1) / (ga**2 + gb**2).sum(axis=1)  # t of one p_y for both, many users
     assert (both >= 1 - apart - 1e-12)[apart <= 1].all()
+    equal &= bool((corr_rr.reuse_probability(a, a, n2=10**6) == 1).all())  # of four values, too
     claim("corr-rr-v1/sent-similar-p1").conditional(equal and bounded, close == (0, 0))
     claim("corr-rr-v1/sent-disparity-p0").conditional(
         opposite == {0} and max(one_for_both) < 0.5 and near_0, far == (1, 0.69)
