@@ -203,7 +203,7 @@ class Population:
 
 def _increasing(records):
     """Whether every record comes after the one before it, in lexicographic order."""
-    step = records[1:].astype(np.int64) - records[:-1].astype(np.int64)
+    step = np.diff(records.astype(np.int64), axis=0)
     first = (step != 0).argmax(axis=1)
     return (step[np.arange(len(step)), first] > 0).all()
 
