@@ -85,9 +85,9 @@ def weighted_shares(z, weights, *, population=None, sampling=False, dealt=None):
         person was asked independently of the others. "with replacement": the approximation of Hansen and Hurwitz
         (1943), for other designs.
     dealt : tuple, optional
-        If people were asked some of the questions: the mechanism that gave the contributions, and the number of each
-        person's question. In groups its weights must be the sums of the weights of those asked; then lost answers do
-        not count as even ones, in whichever group they were lost.
+        The mechanism that gave the contributions and, if people were asked some of the questions, the number of each
+        person's. In groups its weights must be the sums of the weights of those asked; then lost answers do not count
+        as even ones, in whichever group they were lost.
 
     Notes
     -----
@@ -97,15 +97,15 @@ def weighted_shares(z, weights, *, population=None, sampling=False, dealt=None):
     weights of those asked, so variances are from the distances of what came from the share, not from 1/k.
     """
     w = np.asarray(weights, float)
+    n, mean, own = len(w), w @ z / w.sum(), z
     total = w.sum() if population is None else population
     far = 4 * np.sqrt(w @ (w - 1)) + w.max()  # what an independent choice of people nearly never exceeds
-    if not isinstance(total, Real) or total < len(w) or not abs(w.sum() - total) <= far:
+    if not isinstance(total, Real) or total < n or not abs(w.sum() - total) <= far:
         raise ValueError(f"population must be near the sum of the weights, {w.sum():.6g}; got {population!r}")
     if not isinstance(sampling, bool | str) or sampling not in (False, True, "poisson", "with replacement"):
         raise ValueError(f"sampling must be a bool, 'poisson' or 'with replacement'; got {sampling!r}")
-    n, mean, own = len(w), w @ z / w.sum(), z
     counts = tell = np.ones_like(z)
-    if dealt:
+    if dealt and isinstance(dealt[0], AskSome | OneQuestion):
         told, asked = dealt
         pull = design.concerns(told.d, getattr(told, "m_", 1)) * np.atleast_2d(getattr(told, "keep", 1)).T ** 2
         tell = np.repeat(pull / (told.weights_ @ pull), told.k, axis=1)[asked]  # what an answer counts

@@ -87,7 +87,7 @@ class Results:
             w, told = _labels.check_weights(frame, weights), self._counted(frame)[1]
             if told is not self.mechanism:
                 told = replace(told, weights=np.bincount(frame["report_asked"], w, len(told.weights_)))
-            z, asks = _estimates.contributions(told, frame), hasattr(told, "weights_") and (told, frame["report_asked"])
+            z, asks = _estimates.contributions(told, frame), (told, frame.get("report_asked"))
             flat, variance = _estimates.weighted_shares(z, w, population=population, sampling=sampling, dealt=asks)
             spread = np.sqrt(np.where(variance < -1e-12, np.nan, variance.clip(0)))
         else:
