@@ -303,10 +303,14 @@ def test_the_clustering_keeps_its_limits():
         not ends(0.5, (3, 4), 11, 0.5) and not ends(0.5, (3, 4), 12, 0.5),  # to the letter
         agree and full > 20,  # with the list's end as the end
     )
-    at_one = {s: merge(s * np.ones((2, 2)), (2, 2), max_cells=4, min_dependence=1) for s in (0.99, 1)}
+    below_one = merge(0.99 * np.ones((2, 2)), (2, 2), max_cells=4, min_dependence=1)
     at_zero = merge(0 * two, (2, 2), max_cells=4, min_dependence=0)
+    copies, with_a_value_nobody_has = (clusters.dependences({(0, 1): np.diag(held)}) for held in ([3, 1, 7], [0, 1, 3]))
     claim("rr-multidim/s6.5-td-limits").conditional(
-        at_one[0.99] == alone and at_zero == together, at_one[1] == together
+        below_one == alone and at_zero == together,
+        merge(copies, (3, 3), max_cells=9, min_dependence=1) == together
+        and merge(copies, (3, 3), max_cells=8, min_dependence=1) == alone
+        and merge(with_a_value_nobody_has, (3, 3), max_cells=9, min_dependence=1) == alone,
     )
 
 
