@@ -381,6 +381,8 @@ def test_four_attributes_as_the_budget_grows():
     )
     loose = [four(4, 0.5, 2.0, SKEWED, reuse=reuse) for reuse in LEARNED]  # beyond the budgets of the figures
     assert max(better(one, "Corr-RR", m) for one in loose for m in ("RS+FD", "RS+RFD")) < -5
+    even = [four(4, 0.5, 2.0, UNIFORM, reuse=reuse, runs=300) for reuse in LEARNED]  # where Corr-RR has no bias
+    assert min(better(one, "Corr-RR", m) for one in even for m in RIVALS) > 5
     as_run = dict(zip(settings, by_appendix, strict=True))
     last = [one for each in (found, as_run) for at, one in each.items() if at[1] == 0.5]
     ends = [
