@@ -217,7 +217,9 @@ def test_randomized_values_spend_their_budget():
     claim("obrr/eq-4").holds(shipped == printed, all(sum(row) == 1 for matrix in shipped for row in matrix))
     shares = Fraction(11, 10), Fraction(2), Fraction(5)  # exp of epsilon / l
     domains = (3,), (2, 4), (3, 3), (2, 3, 5)
+    p, q = grr.probabilities(x, k)  # one value: x for every size of its domain; and independent reports multiply
     claim("obrr/s-mrr-sensitivity").holds(
+        sp.cancel(p / q - x) == 0,
         all(ratio(*[(e, v) for v in k]) == e ** len(k) for e in shares for k in domains),
         all(
             np.allclose(
