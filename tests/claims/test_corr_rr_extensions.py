@@ -316,6 +316,20 @@ def test_a_stochastic_map_joins_domains_of_different_sizes():
     halves = sp.Matrix(2, 4, [1, 0, 1, 0, 0, 1, 0, 1]) / 2  # uniform to uniform
     even = cond_expectation([[sp.Rational(v) for v in x] for x in f], {(0, 1): halves, (1, 0): halves.T}, z)[1]
     assert growths(even) == [0] * 4
+    # The conditionals of Phase I's reports, each with half the budget, tend to uniform: the bias tends to a limit.
+    root, joint = sp.Symbol("r", positive=True), sp.Matrix(2, 4, [6, 1, 0, 1, 2, 4, 6, 4]) / 24
+    shares = [[sp.Rational(1, 3), sp.Rational(2, 3)], [sp.Rational(v, 24) for v in (8, 5, 6, 5)]]
+    assert shares == [[sum(joint.row(x)) for x in (0, 1)], [sum(joint.col(x)) for x in range(4)]]
+    seen = sp.Matrix(grr.channel(root, 2)) * joint * sp.Matrix(grr.channel(root, 4))
+    limits = []
+    for law in (seen, joint):
+        drawn = {(0, 1): law, (1, 0): law.T}
+        for at, rows in drawn.items():
+            drawn[at] = np.array([[v / sum(rows.row(i)) for v in rows.row(i)] for i in range(rows.rows)])
+        second = cond_expectation(shares, drawn, root**2)[1]
+        limits.append([sp.limit(sp.cancel(x - y), root, 1) for x, y in zip(second, shares[1], strict=True)])
+    assert limits[0] == [(sp.Rational(1, 4) - x) / 4 for x in shares[1]]
+    assert not any(x.is_finite for x in limits[1])  # the conditionals of the values: no limit
     growth = growths(mean)
     assert growth == [2 * (sp.Rational(sum(column)) / 2 - sp.Rational(1, 4)) for column in own.T] != [0] * 4
     claim("corr-rr-v1/ext-domains").holds(all(ratios), all(agree))
