@@ -95,9 +95,9 @@ def everywhere(identity):
     return is_zero(found[0]), is_zero(found[1]), all(map(is_zero, ends))
 
 
-def first_phase(mechanism, users):
-    """Return the first phase's reports, (n1, d), where all users hold the record of zeros."""
-    x = np.zeros((users, len(mechanism.k)), dtype=int)
+def first_phase(mechanism, users, record=0):
+    """Return the first phase's reports, (n1, d), where all users hold one record: of zeros if none is given."""
+    x = np.zeros((users, len(mechanism.k)), dtype=int) + record
     return mechanism.perturb(x, rng=np.random.default_rng(1))[0]
 
 
@@ -118,13 +118,17 @@ def test_phase_one_and_the_notation():
         max(check.mean_z(column, stated) for column in truths.T) < 5,
         min(check.mean_z(column, doubled) for column in truths.T) > 5,
     )
-    # The whole law of three attributes' reports. Foils: another budget, and false values that are not equally likely.
-    three, each = first_phase(CorrRR(k=(3, 3, 3), epsilon=3.0, n1=0.9), 200_000), grr.channel(math.e, 3)
-    other, uneven = grr.channel(1.1 * math.e, 3), np.array([each[0] + [0, 0.01, -0.01], *each[1:]])
-    one_coin = {(y,) * 3: each[0, y] for y in range(3)}
+    # The whole law of three attributes' reports, each with another value, so that all rows of the channel are seen.
+    # Foils: another budget, and false values that are not equally likely.
+    record, each = (0, 1, 2), grr.channel(math.e, 3)
+    three = first_phase(CorrRR(k=(3, 3, 3), epsilon=3.0, n1=0.9), 200_000, record)
+    other = grr.channel(1.1 * math.e, 3)
+    uneven = each + np.array([[0, 1, -1], [-1, 0, 1], [1, -1, 0]]) / 100
+    laws = [law_of_zeros([np.roll(matrix, -x, axis=0) for x in record]) for matrix in (each, other, uneven)]
+    one_coin = {tuple((x + y) % 3 for x in record): each[0, y] for y in range(3)}
     claim("corr-rr-v1/alg-1-phase1").holds(
-        check.law_z(three, law_of_zeros([each] * 3)) < 5,
-        min(check.law_z(three, law_of_zeros([x] * 3)) for x in (other, uneven)) > 5,
+        check.law_z(three, laws[0]) < 5,
+        min(check.law_z(three, law) for law in laws[1:]) > 5,
         check.law_z(three, one_coin) > 5,  # one coin for each attribute and not one for all
     )
     claim("corr-rr-v1/rem-p1q1").conditional(
