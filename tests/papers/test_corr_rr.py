@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from second_phase import expected_errors
 
 from ldp_lib import channel as channels
 from ldp_lib import check, corr_rr, grr, splitting
 from ldp_lib.book import printed_corr_rr
 from ldp_lib.book.printed_corr_rr import AppendixCorrRR
+from ldp_lib.book.published import expected_error, phase_errors
 from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, _least_squares, _reuse, cond_rr, syn_a, tree_law
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.mechanism import NoExactMoments
@@ -904,3 +906,21 @@ def test_synthetic_data_outside_their_ranges_are_refused(change, message):
     good = {"n": 10, "d": 2, "rho": 0.5, "frequencies": [0.5, 0.5], "rng": np.random.default_rng(1)} | change
     with pytest.raises(ValueError, match=message):
         syn_a(good.pop("n"), **good)
+
+
+@pytest.mark.parametrize(("k", "d", "epsilon", "runs"), [(2, 2, 8.0, 20_000), (3, 4, 0.5, 4_000)])
+def test_errors_with_the_second_phase_s_noise_taken_out_have_the_mean_of_simulated_ones(k, d, epsilon, runs):
+    rng = np.random.default_rng(4)
+    people = syn_a(2_000, d=d, rho=0.5, frequencies=np.arange(k, 0, -1) / (k * (k + 1) / 2), rng=rng)
+    one = {"k": people.k, "epsilon": epsilon, "n1": 0.3}
+    table = np.where(np.eye(d) == 1, 1, rng.random((d, d)))
+    known = CorrRR(**one, reuse=table)
+    errors = expected_errors(known, people, rng=rng, runs=1_000)
+    exact = expected_error(known, people)
+    assert check.mean_z(errors, exact) < 5 < check.mean_z(errors, 1.1 * exact)
+    for family in (CorrRR, AppendixCorrRR):
+        errors = expected_errors(family(**one), people, rng=rng, runs=2_000)
+        drawn = phase_errors(family(**one), people, rng=rng, runs=runs)
+        noise = math.hypot(errors.std() / 2_000**0.5, drawn.std() / runs**0.5)
+        assert abs(errors.mean() - drawn.mean()) < 5 * noise < 0.1 * drawn.mean()
+        assert errors.std() < drawn.std() / 1.2
