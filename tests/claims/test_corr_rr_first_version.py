@@ -331,7 +331,7 @@ def test_against_correlation():
     assert fall == [0, 0.04, 0.13]  # on average over data sets
     claim("corr-rr-v1/sent-4.5-corr").conditional(
         all(min(gains(skewed[e][0], skewed[e][2])) > 5 for e in (3, 5)),
-        same(even[1][0], even[1][2]) and fall == [0, 0.04, 0.13],
+        same(even[1][0], even[1][2]) and same(skewed[1][0], skewed[1][2]) and fall == [0, 0.04, 0.13],
     )
 
     def keeps(first, second, share):
