@@ -37,6 +37,21 @@ def test_group_sizes_are_the_expected_ones_rounded(n, weights):
     assert np.allclose(chances @ sizes, expected, rtol=0, atol=1e-9)
 
 
+def test_groups_whose_sizes_are_rounded_at_random_can_have_more_variance_than_horvitz_and_thompsons_estimate():
+    """The example of the claim own/one-question-groups: three users, two binary attributes, over all data."""
+    p, q = grr.probabilities(Fraction(3), 2)
+    squares = [sum(w * ((y - q) / (p - q)) ** 2 for y, w in ((1, one), (0, 1 - one))) for one in (q, p)]
+    per_user = sum(2 * square - b for b, square in enumerate(squares))  # asked with probability 1/2, else 0
+    assert Fraction(2 * 3, 3**2) * per_user == Fraction(8, 3)
+    totals = {}
+    for x, groups in itertools.product(itertools.product(np.ndindex(2, 2), repeat=3), (True, False)):
+        mechanism = OneQuestion(k=(2, 2), epsilon=math.log(3), groups=groups)
+        found = flat(mechanism.variance(Population.from_records(np.array(x), k=(2, 2)))).sum()
+        totals.setdefault(groups, []).append(found)
+    assert np.allclose(totals[False], 7 / 3, rtol=1e-12)
+    assert math.isclose(max(totals[True]), 101 / 36, rel_tol=1e-12)
+
+
 @pytest.mark.parametrize("groups", [True, False])
 def test_records_are_dealt_as_users_are(groups):
     """Three users, two of one record: how many of each record get each question, users against records."""
