@@ -111,7 +111,7 @@ def test_the_safeguard_holds_for_normal_noise_and_not_for_every_survey():
         return saved.mean() / (saved.std() / math.sqrt(runs))
 
     gains, foil = [gain(distance, noise) for distance in (0.0, 0.5, 1.5)], gain(1.5, 9 * noise)
-    # Reports at ε = 5, all users with the record (0, 1): noise is neither normal nor alike in every direction.
+    # Reports at ε = 5, all users with the record (0, 1): who is asked is most of the error, and more than doubles.
     asked = Plurality(k=(3, 3), epsilon=5.0, shares=(0.4, 0.1, 0.5))
     rival = OneQuestion(k=(3, 3), epsilon=5.0, oracle=GRR, groups=False)
     people = Population.from_records(np.array([[0, 1]] * 200), k=(3, 3))
@@ -121,7 +121,13 @@ def test_the_safeguard_holds_for_normal_noise_and_not_for_every_survey():
     over = with_votes - 2 * alone  # the bound with half of the users asked
     normal = sp.expand(change - c * (c - 2 * v * (directions - 2))) == 0 and min(gains) > 5 > -5 > foil
     reports = over.mean() > 5 * over.std() / math.sqrt(len(over))
-    exact = sum(x.sum() for x in rival.variance(people)) / 6
+    planned = OneQuestion(k=(3, 3), epsilon=5.0, oracle=GRR)  # groups have no such part: all answers are alike
+    exact, dealt = (sum(x.sum() for x in way.variance(people)) / 6 for way in (rival, planned))
+    own, other = rival.oracle_[0].probabilities
+    each = 2 / 3 / (own - other) ** 2  # of one answer about its 1/k, squared; a share w asked has each / w - 2/3
     check.close(alone, mean=exact, foil=1.2 * exact)
+    assert math.isclose(exact, (2 * each - 2 / 3) / 600)
+    assert round((4 * each - 2 / 3) / 600 / exact, 1) == 2.9  # half asked, before any shrinking
     assert round(with_votes.mean() / alone.mean()) == 3  # the correction: about three times, not twice
+    assert round(with_votes.mean() / dealt, -1) == 40
     claim("own/plurality-gate").conditional(bool(normal), bool(reports))
