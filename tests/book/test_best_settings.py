@@ -12,12 +12,12 @@ from ldp_lib.book import best_settings as best
 from ldp_lib.datasets import load_adult
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population, marginal_frequencies
-from ldp_lib.sampled import AskSome, OneQuestion
+from ldp_lib.sampled import AskSome, OneQuestion, design
 from ldp_lib.splitting import OBRR, OMRR, allocation
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import errors, planner
 from ldp_lib.survey.errors import total_error
-from ldp_lib.tables.product import RRIndependent
+from ldp_lib.tables.product import RRIndependent, RRJoint
 
 SHARES, TABLES = best.load(), best.load("tables")
 ADULT = load_adult()
@@ -246,6 +246,32 @@ def test_of_many_questions_with_few_answers_several_small_reports_have_far_less_
     bits = allocation.brr_error(math.expm1(0.5 / 16), 3) / best._subset_error(0.5 / 8, 3)
     assert [round(over_the_split(3, 8, each, 0.5) / bits, 2) for each in (4, 8)] == [0.31, 1.42]
     assert max(over_the_split(size, size, size, epsilon) for size in range(2, 6) for epsilon in (0.1, 1.0)) < 1
+
+
+def test_on_adult_two_small_questions_asked_as_one_have_less_error_before_all_are_asked_two():
+    """Chapter which_mechanism, the advice: one question each, but sex and income together, a record of four."""
+
+    def over_one(epsilon):
+        one, laws = OneQuestion(k=ADULT.k, epsilon=epsilon), marginal_frequencies(ADULT)
+        both = design.support_probabilities(subset.keep_probability(math.exp(epsilon), 1 / 4), 2, 1)
+        pairs = [*(oracle.probabilities for oracle in one.oracle_[:6]), both, both]
+        each = [design.attribute_error(size, *pq) for size, pq in zip(ADULT.k, pairs, strict=True)]
+        roots = np.sqrt([*each[:6], each[6] + each[7]])  # Neyman's weights of seven questions
+        groups = ADULT.n * roots[[*range(7), 6]] / roots.sum()
+        asked = zip(laws, groups, pairs, strict=True)
+        spread = [design.group_variance(f, ADULT.n, people, *pq) for f, people, pq in asked]
+        return sum(map(sum, spread)) / total_error(one, ADULT)
+
+    assert [round(over_one(epsilon), 2) for epsilon in (1.0, 1.5, 3.0, 4.0)] == [1.02, 1.00, 0.93, 0.90]
+    some = [total_error(AskSome(k=ADULT.k, epsilon=epsilon), ADULT) for epsilon in (4.0, 5.0)]
+    ones = [total_error(OneQuestion(k=ADULT.k, epsilon=epsilon), ADULT) for epsilon in (4.0, 5.0)]
+    assert ones[0] < some[0]
+    assert some[1] < ones[1]
+    assert [AskSome(k=(4,) * 4, epsilon=epsilon).m_ for epsilon in (3.25, 3.27)] == [1, 2]
+    people = ADULT.select("sex", "income")  # the pair's own variance, by randomized response on its four records
+    p, q = design.support_probabilities(subset.keep_probability(math.exp(4), 1 / 4), 2, 1)
+    apart = [pure.variance(f, people.n, p, q) for f in marginal_frequencies(people)]
+    assert np.hstack(RRJoint(k=(2, 2), epsilon=4.0).variance(people)) == pytest.approx(np.hstack(apart))
 
 
 def test_of_splits_by_bits_by_values_and_by_sets_those_by_sets_have_the_least_error():
