@@ -17,14 +17,14 @@ from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.jrr import JRR, KJRR, SignedRR
 from ldp_lib.population import Population, marginal_frequencies
-from ldp_lib.sampled import AskSome, OneQuestion
+from ldp_lib.sampled import AskSome, OneQuestion, design
 from ldp_lib.splitting import BRR, OBRR, OMRR, SPL, allocation
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import planner
 from ldp_lib.survey.catalogue import MECHANISMS
 from ldp_lib.survey.errors import total_error
 from ldp_lib.tables.clusters import RRClusters
-from ldp_lib.tables.product import RRIndependent, RRJoint
+from ldp_lib.tables.product import RRIndependent, RRJoint, keep_probability, mixing_ratio, squared_length
 from ldp_lib.tables.sampled import ask_pairs
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
@@ -346,6 +346,35 @@ def test_for_tables_alone_complete_records_have_more_error_than_questions_asked_
         together = min(planner.pairs_error(made, 1) for made in some)
         complete = RRIndependent(k=k, epsilon=epsilon), RRClusters(k=k, epsilon=epsilon, clusters=pairs)
         assert together < min(planner.pairs_error(made, 1) for made in complete)
+
+
+def test_of_fifty_attributes_complete_records_have_less_error_of_tables_at_a_large_epsilon_as_their_cards_say():
+    def alone(d, epsilon):
+        return math.comb(d, 2) * (squared_length(math.exp(epsilon / d), 2) ** 2 - 1)
+
+    def in_twos(d, epsilon):
+        kept = keep_probability(2 * epsilon / d, 4)
+        own, one = (squared_length(mixing_ratio(kept, cells), cells) for cells in (4, 2))
+        return d // 2 * (own - 1) + (math.comb(d, 2) - d // 2) * (one**2 - 1)
+
+    few = {"k": (2,) * 6, "epsilon": 3.0}
+    assert alone(6, 3.0) == pytest.approx(planner.pairs_error(RRIndependent(**few), 1))
+    clusters = RRClusters(**few, clusters=((0, 1), (2, 3), (4, 5)))
+    assert in_twos(6, 3.0) == pytest.approx(planner.pairs_error(clusters, 1))
+
+    def asked(epsilon):
+        made = (
+            AskSome(k=(2,) * 50, epsilon=epsilon, m=m, sizes=(1,) * 50, weights=[1] * math.comb(50, m))
+            for m in range(2, 51)
+            if math.comb(50, m) <= design.MOST_QUESTIONS
+        )
+        return min((planner.pairs_error(one, 1), one.m) for one in made)
+
+    assert [alone(50, x) > asked(x)[0] for x in (1.0, 8.0, 17.0, 18.0, 25.0)] == [True, True, True, False, False]
+    assert [in_twos(50, x) > asked(x)[0] for x in (1.0, 8.0, 14.0, 15.0, 25.0)] == [True, True, True, False, False]
+    assert {asked(x)[1] for x in (8.0, 15.0, 25.0)} == {2}
+    assert "ahead up to $\\varepsilon = 17$)" in CARDS["RRIndependent"]
+    assert "two are ahead from $\\varepsilon = 15$ on)" in CARDS["RRClusters"]
 
 
 @pytest.mark.parametrize(("epsilon", "answers"), [(1.0, 4), (2.0, 6)])
