@@ -80,17 +80,17 @@ def recommend(
 
     Notes
     -----
-    Compared are all unbiased mechanisms of the library with exact moments whose users need nobody but the collector
-    (so not `jrr`, which needs somebody who deals secrets), built from the domain and the budget alone, for users whose
+    Compared are all unbiased mechanisms of the library with exact moments whose users need nobody but the collector (so
+    not `jrr`, which needs somebody who deals secrets), built from the domain and the budget alone, for users whose
     values are uniform. With more than 12 attributes of different sizes, `AskSome` is compared with sets of one value
-    only, since its search for the best sizes takes minutes. It tries no m with more than 5,000 groups of m
-    attributes, so of more than 100 it asks one or nearly all. For frequencies of more than 20,000 values together only
-    attribute sampling and budget splitting (SPL, OMRR, OBRR) are compared, by closed forms. Mechanisms equal to within
-    rounding count as one; the first of the list is taken. For tables compared are those of `errors.collectors` from
-    which unbiased tables follow; up to 12 attributes, people are asked two or more of them together (`ask_pairs`), as
-    many as have the least error, with more attributes two. Its sets are best for the dependences, so others may have
-    less error of all cells. Not compared are reports about numbered cells or lines of one pair's table, which have
-    less error for many answers or small budgets: `book/choose.md`.
+    only, since its search for the best sizes takes minutes. It tries no m with more than 5,000 groups of m attributes,
+    so of 20 it asks at most 4 or at least 16, of more than 100 one or nearly all. For frequencies of more than 20,000
+    values together only attribute sampling and budget splitting (SPL, OMRR, OBRR) are compared, by closed forms.
+    Mechanisms equal to within rounding count as one; the first of the list is taken. For tables compared are those of
+    `errors.collectors` from which unbiased tables follow; up to 12 attributes, people are asked two or more of them
+    together (`ask_pairs`), as many as have the least error, with more attributes two. Its sets are best for the
+    dependences, so others may have less error of all cells. Not compared are reports about numbered cells or lines of
+    one pair's table, which have less error for many answers or small budgets: `book/choose.md`.
     """
     rows = _errors(k, epsilon, n, wants, sampling)
     least = min(error for error, _ in rows) * (1 + 1e-9)

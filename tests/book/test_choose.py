@@ -221,6 +221,35 @@ def test_larger_sets_can_need_fewer_people_in_the_worst_case_than_those_with_the
         assert words in text
 
 
+def test_other_weights_can_need_fewer_people_in_the_worst_case_than_those_with_the_least_total_variance():
+    text, said = " ".join((BOOK / "choose.md").read_text(encoding="utf-8").split()), []
+    for k in ((2, 1_000), (9, 16, 7, 15, 6, 5, 2, 2)):
+        alone = [planner.required_users(SubsetSelection(k=size, epsilon=1.0), 0.01, sampling=True) for size in k]
+        ways = [OneQuestion(k=k, epsilon=1.0, weights=weights) for weights in (alone, None)]
+        need = [planner.required_users(one, 0.01) for one in ways]
+        assert ways[0].uniform_variance(10**6) > ways[1].uniform_variance(10**6)  # in total those named have less
+        said.append("{:,} instead of {:,}".format(*need))
+    assert f"for 2 and 1,000 answers at ε = 1 {said[0]}, for Adult's questions {said[1]}, by" in text
+
+
+def test_where_not_all_numbers_of_questions_are_tried_two_fixed_halves_have_far_less_error():
+    """Each share of 20 yes-or-no questions at 10, n times its variance; four a person, as `recommend` names."""
+    text = " ".join((BOOK / "choose.md").read_text(encoding="utf-8").split())
+    tried = [m for m in range(1, 21) if math.comb(20, m) <= design.MOST_QUESTIONS]
+    assert tried == [1, 2, 3, 4, 16, 17, 18, 19, 20]
+    assert "of 20 at most four a person or at least 16" in text
+    keep = {m: subset.keep_probability(math.exp(10), 2.0**-m) for m in (*tried, 10)}
+    each = {m: 20 / (4 * m * kept**2) - 1 / 4 for m, kept in keep.items()}
+    assert min(tried, key=each.get) == 4
+    four = AskSome(k=(2,) * 20, epsilon=10.0, m=4, sizes=(1,) * 20, weights=[1] * math.comb(20, 4))
+    both = design.attribute_errors(four.k, four.sizes_, 4, four.keep, four.weights_)  # shares of each, people drawn
+    assert both == pytest.approx(2 * each[4] + 1 / 2)
+    people = Population.from_records(np.repeat([[0] * 10, [1] * 10], 500, axis=0), k=(2,) * 10)
+    halves = 2 * people.n * RRJoint(k=people.k, epsilon=10.0).variance(people)[0][0] + 1 / 4  # and who is in the half
+    assert halves == pytest.approx(each[10])
+    assert f"have {each[10] / each[4]:.2f} times that variance. Of more" in text
+
+
 def _numbered_pairs(k, epsilon):
     """Return n times the error of all tables if each person's pair is numbered and a set reported, data held fixed."""
     cells = [a * b for a, b in itertools.combinations(k, 2)]
