@@ -268,6 +268,8 @@ def test_on_adult_two_small_questions_asked_as_one_have_less_error_before_all_ar
     assert ones[0] < some[0]
     assert some[1] < ones[1]
     assert [AskSome(k=(4,) * 4, epsilon=epsilon).m_ for epsilon in (3.25, 3.27)] == [1, 2]
+    three = [planner.recommend(k=(8,) * 3, epsilon=epsilon, n=10_000).mechanism for epsilon in (4.75, 5.0)]
+    assert list(map(type, three)) == [OneQuestion, AskSome]  # its last exercise
     people = ADULT.select("sex", "income")  # the pair's own variance, by randomized response on its four records
     p, q = design.support_probabilities(subset.keep_probability(math.exp(4), 1 / 4), 2, 1)
     apart = [pure.variance(f, people.n, p, q) for f in marginal_frequencies(people)]
