@@ -83,7 +83,11 @@ def test_example_2():
     claim("jrr/eq-7").holds(all(mean(laws[x], sum) == Fraction(4, 10) + Fraction(6, 10) * sum(x) for x in PAIRS))
     claim("jrr/eq-8").holds(Fraction(25, 9) * (sum(each) + 2 * covariance(ones)) == spread)
     claim("jrr/eq-9").holds(sum(each) == Fraction(32, 100))
-    claim("jrr/eq-10").holds(covariance(ones) == Fraction(-3, 100))
+    mixed = laws[1, 0]  # the note on Eq. (10): for other values than the example's
+    claim("jrr/eq-10").holds(
+        covariance(ones) == Fraction(-3, 100),
+        covariance(mixed) == Fraction(3, 100) and variance(mixed, estimate) == Fraction(38, 36),
+    )
     claim("jrr/eq-11").holds(Fraction(32 - 6, 36) == spread, round(float(spread), 2) == 0.72)
 
 

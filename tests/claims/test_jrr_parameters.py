@@ -190,7 +190,8 @@ def test_the_largest_p_forces_rho_to_be_zero_if_there_is_a_colluder():
     for e, size, m in itertools.product((Fraction(11, 10), Fraction(3)), (2, 20), (1, 4, 19)):
         if m < size:
             start = e / (1 + e)
-            steps = [v for v in (Fraction(i, 50) for i in range(-50, 51)) if v >= 1 - 1 / start]
+            tiny = [Fraction(i, 10**9) for i in (-1, 1)]
+            steps = [v for v in (*tiny, *(Fraction(i, 50) for i in range(-50, 51))) if v >= 1 - 1 / start]
             allowed.append([v for v in steps if feasible(start, v, size, m, e)])
     without = []  # M = 0: from the least rho to 1
     for e, size in itertools.product((Fraction(11, 10), Fraction(3), Fraction(20)), (2, 20)):
