@@ -77,16 +77,16 @@ def _key(one):
 
 def check_mechanism(mechanism, k, epsilon):
     """Raise unless a survey can collect with the mechanism, and estimate what it collected."""
-    if isinstance(mechanism, (str, type)) or not all(hasattr(mechanism, name) for name in ("k", "epsilon", "perturb")):
+    if isinstance(mechanism, str | type) or not all(hasattr(mechanism, name) for name in ["k", "epsilon", "perturb"]):
         raise TypeError(f"mechanism must be one with its parameters, as GRR(k=3, epsilon=1.0); got {mechanism!r}")
     if _inputs.check_domain(mechanism.k) != k:
         raise ValueError(f"mechanism must have the domain sizes {k} of the survey; got {mechanism.k}")
-    if float(mechanism.epsilon) != epsilon:
+    if mechanism.epsilon != epsilon:
         raise ValueError(f"mechanism must have the survey's epsilon = {epsilon}; got {mechanism.epsilon}")
     files.columns(mechanism)
     files.check_countable(mechanism)
-    if mechanism.needs_dealer or not (mechanism.unbiased and mechanism.has_exact_moments):
-        raise ValueError(f"mechanism must be unbiased, with exact moments, and without a dealer; got {mechanism!r}")
+    if mechanism.needs_dealer or mechanism.least_users > 1 or not (mechanism.unbiased and mechanism.has_exact_moments):
+        raise ValueError(f"mechanism must be unbiased with one user, with moments, without a dealer; got {mechanism!r}")
     check_unbiased(mechanism)
 
 

@@ -32,10 +32,11 @@ class Survey(Results):
     epsilon : float
         Privacy budget of one person's whole report.
     mechanism : Mechanism, optional
-        An unbiased one with exact moments, of which each person reports a row. If not given, `OneQuestion`:
-        each person is asked one attribute and answers it with the whole budget, which is best or nearly so for
-        frequencies at small budgets. At larger ones, or for tables, take ``recommend(k=, epsilon=, n=).mechanism``,
-        for tables with ``wants="tables"``.
+        An unbiased one with exact moments, of which each person reports a row; one of your own must be unbiased with
+        one user too, and for weights and `difference` its users must report independently of each other, because
+        errors are told as if they did. If not given, `OneQuestion`: each person is asked one attribute and answers it
+        with the whole budget, which is best or nearly so for frequencies at small budgets. At larger ones, or for
+        tables, take ``recommend(k=, epsilon=, n=).mechanism``, for tables with ``wants="tables"``.
     missing, other : label, optional
         Labels, declared in the domain of each attribute in which they occur, for missing values and for labels that
         are not in the domain. Without them such a value is an error.
