@@ -116,7 +116,8 @@ class Results:
         """Return the estimated joint table of two attributes, a row a cell; ``found["estimate"].unstack()`` is square.
 
         The index has the labels of both; options as in `estimate`. Most reports of a mechanism for tables say something
-        of few pairs, so their intervals are wider than those of shares.
+        of few pairs, so their intervals are wider than those of shares. Of large cells among hundreds, whose noise is
+        about as large as they are, errors are told too small: page `survey`.
         """
         check_bool(projected=projected)
         flat, covariance = self._raw(self._numbers(a, b), reports, sampling)
@@ -140,6 +141,7 @@ class Results:
         With `given`, of other attributes, the share is that among the people whose labels are in it: a ratio of two
         estimates, nearly unbiased for many people, and its variance is by the delta method. Where the true share of
         `given` is less than six standard errors or so, an answer may come by chance, and its interval hold less often.
+        Errors are from the whole table of the attributes named, with the limit that `table` has.
         """
         if not isinstance(where, Mapping) or not where or not isinstance(given, Mapping | None):
             raise TypeError(f"where and given must map attributes to a label or several; got {where!r}, {given!r}")
