@@ -329,6 +329,27 @@ def test_the_curves_against_the_number_of_users():
     )
 
 
+def test_just_outside_the_band_the_relative_error_of_many_users_can_be_larger():
+    """The note on jrr/sec-5.4-b1. Both values' errors are the same, so the mean absolute error of the count decides."""
+    n, n1, (p, rho) = 2_302, 1_127, strongest(1.0)
+    assert (2 * n1 - n) ** 2 == n + 2  # just outside
+
+    def count_law(ones, p_one, zeros, p_zero):
+        return np.convolve(*(stats.binom.pmf(range(m + 1), m, t) for m, t in ((ones, p_one), (zeros, p_zero))))
+
+    # At the least rho a secret half tells the truth, and the other half with probability p - q.
+    law, halves = np.zeros(n + 1), stats.hypergeom(n, n1, n // 2)
+    for ones in range(*map(int, halves.ppf((1e-16, 1 - 1e-16)))):  # holders of 1 in the first half
+        rest = n1 - ones
+        law[ones : ones + n // 2 + 1] += halves.pmf(ones) * count_law(rest, 2 * p - 1, n // 2 - rest, 2 - 2 * p)
+    error = (np.arange(n + 1) - n * (1 - p)) / (2 * p - 1) - n1
+    plain = count_law(n1, p, n - n1, 1 - p)
+    mse = [of @ error**2 for of in (law, plain)]
+    assert np.allclose(mse, [jrr.variance(n1, n, p, r) for r in (rho, 0)], rtol=1e-9, atol=0)
+    assert mse[0] < mse[1]
+    assert round(1e5 * (law @ abs(error) / (plain @ abs(error)) - 1), 1) == 2.2
+
+
 def test_the_summary():
     p = sp.symbols("p", positive=True)
     # The gain is largest for equal values, a = 1, and the least rho: the variance is then n q/(2p-1), falling in p.
@@ -345,14 +366,16 @@ def test_the_summary():
         for b in (0.01, 0.1, 1.0)
     ]
     in_per_cent = [round(100 * f(gains)) for f in (min, max)]
+    too_close = [ratio(table_4(b, many), b, many, int(share * many)) for b, share in ((0.01, 0.4), (0.001, 0.1))]
+    assert [round(100 * (value - 1), 1) for value in too_close] == [4.2, 0.1]
     claim("jrr/sec-5.4-b2").reproduced(in_per_cent == [23, 95], max(other) < 0.1)
 
-    # The relative gain if all users are alike: doubled with n and halved with M while rho is inside its range only.
-    def gain(n, colluders, epsilon=1.0):
-        return 1 - ratio(table_4(epsilon, n, colluders), epsilon, n, n)
+    # The relative gain, if all users are alike: doubled with n and halved with M while rho is inside its range only.
+    def gain(n, colluders, epsilon=1.0, share=1):
+        return 1 - ratio(table_4(epsilon, n, colluders), epsilon, n, int(share * n))
 
-    def twice(epsilon):  # the users, or half of the colluders
-        return [gain(8_000, 5, epsilon) / other for other in (gain(4_000, 5, epsilon), gain(8_000, 10, epsilon))]
+    def twice(epsilon, share=1):  # the users, or half of the colluders
+        return [gain(8_000, 5, epsilon, share) / gain(*of, epsilon, share) for of in ((4_000, 5), (8_000, 10))]
 
     budgets = (0.01, 0.1, 1.0)  # a tenth of the budget: not ten times the gain, with few users not even more of it
     at_end = [
@@ -371,11 +394,13 @@ def test_the_summary():
     to_rr = [round(-100 * gain(10_000, 9_999, b), 1) for b in budgets]  # what the first step costs
     claim("jrr/sec-5.4-b3").conditional(
         all(abs(value - 2) < 0.06 for b in (0.1, 1.0) for value in twice(b))
+        and all(abs(value - 2) < 0.1 for b in (0.1, 1.0) for share in (0.01, 0.1) for value in twice(b, share))
         and to_rr == [8.5, 0.8, 0.1]
         and bool(directions),
         all(abs(value - 1) < 1e-3 for value in at_end)
         and by_budget == [[26, 30, 22], [99, 90, 37]]
-        and [round(value, 2) for value in twice(0.01)] == [2.97, 2.97],  # the first step takes 8.5 %
+        and [round(value, 2) for value in twice(0.01)] == [2.97, 2.97]  # the first step takes 8.5 %
+        and [round(value, 1) for value in twice(0.01, 0.1)] == [5.3, 5.3],
     )
 
 

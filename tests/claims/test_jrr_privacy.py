@@ -100,6 +100,9 @@ def test_the_two_cases_of_the_partner():
         seen.setdefault((*at, size, len(shown)), []).extend(found)
     told = (*POINTS[0], 4, (1,))  # one colluder, who told the truth: not the extremes of Eq. (45)
     assert extremes(*POINTS[0]) == (Fraction(9, 10), Fraction(1, 10))
+    # The notes on Eq. (33) and (50): nor is the ratio of these truths the stated one.
+    assert given_truths(truth_law(4, *POINTS[0]), (1,)) == Fraction(8, 7)
+    assert printed_jrr.ratio(*POINTS[0], 4, 1) == Fraction(7, 3)
     claim("jrr/eq-46").conditional(
         all(max(found) == extremes(*at[:2])[0] for at, found in seen.items()),
         max(partner_colludes[told]) == Fraction(3, 5),
