@@ -97,7 +97,7 @@ def newton(k, epsilon, *, start, multivariate=False, threshold=0.01, window=None
         try:
             x = [first_root(*coefficients(lam * target, *shape)).real for shape in shapes]
             product = math.prod(x)
-        except OverflowError:
+        except ArithmeticError:
             return run("overflow")
         if min(x) <= 1:
             return run("x <= 1")

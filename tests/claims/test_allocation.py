@@ -159,8 +159,9 @@ def test_the_size_of_reports():
     claim("obrr/s-client-cost").holds(
         sent == in_all,
         all(len(k) < sum(k) for k in domains),
-        all(1 / 8 <= words_drawn(OBRR, k) / sum(k) < 1 / 7 for k in domains),  # a byte a bit, and seldom a word
-        all(1 / 8 <= words_drawn(OMRR, k) / len(k) < 1 / 3 for k in domains),
+        # A byte a bit and one more for each 1, also where every second bit is a 1; and seldom a word.
+        all(1 / 8 <= words_drawn(OBRR, k) / (sum(k) + len(k)) < 1 / 7 for k in (*domains, (2, 2), (2,) * 20)),
+        all(1 / 8 <= words_drawn(OMRR, k) / len(k) < 1 for k in (*domains, (2, 2), (100_000,) * 5)),
     )
     claim("obrr/s-aggregator-cost").holds(
         # n additions for each of the d sums, and two operations to debias it.
