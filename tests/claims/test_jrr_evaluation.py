@@ -620,6 +620,7 @@ def test_the_curves_against_the_number_of_colluders():
             inside = rho > 1 - 1 / p
             assert np.allclose(printed_jrr.ratio(p[inside], rho[inside], size, m), math.exp(b), rtol=1e-9)
             assert (ratio((p, rho), b, size, size).min() < 1) == (m < limit)
+        assert (b, limit) in ((0.01, 50), (0.1, 452)) or b > 0.1  # the numbers of the note
     most = {(b, n): table_4(b, n, 9 * n // 10) for b in (0.01, 0.1, 1.0) for n in (10_000, 40_000, 80_000)}
     above = [
         {round(100 * ratio(pair, *at, int(share * at[1])) - 100, 1) for share in SHARES} for at, pair in most.items()

@@ -72,7 +72,8 @@ def test_the_table_of_k_values():
         all(jrr.rho_range(t, m) == (-(m - 1) * min(w, 1 / w), m - 1) for (t, m), w in odds.items()),
         all(min(cells) < 0 for cells in outside),
     )
-    assert {tuple(jrr.table(Fraction(1), Fraction(r), m)) for r in (-1, 0, 1) for m in (3, 6)} == {(1, 0, 0)}
+    assert {tuple(jrr.table(Fraction(1), Fraction(r), m)) for r in (-1, 0, 9) for m in (3, 6)} == {(1, 0, 0)}
+    assert all(jrr.table(Fraction(0), r, m) == (0, 0, Fraction(1, (m - 1) ** 2)) for r in (-1, 0, 9) for m in (3, 6))
     found = []
     for t, m in CORNERS:
         low, high = jrr.rho_range(t, m)
