@@ -112,7 +112,7 @@ def _rows(function, setting, rng):
     if not isinstance(rows, list) or not rows or not all(isinstance(row, Mapping) for row in rows):
         raise TypeError(f"function must return a dict or a list of at least one dict; got {found!r} at {setting}")
     for row in rows:
-        if row.keys() & setting.keys():
+        if row.keys() & setting:
             raise ValueError(f"function must return other names than those of the setting; got {row} at {setting}")
     return [{**setting, **row} for row in rows]
 

@@ -92,7 +92,7 @@ def check_n1(n1, name="n1", more=""):
 
 def check_first(n1):
     """Return n1 as an int or a float; raise unless it is a number of users, at least 1, or a share from 0 to 1."""
-    if isinstance(n1, (float, np.floating)) and 0 < n1 < 1:
+    if isinstance(n1, float | np.floating) and 0 < n1 < 1:
         return float(n1)
     check_n1(n1, more=", or a share of the users from 0 to 1")
     return int(n1)

@@ -75,7 +75,7 @@ def check_description(found, wanted, what):
     """Raise ValueError unless a description is the wanted one; the error says what differs."""
     if found == wanted:
         return
-    if not (isinstance(found, str) and isinstance(wanted, str)):
+    if {type(found), type(wanted)} != {str}:
         known = "if you know that all are of this one: survey.mark(reports)"
         raise ValueError(f"reports must say of which survey they are, and not all do: {what}; {known}")
     a, b = map(_parts, (found, wanted))
@@ -97,9 +97,12 @@ def one_number(numbers):
 
 
 def check_numbers(frame, told, what):
-    """Raise ValueError unless all rows with a survey's number have that of the survey that they are said to be of."""
-    if told is not None and NUMBER in frame and frame[NUMBER].ne(number(told)).to_numpy(bool, na_value=True).any():
-        raise ValueError(f"reports must be of one survey; some rows of {what} are of another one than it says")
+    """Raise ValueError unless all rows have the number of the survey that they are said to be of, if of any.
+
+    Arrow's data sets give all files what the first one says, also where rows lost their numbers.
+    """
+    if told is not None and pd.Series(frame.get(NUMBER), frame.index, float).ne(number(told)).any():
+        raise ValueError(f"reports must be of one survey; some rows of {what} are of another one than it says, or none")
 
 
 def _parts(description):

@@ -169,7 +169,7 @@ class Survey(Results):
             if reports.survey not in (None, self.description, _files.number(self.description)):
                 raise ValueError("reports must be of this survey; their description, or the rows', is of another one")
             return replace(reports, survey=self.description)
-        _files.check_numbers(reports, self.description, "the data frame")
-        marked = reports.assign(**{_files.NUMBER: _files.number(self.description)})
+        marked = reports.assign(**{_files.NUMBER: reports.get(_files.NUMBER, _files.number(self.description))})
+        _files.check_numbers(marked, self.description, "the data frame")
         marked.attrs = {_files.KEY: self.description, **reports.attrs}
         return marked
