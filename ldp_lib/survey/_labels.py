@@ -17,7 +17,7 @@ from ldp_lib.survey._intervals import check_unbiased
 from ldp_lib.survey.catalogue import MECHANISMS
 
 NOTHING = r"  \n nan none nat na n.a n/a null nil blank missing undefined 1.#ind 1.#qnan #n/a #na #nv #n/an/a #null "
-LOOKS = str.maketrans('−⁄∕"`´ʹʼ′″„“”‘’‛‟«»‹›', "-//''''''''''''''''''", "\0\x7f\ufe0e\ufe0f")  # typed alike or unseen
+LOOKS = str.maketrans('ıİ−⁄∕"`´ʹʼ′″„“”‘’‛‟«»‹›', "iI-//''''''''''''''''''", "\0\x7f\ufe0e\ufe0f")  # alike or unseen
 ALIKE = {"Cf": "", "Pd": "-", "Ps": "(", "Pe": ")"}  # what few look at, by Unicode's categories
 
 
@@ -77,7 +77,7 @@ def _key(one):
 
 def check_mechanism(mechanism, k, epsilon):
     """Raise unless a survey can collect with the mechanism, and estimate what it collected."""
-    if isinstance(mechanism, str | type) or not all(hasattr(mechanism, name) for name in ["k", "epsilon", "perturb"]):
+    if isinstance(mechanism, str | type) or not all(hasattr(mechanism, name) for name in ("k", "epsilon", "perturb")):
         raise TypeError(f"mechanism must be one with its parameters, as GRR(k=3, epsilon=1.0); got {mechanism!r}")
     if _inputs.check_domain(mechanism.k) != k:
         raise ValueError(f"mechanism must have the domain sizes {k} of the survey; got {mechanism.k}")

@@ -223,7 +223,9 @@ class Results:
         """Return each person's unbiased contribution to each share, in columns ``attribute=value``, and kept columns.
 
         Means of a column, also within groups, by SQL and with weights, are unbiased estimates of shares. Single
-        entries say nothing that can be read: they lie far outside 0 to 1.
+        entries say nothing that can be read: they lie far outside 0 to 1. Several batches are put together by
+        `pandas.concat`: whole numbers become floats beside missing ones or those of an unsigned type, so that of ids
+        beyond 2**53 some become equal. Give such ids as texts.
         """
         frame = self._read(_estimates.rows, reports)
         names = [f"{name}={label}" for name, label in self._labels().to_numpy()]
@@ -243,14 +245,14 @@ class Results:
             raise ValueError(f"attributes must be different ones of {order}; got {names}")
         return tuple(order.index(name) for name in names)
 
-    def _chosen(self, name, wanted):
-        """Return which labels of an attribute are wanted, as zeros and ones."""
+    def _chosen(self, name, which):
+        """Return which labels of an attribute are wanted, as zeros and ones; flags that are numbers are one label."""
         values = self.domain[name]
-        wanted = [wanted] if isinstance(wanted, str | Mapping) or not isinstance(wanted, Iterable) else list(wanted)
-        places = _labels.places(wanted, values)
-        if -1 in places or not wanted:
-            raise ValueError(f"where must name labels out of {values} for {name!r}; got {wanted}")
-        return np.isin(np.arange(len(values)), places).astype(float)
+        which = [which] if isinstance(which, str | int | Mapping) or not isinstance(which, Iterable) else list(which)
+        places = _labels.places(which, values)
+        if -1 in places or not which:
+            raise ValueError(f"where must name labels out of {values} for {name!r}; got {which}")
+        return np.eye(len(values))[places].max(axis=0)
 
     def _with_intervals(self, frame, estimate, spread, confidence, simultaneous):
         check_bool(simultaneous=simultaneous)
