@@ -7,18 +7,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldp_lib import GRR, RRJoint, Survey
+from ldp_lib import GRR, OLH, OUE, OneQuestion, RRJoint, Survey
 from ldp_lib.survey import _files, files
+from ldp_lib.survey._intervals import listed
+from ldp_lib.survey.planner import standard_errors
 
 SURE = GRR(k=2, epsilon=40.0)  # its reports are the answers
 OURS, THEIRS = (Survey({"a": labels}, 40.0, SURE) for labels in (["x", "y"], ["y", "x"]))
 
 
 def two_files(folder):
-    """Return the paths of two files of reports, one of each survey; nine in ten say x to ours, and y to theirs."""
+    """Return the paths of two files of reports, one of each survey; of a hundred people 95 say x to each."""
     rng, paths = np.random.default_rng(1), [folder / "a.parquet", folder / "b.parquet"]
-    for survey, often, path in zip((OURS, THEIRS), "xy", paths, strict=True):
-        answers = pd.DataFrame({"a": rng.permutation([often] * 90 + [*"xy"] * 5), "g": np.arange(100) % 2})
+    for survey, path in zip((OURS, THEIRS), paths, strict=True):
+        answers = pd.DataFrame({"a": rng.permutation(["x"] * 90 + [*"xy"] * 5), "g": np.arange(100) % 2})
         files.write(survey.collect(answers, rng=rng, keep=["g"]), path)
     return paths
 
@@ -120,3 +122,123 @@ def test_ids_beyond_what_a_float_holds_become_equal_beside_unsigned_ones_and_as_
         people = pd.DataFrame({"a": ["x", "y"] * 20, "id": numbers})
         batches.append(OURS.collect(people, rng=np.random.default_rng(i), keep=["id"]))
     assert OURS.contributions(batches)["id"].nunique() == ids
+
+
+RNG = np.random.default_rng
+PAIR = Survey({"a": ["x", "y"], "b": [0, 1, 2]}, 40.0, RRJoint(k=(2, 3), epsilon=40.0))
+
+
+def grouped(n, seed):
+    """Return people whose group depends on an answer."""
+    rng = RNG(seed)
+    a = rng.random(n) < 0.3
+    group = np.where(rng.random(n) < 0.3 + 0.4 * a, "p", "q")
+    return pd.DataFrame({"a": np.where(a, "y", "x"), "b": rng.integers(0, 3, n), "g": group, "w": 1.0 + a})
+
+
+KINDS = {
+    "categories in two orders": (lambda g: pd.Categorical(g, [*"pq"]), lambda g: pd.Categorical(g, [*"qp"])),
+    "orders that differ": (
+        lambda g: pd.Categorical(g, [*"pq"], ordered=True),
+        lambda g: pd.Categorical(g, [*"qp"], ordered=True),
+    ),
+    "categories and texts": (lambda g: pd.Categorical(g, [*"pqz"]), lambda g: g),
+    "texts of two types": (lambda g: g.astype("string"), lambda g: g.astype(object)),
+    "booleans and numbers": (lambda g: g == "q", lambda g: (g == "q").astype("int8")),
+    "booleans with gaps": (lambda g: g == "q", lambda g: (g == "q").astype("boolean")),
+    "times in two units": (
+        lambda g: pd.to_datetime(np.where(g == "p", "2020", "2021")).as_unit("s"),
+        lambda g: pd.to_datetime(np.where(g == "p", "2020", "2021")).as_unit("ns"),
+    ),
+}
+
+
+@pytest.mark.parametrize("kinds", KINDS)
+def test_groups_of_two_batches_are_one_whatever_the_types_of_their_columns(kinds):
+    every = [grouped(200, 1), grouped(150, 2)]
+    batches = [
+        PAIR.collect(people.assign(g=make(people["g"])), rng=RNG(i), keep=["g"], weights="w")
+        for i, (people, make) in enumerate(zip(every, KINDS[kinds], strict=True))
+    ]
+    found = PAIR.contributions(batches).groupby("g", observed=True)["a=y"].agg(["mean", "size"])
+    wanted = pd.concat(every).groupby("g")["a"].agg([lambda a: a.eq("y").mean(), "size"])
+    assert found.to_numpy(float) == pytest.approx(wanted.to_numpy(), abs=1e-9)
+
+
+INDEXES = {
+    "one entry": [0] * 200,
+    "two levels": pd.MultiIndex.from_arrays([["a"] * 200, [1] * 200]),
+    "nothing": [np.nan] * 200,
+    "categories": pd.CategoricalIndex(["u", "v"] * 100),
+    "bands": pd.IntervalIndex.from_tuples([(0, 1)] * 200),
+    "gaps": pd.Index([1, None] * 100, dtype="Int64"),
+}
+
+
+@pytest.mark.parametrize("index", INDEXES)
+def test_an_index_of_any_kind_with_entries_twice_moves_no_row(index):
+    given = PAIR.collect(grouped(200, 3), rng=RNG(4), keep=["g"], weights="w")
+    frame = given.set_axis(INDEXES[index])
+    assert PAIR.estimate(frame, weights="w").equals(PAIR.estimate(given, weights="w"))
+    assert PAIR.mark(pd.DataFrame(dict(frame))).equals(frame)
+    means = [PAIR.contributions(one).groupby("g").mean() for one in (given, frame)]
+    assert means[0].equals(means[1])
+    other = frame.assign(report_survey=given["report_survey"].to_numpy() + (np.arange(200) == 77))
+    with pytest.raises(ValueError, match="must be of one survey"):
+        PAIR.estimate(other)
+
+
+@pytest.mark.parametrize("bits", [np.random.MT19937, np.random.Philox, np.random.SFC64, np.random.PCG64DXSM])
+def test_generators_of_any_bits_give_reports_of_one_law(bits):
+    """MT19937 has words of 32 bits only."""
+    rng, n = np.random.Generator(bits(1)), 20_000
+    for mechanism in (*(family(k=5, epsilon=1.0) for family in (GRR, OUE, OLH)), OneQuestion(k=(5, 3), epsilon=1.0)):
+        sizes = np.atleast_1d(mechanism.k)
+        x = np.minimum(np.arange(n)[:, None] * (sizes + 2) // n, sizes - 1)
+        found = mechanism.estimate(mechanism.perturb(x.squeeze(), rng=rng))
+        for one, error, column, size in zip(
+            listed(found), listed(standard_errors(mechanism, found, n)), x.T, sizes, strict=True
+        ):
+            assert (abs(one - np.bincount(column, minlength=size) / n) < 5 * error).all()
+
+
+@pytest.mark.parametrize("seed", [6, 10])
+def test_no_program_of_arrow_and_pandas_counts_a_row_of_another_survey(seed, tmp_path):
+    """Batches of two surveys, put together, cut, stripped of numbers or given another file's metadata."""
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    rng, right = RNG(seed), 0
+    for turn in range(8):
+        (path := tmp_path / str(turn)).mkdir()
+        tables, origin = [], {}
+        for i in range(3):
+            survey, ids = (OURS, THEIRS)[int(rng.random() < 0.5 * (turn % 2))], np.arange(70) + 70 * i
+            people = pd.DataFrame({"a": rng.choice([*"xy"], 70, p=[0.8, 0.2]), "id": ids})
+            origin |= {one: (survey is OURS, a) for one, a in zip(ids.tolist(), people["a"], strict=True)}
+            reports = survey.collect(people, rng=rng, keep=["id"])
+            tables.append(arrow.Table.from_pandas(reports, preserve_index=False))
+        for act in rng.choice(["strip", "swap", "join", "cut", "pandas"], 2):
+            one, *rest = (tables[i] for i in rng.permutation(len(tables)))
+            if act == "strip":
+                one, *rest = (
+                    table.select([name for name in table.column_names if "sur" not in name]) for table in tables
+                )
+            elif act == "swap" and rest:
+                one = one.replace_schema_metadata(rest[0].schema.metadata)
+            elif act == "join" and rest:
+                one = arrow.concat_tables([one, rest.pop()], promote_options="default")
+            elif act == "cut":
+                rest.append(one.slice(len(one) // 2))
+                one = one.slice(0, len(one) // 2)
+            elif act == "pandas":
+                one = arrow.Table.from_pandas(one.to_pandas().sample(frac=1, random_state=turn), preserve_index=False)
+            tables = [one, *rest]
+        for i, table in enumerate(tables):
+            parquet.write_table(table, path / f"{i}.parquet")
+        told = [origin[one] for table in tables for one in table["id"].to_pylist()]
+        for place in (path, [table.to_pandas() for table in tables]):
+            with contextlib.suppress(ValueError):
+                share = OURS.estimate(place)["estimate"][1]
+                assert all(ours for ours, _ in told)
+                assert share == pytest.approx(np.mean([a == "y" for _, a in told]))
+                right += 1
+    assert right >= 1
