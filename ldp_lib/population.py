@@ -69,7 +69,8 @@ class Population:
         Parameters
         ----------
         counts : array_like of int, shape (k,) or (k_1, ..., k_d)
-            Numbers of users, none negative, not all zero.
+            Numbers of users, none negative, not all zero. Those in a pandas Series count by their places, whatever its
+            index says; `value_counts` sorts by number, so give ``value_counts().reindex(range(k), fill_value=0)``.
 
         Raises
         ------

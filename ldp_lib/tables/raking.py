@@ -18,8 +18,8 @@ def rake(records, marginals, *, weights=None, tolerance: float = 1e-9, max_passe
     records : array_like of int, shape (n, d)
         Randomized records. A column may be a cluster of attributes, coded as one number.
     marginals : sequence of d arrays
-        The wanted distribution of each column: not negative, summing to 1. Repair raw estimates first, with
-        `postprocess.project_simplex` or `postprocess.clip_normalize`.
+        The wanted distribution of each column, in the order of its values, also of a pandas Series: not negative,
+        summing to 1. Repair raw estimates first, with `postprocess.project_simplex` or `postprocess.clip_normalize`.
     weights : array_like, shape (n,), optional
         Starting weights, such as counts of distinct records; equal if not given.
     tolerance : float

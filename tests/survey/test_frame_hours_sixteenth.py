@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldp_lib import GRR, OLH, OUE, OneQuestion, RRJoint, Survey
+from ldp_lib import GRR, OLH, OUE, OneQuestion, Population, RRJoint, Survey
 from ldp_lib.survey import _files, files
 from ldp_lib.survey._intervals import listed
 from ldp_lib.survey.planner import standard_errors
+from ldp_lib.tables import raking
 
 SURE = GRR(k=2, epsilon=40.0)  # its reports are the answers
 OURS, THEIRS = (Survey({"a": labels}, 40.0, SURE) for labels in (["x", "y"], ["y", "x"]))
@@ -242,3 +243,14 @@ def test_no_program_of_arrow_and_pandas_counts_a_row_of_another_survey(seed, tmp
                 assert share == pytest.approx(np.mean([a == "y" for _, a in told]))
                 right += 1
     assert right >= 1
+
+
+def test_counts_in_a_series_are_read_by_their_places_as_the_docstring_says():
+    values = pd.Series([1, 1, 1, 0, 2, 2])
+    truth = Population.from_records(values.to_numpy(), k=4)
+    counts = values.value_counts()
+    assert Population.from_counts(counts.reindex(range(4), fill_value=0)) == truth
+    assert Population.from_counts(counts).histogram.tolist() == [3, 2, 1]
+    places, sorted_by_value = raking.rake(values.to_numpy()[:, None], [counts / 6]).weights, counts.sort_index() / 6
+    assert places[3] == pytest.approx(0.5)
+    assert raking.rake(values.to_numpy()[:, None], [sorted_by_value]).weights == pytest.approx(np.full(6, 1 / 6))
