@@ -127,7 +127,10 @@ class Survey(Results):
         return np.column_stack([_labels.codes(frame, name, self) for name in self.domain])
 
     def decode(self, x: Any) -> DataFrame:
-        """Return numbers, shape (people, d), as a data frame with a categorical column of labels for each attribute."""
+        """Return numbers, shape (people, d), as a data frame with a categorical column of labels for each attribute.
+
+        Columns are in the domain's order, those of a data frame too, whatever they are called: give ``x[[*domain]]``.
+        """
         x, parts = _inputs.check_records(x, self.k), self.domain.items()
         return DataFrame({name: Categorical.from_codes(x[:, j], list(v)) for j, (name, v) in enumerate(parts)})
 

@@ -254,3 +254,10 @@ def test_counts_in_a_series_are_read_by_their_places_as_the_docstring_says():
     places, sorted_by_value = raking.rake(values.to_numpy()[:, None], [counts / 6]).weights, counts.sort_index() / 6
     assert places[3] == pytest.approx(0.5)
     assert raking.rake(values.to_numpy()[:, None], [sorted_by_value]).weights == pytest.approx(np.full(6, 1 / 6))
+
+
+def test_numbers_in_a_frame_are_decoded_by_their_places_as_the_docstring_says():
+    survey = Survey({"a": ["x", "y"], "b": ["p", "q"]}, 1.0)
+    turned = pd.DataFrame({"b": [1, 1], "a": [0, 1]})
+    assert survey.decode(turned[[*survey.domain]]).to_numpy().tolist() == [["x", "q"], ["y", "q"]]
+    assert survey.decode(turned).to_numpy().tolist() == [["y", "p"], ["y", "q"]]
