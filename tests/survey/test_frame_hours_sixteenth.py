@@ -261,3 +261,14 @@ def test_numbers_in_a_frame_are_decoded_by_their_places_as_the_docstring_says():
     turned = pd.DataFrame({"b": [1, 1], "a": [0, 1]})
     assert survey.decode(turned[[*survey.domain]]).to_numpy().tolist() == [["x", "q"], ["y", "q"]]
     assert survey.decode(turned).to_numpy().tolist() == [["y", "p"], ["y", "q"]]
+
+
+def test_contributions_of_one_frame_keep_its_index_and_those_of_several_have_their_own():
+    """As the docstring says: joined by it, those of several are other people's."""
+    given = PAIR.collect(grouped(200, 5), rng=RNG(6), keep=["g"]).sort_values("report_0")
+    for parts, right in (([given], True), ([given[:90], given[90:]], False)):
+        z = PAIR.contributions(parts)
+        joined = z.join(given["report_0"]).groupby("report_0")["a=y"].mean().to_numpy()
+        assert z.index.equals(given.index) == right
+        assert (joined == pytest.approx([0, 1], abs=1e-6)) == right
+        assert z["a=y"].to_numpy() == pytest.approx(given["report_0"].to_numpy(), abs=1e-6)
