@@ -223,10 +223,10 @@ class Results:
         """Return each person's unbiased contribution to each share, in columns ``attribute=value``, and kept columns.
 
         Means of a column, also within groups, by SQL and with weights, are unbiased estimates of shares. Single
-        entries say nothing that can be read: they lie far outside 0 to 1. The index is that of a frame given alone; that
-        of several is new, 0 to n-1 in their order, and joins no report of theirs. Several are put together by
-        `pandas.concat`: whole numbers become floats beside missing ones or those of an unsigned type, so that of ids
-        beyond 2**53 some become equal. Give such ids as texts.
+        entries say nothing that can be read: they lie far outside 0 to 1. One frame's index is kept; that of several is
+        new, 0 to n-1 in their order, and joins no report of theirs. Several are put together by `pandas.concat`: whole
+        numbers become floats beside missing ones or those of an unsigned type, so that of ids beyond 2**53 some become
+        equal. Give such ids as texts.
         """
         frame = self._read(_estimates.rows, reports)
         names = [f"{name}={label}" for name, label in self._labels().to_numpy()]
