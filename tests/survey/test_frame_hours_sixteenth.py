@@ -2,6 +2,7 @@
 
 import contextlib
 import enum
+import io
 
 import numpy as np
 import pandas as pd
@@ -272,3 +273,31 @@ def test_contributions_of_one_frame_keep_its_index_and_those_of_several_have_the
         assert z.index.equals(given.index) == right
         assert (joined == pytest.approx([0, 1], abs=1e-6)) == right
         assert z["a=y"].to_numpy() == pytest.approx(given["report_0"].to_numpy(), abs=1e-6)
+
+
+FORMATS = {
+    "a pickle": lambda frame, path: (frame.to_pickle(path), pd.read_pickle(path))[1],
+    "Feather": lambda frame, path: (frame.to_feather(path), pd.read_feather(path))[1],
+    "ORC": lambda frame, path: (frame.astype("int64").to_orc(path), pd.read_orc(path))[1],
+    "JSON": lambda frame, _: pd.read_json(io.StringIO(frame.to_json(orient="table")), orient="table"),
+    "Stata": lambda frame, path: (frame.astype("int64").to_stata(path, write_index=False), pd.read_stata(path))[1],
+    "columns of a width": lambda frame, _: pd.read_fwf(io.StringIO(frame.to_string(index=False))),
+    "long and wide": lambda frame, _: frame.stack().unstack(),
+    "32-bit numbers": lambda frame, _: frame.astype("f4").astype("int64"),
+    "32-bit whole numbers": lambda frame, _: frame.astype("i4"),
+}
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_reports_by_any_format_tell_the_same_or_are_refused_and_those_of_two_surveys_always(name, tmp_path):
+    pytest.importorskip("pyarrow")
+    mine, other = (
+        survey.collect(pd.DataFrame({"a": ["x"] * 50 + ["y"] * 10}), rng=RNG(i))
+        for i, survey in enumerate((OURS, THEIRS))
+    )
+    both = pd.concat([mine, other], ignore_index=True).__finalize__(mine)
+    for act in (OURS.estimate, lambda frame: OURS.estimate(OURS.mark(frame))):
+        with contextlib.suppress(ValueError):
+            assert act(FORMATS[name](mine, tmp_path / "a"))["estimate"].tolist() == pytest.approx([5 / 6, 1 / 6])
+        with pytest.raises(ValueError, match="reports must"):
+            act(FORMATS[name](both, tmp_path / "a"))
