@@ -119,7 +119,7 @@ def _rows(function, setting, rng):
 
 def _check_names(dicts, what):
     for position, entries in enumerate(dicts):
-        if entries.keys() != dicts[0].keys():
+        if {*entries} != {*dicts[0]}:
             raise ValueError(f"{what} must all have the names {list(dicts[0])}; got {list(entries)} at {position}")
 
 
