@@ -138,6 +138,13 @@ def test_the_whole_record_at_once(adult):
         return list(mean) == [Fraction(sum(x in s for x in people), 3) for s in sets]
 
     groups = ([0, 0, 3], [1, 4, 5], [2, 2, 2])
+
+    def only_the_count(matrix):
+        scores = [exact_inverse(matrix)[:, s].sum(axis=1) for s in sets]  # what one report adds
+        return all(len(set(v[s])) == 1 == len(set(np.delete(v, s))) for v, s in zip(scores, sets, strict=True))
+
+    bent = np.array([[Fraction(c, 12) for c in np.roll([6, 1, 1, 2, 1, 1], i).tolist()] for i in range(6)])
+    assert (bent == bent.T).all()  # the foil: symmetric, with unequal entries off the diagonal
     # The library asks for one count: the reports in the set, on all 1,814,400 cells.
     joint, rng = RRJoint(k=adult.k, epsilon=15.9), np.random.default_rng(1)
     y, inside = joint.perturb(adult.users(), rng=rng), rng.random(adult.k) < 0.1
@@ -146,6 +153,7 @@ def test_the_whole_record_at_once(adult):
     assert not any(found_and_true(people, P) for people in groups)  # the foil: P in place of its transpose
     claim("rr-multidim/prot-2").holds(
         all(found_and_true(people, P.T) for people in groups),
+        only_the_count(grr.channel(Fraction(4), 6)) and not only_the_count(bent),
         np.isclose(ask_cells(joint, y, range(8), inside).estimate, by_count, rtol=1e-9),
     )
 
