@@ -165,7 +165,7 @@ def test_the_estimator_and_the_variance_formula():
         len({v[1] for (_, _, ones), v in found.items() if ones == 0}) == len(points),  # the laws do differ
     )
     A = ((2 * n1 - n) ** 2 - n) / (n - 1)
-    stated = p * q / (p - q) ** 2 * (n + rho * A)
+    stated = jrr.variance(n1, n, p, rho)  # Theorem 3's, as audit_jrr checks
     # The note on Theorem 3: four users drawn at random, of whom each holds 1 with probability f.
     for (a, b), f in itertools.product(points, (Fraction(1, 2), Fraction(9, 10))):
         weights = [math.comb(4, c) * f**c * (1 - f) ** (4 - c) for c in range(5)]
