@@ -94,7 +94,8 @@ def test_quoted_orders_cannot_be_checked():
         "Quoted without a source for the order, and without saying in which norm the error is measured."
     )
     claim("obrr/s-em-exponential").not_checkable(
-        "A remark on other papers' algorithms; neither the algorithm nor the measure of cost is given."
+        "A remark on algorithms of other papers, which are cited (LoPub's, and that of RAPPOR-unknown) but not "
+        "described; it is not said which cost is meant, nor in what it is exponential."
     )
 
 
