@@ -532,6 +532,9 @@ def test_as_the_number_of_attributes_grows():
     strongest = 1 - shown["Corr-RR"] / shown[list(RIVALS)].min(axis=1)
     ends = twenty, twenty[shown.d == 6], drawn, drawn[shown.panel.str.startswith("4")], strongest
     assert [round(x.max(), 2) for x in ends] == [0.79, 0.79, 0.86, 0.86, 0.71]
+    real = shown[shown.panel.str.startswith("11")]
+    last = (real["Corr-RR"] > real[list(RIVALS)].max(axis=1)).groupby([real["data"], real.epsilon]).all().unstack()
+    behind = real["Corr-RR"] > real["RS+RFD"]
     claim("corr-rr-v2/sent-4.5-80").conditional(
         0.75 < most < 0.8 and max(twenty) < 0.8 and not worse.loc[[6, 9]].any(),
         ten > 0.83
@@ -540,7 +543,10 @@ def test_as_the_number_of_attributes_grows():
         and worse.loc[[4, 5, 7, 8]].loc[:, [0.1], :].all()
         and worse.loc[[4, 7]].loc[:, [0.3], :].sum() == 19
         and shown.panel[weak & (shown["Corr-RR"] > shown[list(RIVALS)].max(axis=1))].tolist()
-        == ["7a", "8a", "13c", "14c"],
+        == ["7a", "8a", "13c", "14c"]
+        and last.columns[last.all()].to_list() == last.columns[last.any()].to_list() == [0.4, 0.5]
+        and last.index.to_list() == ["adult", "clave", "mushroom"]
+        and behind[real["data"] == "mushroom"].to_list() == [True] * 5,
     )
 
 
