@@ -311,6 +311,8 @@ def test_against_the_share_of_the_first_phase():
     learned = [synthetic(10, 2, 0.9, 5, share, runs=1_000) for share in (0.001, 0.005, 0.05)]
     assert falls(learned[0], learned[1])  # there is, where few users set p_y
     assert falls(learned[2], learned[1])
+    strong = [synthetic(10, 2, 0.9, 5, s, skewed=True) for s in (0.1, 0.3)]
+    assert falls(strong[1], strong[0])  # at a high correlation the bias is small: 30 % is the worse share
     claim("corr-rr-v1/sent-4.3.3-sweetspot").conditional(
         all(rises), falls(ten, twentieth) and falls(skewed[0], skewed[1]) and bool((np.array(more) > 0).all())
     )
