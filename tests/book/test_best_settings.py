@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib import channel, fake_data, grr, pure, subset
+from ldp_lib import CondRR, channel, fake_data, grr, pure, shrinkage, subset
 from ldp_lib.book import best_settings as best
 from ldp_lib.datasets import load_adult
 from ldp_lib.grr import GRR
@@ -319,3 +319,27 @@ def test_a_first_group_that_is_told_to_say_1_saves_people_whatever_the_shares():
     shares = itertools.product(np.linspace(0.01, 0.99, 50), np.linspace(0, 1, 51))
     saved = [1 - (spread(0, *both) / spread(2 / 12, *both)) ** 2 for both in shares]
     assert [round(100 * x) for x in (min(saved), max(saved))] == [27, 84]
+
+
+def test_copies_and_votes_win_against_raw_answers_only():
+    """Chapter which_mechanism, cases that suit the mechanisms: the same answers shrunk, or averaged over attributes."""
+    uniform, unequal = (Population.from_counts(np.diag(n)) for n in ([5_000] * 4, [8_000, 6_000, 4_000, 2_000]))
+    six = Population.from_records(np.repeat(unequal.users()[:, :1], 6, axis=1), k=(4,) * 6)
+
+    def asked(people, epsilon, way):
+        one, rng = OneQuestion(k=people.k, epsilon=epsilon), np.random.default_rng(1)
+        found = way(one.simulate(people, rng=rng, runs=2_000), shrinkage.question_noise(one, people.n))
+        truth = np.stack(marginal_frequencies(people))[:, None]
+        return ((np.stack(found) - truth) ** 2).sum(axis=(0, 2)).mean() / total_error(one, people)
+
+    def chosen(parts, noise):
+        return shrinkage.choose(parts, noise).estimates
+
+    def averaged(parts, noise):
+        return [np.mean(parts, axis=0)] * len(noise)
+
+    shrunk = [asked(*case, chosen) for case in ((uniform, 0.5), (uniform, 4.0), (six, 0.5))]
+    assert shrunk == pytest.approx([0.23, 0.15, 0.25], abs=0.015)
+    assert [asked(people, 0.5, averaged) for people in (unequal, six)] == pytest.approx([0.48, 0.16], abs=0.015)
+    some, copies = AskSome(k=(4, 4), epsilon=4.0), CondRR(k=(4, 4), epsilon=4.0)
+    assert 0.45 < total_error(some, unequal) / total_error(copies, unequal) < 0.65
