@@ -162,6 +162,7 @@ def careless():
         one_sign,
         hidden,
         lambda: f"{SHARES['split'] / SHARES['one question']:.1f} times",
+        lambda: " against ".join(str(subset.error(F(2), 7, size)) for size in (3, 1)),  # for users drawn, Fano's plane
     ],
 )
 def test_the_number_on_the_page_is_the_computed_one(computed):
