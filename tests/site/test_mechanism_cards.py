@@ -16,6 +16,7 @@ from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.jrr import JRR, KJRR, SignedRR
+from ldp_lib.limit.pair_tables import pair_error
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import AskSome, OneQuestion, design
 from ldp_lib.splitting import BRR, OBRR, OMRR, SPL, allocation
@@ -377,17 +378,29 @@ def test_of_fifty_attributes_complete_records_have_less_error_of_tables_at_a_lar
     assert "two are ahead from $\\varepsilon = 15$ on)" in CARDS["RRClusters"]
 
 
-@pytest.mark.parametrize(("epsilon", "answers"), [(1.0, 4), (2.0, 6)])
+@pytest.mark.parametrize(("epsilon", "answers"), [(1.0, 3), (2.0, 4)])
 def test_from_few_answers_on_a_set_of_numbered_pairs_has_less_error_than_two_sets(epsilon, answers):
-    assert "from four answers on at $\\varepsilon = 1$, and six at 2" in CARDS["AskSome"]
+    """One pair a user, users drawn: a table's k^2 - 1 directions alike, a marginal's averaged over d - 1 tables."""
+    assert "from three answers on at $\\varepsilon = 1$, and four at 2" in CARDS["AskSome"]
 
-    def over(k, d):
-        pairs = math.comb(d, 2)
-        numbered = OneQuestion(k=(k * k,) * pairs, epsilon=epsilon).uniform_variance(10**9) * 10**9
-        return numbered / planner.pairs_error(ask_pairs((k,) * d, epsilon), 1)
+    def numbered(k, d, averaged=True):
+        pairs, cells = math.comb(d, 2), k * k
+        one = pairs * subset.error(math.exp(epsilon), cells, np.arange(1, cells)).min() / (cells - 1)
+        return one * (pairs * (k - 1) ** 2 + d * (k - 1) * (1 if averaged else d - 1))
 
-    assert max(over(k, d) for k in (answers, answers + 1, 10, 20) for d in (3, 8)) < 1
-    assert over(answers - 1, 8) > 1
+    def two_sets(k, d):
+        some = [ask_pairs((k,) * d, epsilon, m) for m in range(2, min(d, 3) + 1)]
+        return min(pair_error(one.k, epsilon, one.sizes_, one.m_, one.weights_) for one in some)
+
+    alone = OneQuestion(k=(16,) * 6, epsilon=epsilon).uniform_variance(10**9) * 10**9  # with the error of the groups
+    assert numbered(4, 4, averaged=False) == pytest.approx(alone + 6 * 15 / 16, rel=1e-6)
+    both = [(k, d) for k in (answers, answers + 1, answers + 3, 10) for d in (2, 3, 8)]
+    assert max(numbered(*case) / two_sets(*case) for case in both) < 1
+    assert numbered(answers - 1, 8) > (1 - 1e-9) * two_sets(answers - 1, 8)
+    apart = {1.0: 4, 2.0: 6}[epsilon]  # each table from the reports on its own pair alone
+    both = [(k, d) for k in (apart, apart + 1, 10, 20) for d in (3, 8)]
+    assert max(numbered(*case, averaged=False) / two_sets(*case) for case in both) < 1
+    assert numbered(apart - 1, 8, averaged=False) > two_sets(apart - 1, 8)
 
 
 def test_copies_among_attributes_of_equal_shares_have_less_error_up_to_few_answers_only():
