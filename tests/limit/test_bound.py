@@ -1195,3 +1195,24 @@ def test_a_local_search_finds_no_better_set_at_the_place_of_two_attributes_and_o
     place = k * (k - 2 + math.hypot(k - 1, 1))
     assert most_of_one_question(k, d, place, 400) < 1 + 1e-9
     assert most_of_one_question(k, d, 1.05 * place, 400) > 1 + 1e-6
+
+
+def test_the_answers_of_the_chapters_exercises():
+    """Those with code of limit_bound, limit_minimax, limit_correlation, limit_attained and optimal_sets."""
+    of_groups, cumulative = (limit.linear_error(target, 1.0) for target in (np.eye(100), limit.prefixes(100)))
+    assert round(cumulative / of_groups, 1) == 3.0
+    least = limit.least_error(ADULT, 1.0).error
+    shares = [n * limit.minimax_error(ADULT, 1.0, n) / least for n in (10**5, 10**6)]
+    assert [round(share, 2) for share in shares] == [0.10, 0.54]
+    agree = np.array([[0.495, 0.005], [0.005, 0.495]])
+    over = [limit.least_error((2, 2), x, agree).attained * math.tanh(x / 2) ** 2 / 2 for x in (1.0986, 1.10, 1.11)]
+    assert [share < 1 - 1e-6 for share in over] == [False, False, True]
+
+    def named(k, epsilon):
+        return [tuple(len({record[j] for record in s}) for j in (0, 1)) for s in limit.least_error(k, epsilon).sets]
+
+    assert sorted(named((2, 3), 1.0)) == sorted(named((2, 3), 1.69)) == [(1, 3), (2, 1)]
+    assert sorted(named((2, 3), 1.70)) == sorted(named((2, 3), 1.98)) == [(1, 2), (2, 1)]
+    assert [named((2, 3), x) for x in (1.99, 2.0, 3.0)] == [[(1, 1)]] * 3
+    assert {frozenset(s) for s in named((4, 4), 3.07)} == {frozenset((1, 4))}
+    assert {frozenset(s) for s in named((4, 4), 3.08)} == {frozenset((1, 3))}

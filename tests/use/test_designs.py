@@ -152,3 +152,15 @@ def test_symbols_pass():
 def test_what_is_no_probability_is_refused(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_students_for_a_standard_error_of_one_point():
+    """The last exercise of chapter real_survey: the question about drugs, drawn of 10,777, and Warner's design."""
+    asked = designs.unrelated_question(F(1, 2), F(10, 30))
+    ratio = channel.privacy_ratio(asked)
+    assert ratio == 4
+    for card, people, per_cent, sampled in (asked, 6_438, 60, 7), (designs.warner(ratio / (1 + ratio)), 5_043, 47, 12):
+        found = [float(designs.variance(card, F(129, 1000), n, population=10_777)) for n in (people - 1, people)]
+        assert found[1] <= 1e-4 < found[0]
+        assert round(100 * people / 10_777) == per_cent
+        assert round(100 * 0.129 * 0.871 / people * (10_777 - people) / 10_776 / found[1]) == sampled
