@@ -266,6 +266,12 @@ def test_a_pair_whose_cells_are_numbered_has_less_error_where_questions_have_man
     ]
     said = "{:.2f} times its variance on Adult's eight questions, {:.2f} times on eight with twenty answers, and {:.2f}"
     assert said.format(*over) in text
+    best = []
+    for k in (adult, (20,) * 8, (2,) * 8):
+        cells, total = np.array([a * b for a, b in itertools.combinations(k, 2)]), _averaged(k, 1.0)
+        found = minimize(lambda z, total=total: math.log(total(softmax(z))), np.log(cells))
+        best.append(recommend(k=k, epsilon=1.0, n=1, wants="tables").error / (math.exp(found.fun) - sum(1 - 1 / cells)))
+    assert "with averages {:.2f}, {:.2f} and {:.2f} times".format(*best) in text
     assert _numbered_pairs((6, 5, 2), 1.0) < planner.pairs_error(ask_pairs((6, 5, 2), 1.0), 1)  # `which_mechanism`
     limits = []  # over the proved bound, each table from its own reports alone
     for k, epsilon in (((10,) * 4, 1.0), (adult, 0.1), (adult, 1.0), (adult[4:], 1.0)):
