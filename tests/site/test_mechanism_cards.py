@@ -349,6 +349,21 @@ def test_for_tables_alone_complete_records_have_more_error_than_questions_asked_
         assert together < min(planner.pairs_error(made, 1) for made in complete)
 
 
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 16.0])
+@pytest.mark.parametrize("d", [2, 8, 20])
+def test_yes_or_no_questions_in_pairs_have_less_error_than_each_alone(d, epsilon):
+    """The cards of SPL and RRClusters: of shares by the two differences of probabilities, with data held fixed."""
+    assert "pairs by `RRClusters` always have less" in CARDS["SPL"]
+    assert "or of yes-or-no questions in pairs" in CARDS["RRClusters"]
+    people = Population.from_records([[0] * d, [1] * d] * 5, k=(2,) * d)
+    pairs = RRClusters(k=people.k, epsilon=epsilon, clusters=[(j, j + 1) for j in range(0, d, 2)])
+    found = [total_error(made, people) for made in (pairs, SPL(k=people.k, epsilon=epsilon))]
+    e = math.exp(2 * epsilon / d)
+    stated = [difference**-2 - 1 for difference in ((e - 1) / (e + 3), math.tanh(epsilon / d / 2))]
+    assert found[0] / found[1] == pytest.approx(stated[0] / stated[1], rel=1e-6)
+    assert stated[0] < stated[1]
+
+
 def test_of_fifty_attributes_complete_records_have_less_error_of_tables_at_a_large_epsilon_as_their_cards_say():
     def alone(d, epsilon):
         return math.comb(d, 2) * (squared_length(math.exp(epsilon / d), 2) ** 2 - 1)
