@@ -653,6 +653,15 @@ def test_moderate_and_strong_correlation():
     assert min(lead[drawn.x < 0.5]) < 0  # the condition on rho is needed
     ends = [part.sort_values("x")["Corr-RR"].iloc[[0, -1]] for _, part in drawn.groupby("panel")]
     assert [first > last for first, last in ends] == [True] * 6  # the note on the trend: each curve falls
+    # And why: as rho grows the marginals of SynA are more alike, and Phase II's squared bias falls to a fiftieth.
+    for d in (2, 4):
+        apart, squares = [], []
+        for rho in (0.1, 0.3, 0.5, 0.7, 0.9):
+            f = np.array(marginal_frequencies(synthetic(d, rho, SKEWED)))
+            bias = corr_rr.expectation(f, appendix_table(f, n2=16_000, epsilon=0.5)) - f
+            apart.append(np.ptp(f, axis=0).max())
+            squares.append((bias**2).sum())
+        assert max(*np.diff(apart), *np.diff(squares)) < 0 < squares[-1] < squares[0] / 50
     claim("corr-rr-v2/sent-4.3.3-moderate").reproduced(
         min(better(one, "Corr-RR", m) for one in (moderate["appendix"], *stronger) for m in RIVALS) > 5,
         min(saved(one, "Corr-RR", "RS+RFD") for one in (moderate["appendix"], *stronger)) > 0.3,
