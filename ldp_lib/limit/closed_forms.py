@@ -15,7 +15,7 @@ from ldp_lib.subset import error, optimal_size
 
 
 def simple_error(k, epsilon):
-    """Return a bound of the total error of all attributes' frequencies that no unbiased mechanism is below.
+    """Return a bound of the total error of all frequencies that no unbiased mechanism is below, on average over data.
 
     Parameters
     ----------
@@ -26,10 +26,11 @@ def simple_error(k, epsilon):
 
     Notes
     -----
-    The least error itself for one attribute, and for equal domains up to e = 1 + k (2k-3). Else the larger of two: the
-    squared sum of (k_j - 1) / sqrt(k_j) over sinh(epsilon/2)^2, and each attribute alone at the whole budget.
-    `limit.least_error` proves no less up to epsilon = 5 in all domains tried, but less at larger budgets: for two
-    attributes of 4 and 50 values at epsilon = 8 it is 0.94 of it, for seven binary ones at 7 it is 0.72.
+    Data are drawn uniformly. It is the least error itself for one attribute, and for equal domains up to
+    e = 1 + k (2k-3). Else the larger of two: the squared sum of (k_j - 1) / sqrt(k_j) over sinh(epsilon/2)^2, and each
+    attribute alone at the whole budget. `limit.least_error` proves no less up to epsilon = 5 in all domains tried, but
+    less at larger budgets: for two attributes of 4 and 50 values at epsilon = 8 it is 0.94 of it, for seven binary ones
+    at 7 it is 0.72.
     Chapter `limit_attained`.
     """
     k, _ = check_domain(k), require(epsilon=epsilon)
@@ -41,7 +42,7 @@ def simple_error(k, epsilon):
 
 
 def simple_pair_error(k, epsilon):
-    """Return a bound of the total error of all tables of two attributes that no unbiased mechanism is below.
+    """Return a bound of the total error of all pair tables that no unbiased mechanism is below, on average over data.
 
     `k` has at least two domain sizes. But for rounding `limit.pair_tables.least_pair_error` is never below. Chapter
     `pair_tables`.

@@ -8,7 +8,7 @@ from ldp_lib._inputs import require, unmasked
 
 
 def linear_error(target, epsilon):
-    """Return a bound of the total variance of unbiased estimates of linear targets, for one user.
+    """Return a bound of the total variance of unbiased estimates of linear targets, for one user drawn uniformly.
 
     Parameters
     ----------
@@ -22,8 +22,8 @@ def linear_error(target, epsilon):
     -------
     float
         The squared sum of the singular values of `target`, its rows' means subtracted, over N sinh(epsilon/2)^2. No
-        protocol whose estimates are unbiased near the uniform distribution has less there; divide by the number of
-        users.
+        protocol whose estimates are unbiased near the uniform distribution has less for users drawn independently from
+        it; divide by their number.
 
     Raises
     ------
