@@ -2,11 +2,11 @@
 
 import ast
 import contextlib
-import unicodedata
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from datetime import UTC, datetime
 from enum import Enum
+from unicodedata import category, normalize
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from ldp_lib.survey._intervals import check_unbiased
 from ldp_lib.survey.catalogue import MECHANISMS
 
 NOTHING = r"  \n nan none nat na n.a n/a null nil blank missing undefined 1.#ind 1.#qnan #n/a #na #nv #n/an/a #null "
-LOOKS = str.maketrans('ıİ−⁄∕"`´ʹʼ′″„“”‘’‛‟«»‹›', "iI-//''''''''''''''''''", "\0\x7f\ufe0e\ufe0f")  # alike or unseen
+LOOKS = str.maketrans('ıİ−⁄∕"`´ʹʼ′″„“”‘’‛‟«»‹›', "iI-//''''''''''''''''''", "\0\x7f\u0307\ufe0e\ufe0f")  # alike, unseen
 ALIKE = {"Cf": "", "Pd": "-", "Ps": "(", "Pe": ")"}  # what few look at, by Unicode's categories
 
 
@@ -31,10 +31,10 @@ def check_domain(domain):
             raise TypeError(f"domain must name attributes by texts; got {name!r}. Rename the frame's columns")
         if isinstance(labels, str | bytes) or not isinstance(labels, Sequence | np.ndarray | pd.Index | pd.Series):
             raise TypeError(f"domain must list at least two different labels for {name!r}, in order; got {labels!r}")
-        values = tuple(pd.Index([one]).tolist()[0] if isinstance(one, np.generic | Enum) else one for one in labels)
+        values = tuple(pd.Index([one]).item() if isinstance(one, np.generic | Enum) else one for one in labels)
         if not all(isinstance(one, Hashable) for one in values) or np.ndim(labels) > 1:
             raise TypeError(f"domain must have labels such as texts or numbers for {name!r}; got {labels!r}")
-        kept, shown = pd.Index(values), {printed(one).casefold() for one in values}
+        kept, shown = pd.Index(values), set(map(printed, values))
         if kept.hasnans or kept.tolist() != [*values] or not 2 <= len(values) == len(set(values)) == len(shown):
             told = f"at least two different labels for {name!r} that differ in print, and none for missing values"
             raise ValueError(f"domain must list {told}, as pandas reads them; got {labels!r}")
@@ -43,9 +43,12 @@ def check_domain(domain):
 
 
 def printed(label):
-    """Return how a label prints for who does not look closely at dashes, closed ends, midnight and ways of writing."""
-    text = unicodedata.normalize("NFKC", str(label).translate(LOOKS)).partition(" 00:00:00")[0]
-    text = " ".join("".join(ALIKE.get(unicodedata.category(one), one) for one in text).split())
+    """Return how a label prints for who does not look closely at case, dashes, closed ends, midnight and writing.
+
+    Composed first, so that a dot is unseen only over an i that has one; then once more, for what 1/2 in one sign holds.
+    """
+    text = normalize("NFKC", normalize("NFC", str(label)).translate(LOOKS)).translate(LOOKS).partition(" 00:00:00")[0]
+    text = " ".join("".join(ALIKE.get(category(one), one) for one in text).split()).casefold()
     with contextlib.suppress(ValueError):
         return text if text.lstrip("-").isdigit() else f"{float(text):.12g}"
     return text
@@ -56,7 +59,7 @@ def guises(label):
 
     What reads like a missing value reads like an empty text too.
     """
-    text = printed(label.decode("utf-8", "replace") if isinstance(label, bytes) else label).casefold()
+    text = printed(label.decode("utf-8", "replace") if isinstance(label, bytes) else label)
     found = {text := text.strip("\"'").replace(".0,", ",").replace(".0)", ")").replace(" ", "").replace("_", "")}
     for way in (text.replace(",", "."), text.replace(",", "")):
         with contextlib.suppress(ValueError):
