@@ -130,15 +130,15 @@ def save_json(told, path, **how):
 
 
 def load_json(path, keys):
-    """Return the dict that a JSON file holds, or None unless it is one with these keys."""
+    """Return the dict that a JSON file holds, or None unless it is one with these keys, a set."""
     with contextlib.suppress(ValueError, TypeError):
         told = json.loads(Path(path).read_text(encoding="utf-8"))
-        return told if isinstance(told, dict) and set(keys) <= set(told) else None
+        return told if isinstance(told, dict) and keys <= set(told) else None
 
 
 def digest(path, told=""):
     """Return the SHA-256 checksum of a file, and of what is told of it."""
-    with Path(path).open("rb") as file:
+    with open(path, "rb") as file:
         whole = hashlib.file_digest(file, "sha256")
     whole.update(told.encode())
     return whole.hexdigest()
@@ -199,7 +199,7 @@ def listed(path):
         hidden = any(part.startswith(".") for part in name.relative_to(path).parts)
         manifest = name.name.endswith(".csv.json") and name.with_suffix("").is_file()
         folder = name.is_dir() and not name.is_symlink()
-        if hidden and name.suffix.lower() in SUFFIXES and not folder:
+        if hidden and name.name.lower().endswith(SUFFIXES) and not folder:  # also a file named .csv and no more
             raise ValueError(f"reports must not lie in hidden files or folders; got {str(name)!r}: move or rename it")
         if not (hidden or manifest or folder or name.name in ("_SUCCESS", "_metadata", "_common_metadata")):
             _suffix(name)
@@ -228,7 +228,7 @@ def opened(path):
 def description(reports):
     """Return the description of the survey that a data frame or a Parquet file carries, or None."""
     if isinstance(reports, pd.DataFrame):
-        one_number(reports.get(NUMBER) if KEY not in reports.attrs else None)
+        one_number(None if KEY in reports.attrs else reports.get(NUMBER))
         return reports.attrs.get(KEY)
     with opened(reports) as file:
         return json.loads((file.schema_arrow.metadata or {}).get(b"PANDAS_ATTRS", b"{}")).get(KEY)

@@ -110,7 +110,7 @@ class Survey(Results):
     def load(cls, path: str | Path) -> "Survey":
         """Return the survey that `save` wrote, the same on every device; its mechanism is one of the library."""
         names = cls.__dataclass_fields__
-        told = _files.load_json(path, ["format", *names])
+        told = _files.load_json(path, {"format", *names})
         if told is None or told["format"] != FORMAT:
             raise ValueError(f"path must be a file that Survey.save wrote ({FORMAT}); {str(path)!r} is none or damaged")
         return cls(**{name: told[name] for name in names} | {"mechanism": _labels.rebuild(told["mechanism"])})
