@@ -80,7 +80,8 @@ class Results:
         Returns
         -------
         pandas.DataFrame
-            One row a label; columns attribute, value, estimate, standard_error, low, high.
+            One row a label, in the domain's order; columns attribute, value, estimate, standard_error, low, high. Rows
+            are numbered: put those of another survey beside them by attribute and value, as `merge` does.
         """
         if weights is not None:
             frame = self._read(_estimates.rows, reports)

@@ -110,7 +110,7 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
         Arrays as `perturb` returns them; data frames and files as `Survey.collect`, `files.to_frame` and `files.write`
         make them. Of a folder all files are read. Of pairs, as a dictionary's items or a groupby by path give them,
         both parts are counted: the file and the frame. A Dask data frame is counted by Dask's workers, where its
-        partitions lie.
+        partitions lie, each by itself: one that was doubled, then cut anew, is noticed only if two parts begin alike.
     mechanism : Mechanism
         One whose counts add up: not one with two phases.
     survey : str, optional
