@@ -277,6 +277,8 @@ def test_against_the_share_of_the_first_phase():
     assert below(ten, 0.4 * ten.rsrfd)  # at 10 % more than 60
     half, fifth = synthetic(10, 2, 0.5, 1, 0.5), uniform_error(10, 2, 0.5, 1, 0.2)
     less = [round(1 - x / ten.rsrfd, 2) for x in (uniform_error(10, 2, 0.5, 1), fifth)]
+    for rho, share in itertools.product((0.1, 0.9), (0.1, 0.15, 0.2)):
+        assert abs(uniform_error(10, 2, rho, 1, share) - uniform_error(10, 2, 0.5, 1, share)) < 0.01 * ten.rsrfd
     claim("corr-rr-v1/sent-4.3.3-60").reproduced(
         below(fifteen, 0.45 * fifteen.rsrfd),
         below(fifteen, 0.4 * fifteen.rsrfd, -1),
@@ -295,12 +297,14 @@ def test_against_the_share_of_the_first_phase():
         # The figure's correlation is not stated: with 20 % in Phase I it must not be weak.
         [round(1 - uniform_error(10, 2, 0.1, 5, s) / high[s].spl, 2) for s in (0.1, 0.2)] == [0.54, 0.48],
         [round(1 - uniform_error(10, 2, 0.9, 5, s) / high[s].spl, 2) for s in (0.1, 0.2)] == [0.82, 0.73],
-        all(below(a, a.spl, -1) for a in skewed),  # nor may the marginals differ
+        all(below(a, a.spl, -1) for a in skewed),  # nor, with .5, may attribute 0 fall linearly
     )
+    for rho, sign in ((0.1, -1), (0.9, 1)):  # SPL has less error with .1 too, and not with .9
+        assert all(below(a, a.spl, sign) for a in (synthetic(10, 2, rho, 5, s, skewed=True) for s in (0.1, 0.3, 0.5)))
     uniform = [synthetic(10, d, 0.5, e, s) for d in (2, 4) for e in (1, 3, 5) for s in (0.1, 0.3, 0.5)]
     rises = [falls(b, a) for i, (a, b) in enumerate(itertools.pairwise(uniform)) if (i + 1) % 3]
     drops = [falls(a, b) for a, b in itertools.pairwise(skewed)]
-    assert all(drops)  # where the marginals differ the second phase is biased
+    assert all(drops)  # with attribute 0 falling linearly the second phase is biased
     for a, b, c in zip(uniform[::3], uniform[1::3], uniform[2::3], strict=True):  # linear in the share
         bend = np.sqrt(a.noise**2 + 4 * b.noise**2 + c.noise**2)
         assert abs(a.corr - 2 * b.corr + c.corr) < 5 * bend < 0.3 * c.corr
@@ -363,7 +367,7 @@ def test_against_correlation():
         keeps(*(synthetic(10, 6, rho, 3, 0.05, skewed=True) for rho in (0.1, 0.9)), 0.5) < -5,
         keeps(*few, 0.5) > 5 > -5 > keeps(*few, 0.6),
     )
-    assert same(synthetic(10, 6, 0.1, 1, 0.01), synthetic(10, 6, 0.9, 1, 0.01))  # the note on the trend
+    assert same(synthetic(10, 6, 0.1, 1, 0.01), synthetic(10, 6, 0.9, 1, 0.01))
     # Not so with two attributes: there dependence alone, under uniform marginals, halves the error at 5.
     assert keeps(*(synthetic(10, 2, rho, 5) for rho in (0.1, 0.9)), 0.5) < -5
     # With either start one number of three comes out: from .1 that at 3, over a half, and from .5 that at 5, nearly 2x.
