@@ -198,7 +198,8 @@ class Results:
         adjust : {"holm", "benjamini-hochberg", None}
             How p-values are adjusted for the number of pairs: Holm (1979) bounds the probability of any false finding,
             Benjamini and Hochberg (1995) the expected share of false ones among the findings, for exploration. P-values
-            are too small at large budgets where fewer than about ten people are expected to hold two labels together.
+            are too small at large budgets where fewer than about ten people are expected to hold two labels together,
+            and from `RRJoint` where nearly all hold one of many labels: page `survey`.
         """
         found, reports = [], [*_leaves(reports)]
         for a, b in itertools.combinations(self.domain, 2):
