@@ -303,6 +303,7 @@ def test_signed_reports_have_no_more_variance_than_tied_truths():
     for people in (Population.from_counts([10_000 - ones, ones]) for ones in range(0, 10_001, 1_250)):
         signed, tied = (total_error(made(p=0.7, rho=-0.4), people) for made in (SignedRR, JRR))
         assert signed <= tied * (1 + 1e-12)
+        assert (signed > tied * (1 - 1e-12)) == (max(people.counts) == people.n)  # chapter audit_jrr: unless all agree
 
 
 def test_one_report_of_all_answers_has_less_error_than_bits_up_to_two_dozen_questions():
