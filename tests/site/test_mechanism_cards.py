@@ -1,6 +1,7 @@
 """The library's page has a card for each, and its error formulas are those of the classes."""
 
 import importlib
+import itertools
 import math
 import re
 import sys
@@ -332,8 +333,19 @@ def test_reports_in_the_form_of_records_have_less_error_than_constant_fakes_once
         faked = RSRFD(k=people.k, epsilon=epsilon, priors=priors)
         return total_error(RRJoint(k=people.k, epsilon=epsilon), people) / total_error(faked, people)
 
-    for k in ((2, 2), (2, 6), (4, 4), (2, 2, 50), (2,) * 8):
-        assert over_fakes(Population.from_counts(np.ones(k, dtype=int)), math.log(math.prod(k))) < 1
+    def evenly(k, times):
+        e, cells, fakes = times * math.prod(k), math.prod(k), 2 * len(k) - 1
+        whole = ((e + cells - 1) / (e - 1)) ** 2 - 1
+        faked = [(1 - 1 / size) * (fakes * ((e + size - 1) / (e - 1)) ** 2 - 1) for size in k]
+        return whole * sum(1 - 1 / size for size in k) / sum(faked)
+
+    assert "of fewer than $e^\\varepsilon/1.4$ possible records" in CARDS["RSRFD"]
+    for k in ((2, 2), (2, 6), (4, 4), (10, 10), (2, 2, 50), (2,) * 8):
+        people = Population.from_counts(np.ones(k, dtype=int))
+        assert over_fakes(people, math.log(1.4 * math.prod(k))) == pytest.approx(evenly(k, 1.4), rel=1e-6)
+    sizes = [k for d in (2, 3, 4) for k in itertools.combinations_with_replacement((2, 3, 5, 10, 50, 1_000), d)]
+    assert max(evenly(k, times) for k in sizes for times in (1.4, 2, 10, 1e6)) < 1
+    assert evenly((10, 10), 1) > 1.1  # not yet where as many are possible as e^epsilon
     adult = load_adult()
     assert round(over_fakes(adult.select("workclass", "relationship", "race", "sex"), 7.0), 2) == 0.44
     assert [round(over_fakes(adult.select("sex", "income"), epsilon), 1) for epsilon in (0.5, 2.0)] == [1.1, 0.5]
