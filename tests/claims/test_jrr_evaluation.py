@@ -392,6 +392,23 @@ def test_the_summary():
     directions = np.min(more) > 0 > np.max(less)
     by_budget = [[round(100 * gain(size, 5, b)) for b in budgets] for size in (8_000, 160_000)]
     to_rr = [round(-100 * gain(10_000, 9_999, b), 1) for b in budgets]  # what the first step costs
+    # The note's two cases of rho: before its end, by less than a step of the search above the bound; and at it.
+    before = [(table_4(b, *at), *at) for b in budgets for at in ((4_000, 5), (8_000, 5), (8_000, 10))]
+    ended = [table_4(b, *at) for b in budgets for at in ((80_000, 5), (160_000, 5), (80_000, 10))]
+    assert all(-1e-12 < r + 1e-4 * (n - 1) / (m * p) < 1.01e-4 for (p, r), n, m in before)
+    assert all(math.isclose(r, 1 - 1 / p) for p, r in ended)
+
+    def absolute(n, colluders, epsilon):
+        return gain(n, colluders, epsilon) * jrr.variance(n, n, *rr(epsilon))
+
+    # The margin as a difference: n^2 / M, then n alone; and far from ten times as large at a tenth of the budget.
+    for b in (0.1, 1.0):
+        assert abs(absolute(8_000, 5, b) / absolute(4_000, 5, b) - 4) < 0.12
+        assert abs(absolute(8_000, 5, b) / absolute(8_000, 10, b) - 2) < 0.06
+    for b in budgets:
+        assert math.isclose(absolute(160_000, 5, b), 2 * absolute(80_000, 5, b), rel_tol=1e-3)
+        assert math.isclose(absolute(80_000, 10, b), absolute(80_000, 5, b), rel_tol=1e-3)
+    assert [round(absolute(n, 5, 0.01) / absolute(n, 5, 0.1)) for n in (8_000, 160_000)] == [87, 110]
     claim("jrr/sec-5.4-b3").conditional(
         all(abs(value - 2) < 0.06 for b in (0.1, 1.0) for value in twice(b))
         and all(abs(value - 2) < 0.1 for b in (0.1, 1.0) for share in (0.01, 0.1) for value in twice(b, share))
