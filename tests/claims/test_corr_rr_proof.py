@@ -252,6 +252,12 @@ def test_first_version_the_report_law():
     # For k = 3 the printed probabilities of the three values sum to 1 + (gap/2)(1 - p_y).
     b3, a3, s3 = shares("b", 3), shares("a", 3), printed(3)
     total = sum(s3["q"] + s3["gap"] / 2 * (a + (1 - py) + b * (2 * py - 1)) for a, b in zip(a3, b3, strict=True))
+    # For any k (the law is enumerated below for (4)): too large by this excess, which is 0 in the three cases only.
+    pk, qk = grr.probabilities(e, k)
+    own = qk + (pk - qk) * fb
+    anyone = (qk + (pk - qk) * fa + py * own + (1 - py) / (k - 1) * (1 - own)) / 2
+    excess = (pk - qk) / 2 * (1 - py) * (1 - fb) * (k - 2) / (k - 1)
+    assert is_zero(as_printed(k, anyone, fa, fb, s) + excess)
     two, three, sure = everywhere(as_printed)
     claim("corr-rr-v1/app-6.1-pi").conditional(
         two and sure, not three and is_zero(total - 1 - s3["gap"] * (1 - py) / 2)
