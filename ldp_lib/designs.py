@@ -110,8 +110,8 @@ def unrelated_probability(e, alpha):
 def garbling(channel, e):
     """Return the channel that, after `warner(e / (1 + e))`, gives this channel: rows are Warner's report.
 
-    Its entries are probabilities if and only if the channel's ratio is at most e and yes is the report of holders: so
-    at equal budget no design has less variance than Warner's. Known: Kairouz, Oh and Viswanath (2016).
+    Its entries are probabilities if and only if the channel's ratio is at most e: so at equal budget no design has less
+    variance than Warner's. Known: Kairouz, Oh and Viswanath (2016).
     """
     (_, b), (_, a) = channel
     rows = (e * b - a) / (e - 1), (e * a - b) / (e - 1)

@@ -81,6 +81,17 @@ def test_no_design_beats_warner_s_at_its_own_ratio(name):
         assert designs.variance(best, share, 1) <= designs.variance(matrix, share, 1)
 
 
+@pytest.mark.parametrize("e", [F(3, 2), F(3), F(13)])
+def test_what_follows_warner_s_design_is_a_channel_exactly_if_the_ratio_allows(e):
+    fits = {True: 0, False: 0}  # by whether holders say yes more often than others
+    for a, b in itertools.product([F(i, 12) for i in range(13)], repeat=2):
+        after = designs.garbling([[1 - b, b], [1 - a, a]], e)
+        allowed = a <= e * b and b <= e * a and 1 - a <= e * (1 - b) and 1 - b <= e * (1 - a)
+        assert (after.min() >= 0 and after.max() <= 1) == allowed
+        fits[a > b] += allowed and a != b
+    assert fits[True] == fits[False] > 0
+
+
 @pytest.mark.parametrize("share", [F(0), F(1, 10), F(1, 2), F(9, 10)])
 @pytest.mark.parametrize("e", [F(3, 2), F(3), F(13)])
 def test_a_design_that_protects_only_a_yes_needs_fewer_people_than_warner_s(e, share):
