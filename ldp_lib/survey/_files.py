@@ -101,7 +101,7 @@ def check_numbers(frame, told, what):
 
     Arrow's data sets give all files what the first one says, also where rows lost their numbers.
     """
-    if told is not None and pd.Series(frame.get(NUMBER), frame.index, float).ne(number(told)).any():
+    if told and (NUMBER not in frame or frame[NUMBER].ne(number(told)).to_numpy(bool, na_value=True).any()):
         raise ValueError(f"reports must be of one survey; some rows of {what} are of another one than it says, or none")
 
 

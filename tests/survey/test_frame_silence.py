@@ -109,6 +109,9 @@ def test_rows_tell_their_survey_wherever_other_software_copies_them(tmp_path):
     with pytest.raises(ValueError, match="are of another one than it says, or none"):
         SURVEY.estimate(whole)
     assert SURVEY.estimate(SURVEY.mark(whole)).equals(SURVEY.estimate(reports()))
+    for other in ("x", None, pd.Timestamp("2026")):  # what is no number is no survey's either
+        with pytest.raises(ValueError, match="are of another one than it says, or none"):
+            SURVEY.estimate(reports().assign(**{files.NUMBER: other}))
 
 
 @pytest.mark.parametrize("labels", [{"yes", "no"}, frozenset("ab"), "no", {"a": 1, "b": 2}, iter("ab"), 3])
