@@ -90,9 +90,12 @@ def test_a_share_among_few_that_comes_by_chance_holds_less_often(share, told, ho
 
 @pytest.mark.parametrize(
     ("epsilon", "n", "held", "holds"),
-    [(1.0, 11, 2, 0.917), (3.0, 12, 11, 0.883), (3.9, 12, 6, 0.798), (3.9, 50, 25, 0.886), (1.0, 173, 60, 0.951)],
+    [
+        *[(1.0, 11, 2, 0.917), (3.0, 12, 11, 0.883), (3.9, 12, 6, 0.798), (3.9, 50, 25, 0.886), (1.0, 173, 60, 0.951)],
+        *[(8.0, 745, 372, 0.791), (4.0, 745, 372, 0.961), (6.0, 101, 50, 0.791)],  # a quarter of a false report, or 13
+    ],
 )
-def test_intervals_of_few_people_hold_as_often_as_enumeration_says(epsilon, n, held, holds):
+def test_intervals_of_few_people_or_false_reports_hold_as_often_as_enumeration_says(epsilon, n, held, holds):
     """Also where more than five were asked, many hold the answer, and epsilon is below 4: few reports are wrong."""
     mechanism = GRR(k=2, epsilon=epsilon)
     survey, (p, q) = Survey({"a": ["no", "yes"]}, epsilon, mechanism), mechanism.probabilities
