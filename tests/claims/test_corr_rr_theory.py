@@ -469,8 +469,8 @@ def test_over_all_tables_of_forty_people_frequencies_hint_at_the_correlation():
 def test_what_the_words_of_the_revised_version_leave_open():
     lost = (
         "The formula is missing from our text. The words lead to the theorem on the error in the audit of Corr-RR. "
-        "The first version's formula, which the authors' published code uses, is right for $k=2$ only. Which of the "
-        "two is printed we cannot tell."
+        "The first version has two others, which are right for $k=2$ only: Theorem 4's, and the one of its appendix, "
+        "which the authors' published code minimises. Which of the three is printed we cannot tell."
     )
     claim("corr-rr-v2/thm-1-mse").not_checkable(lost)
     claim("corr-rr-v2/eq-1").not_checkable(lost)
