@@ -597,12 +597,28 @@ def test_the_numbers_of_figure_4():
     for share in (0.01, 1):
         pairs = [choose(0.01, n) for choose in (table_4, at_p0, best_pair)]
         spreads[share] = [math.sqrt(ratio(pair, 0.01, n, int(share * n))) for pair in pairs]
+    budgets, sizes, outward = (0.01, 0.1, 1.0), (2_000, 20_000, 200_000, 2_000_000), (0.5, 0.1, 0.01, 0)
+    pairs = {(b, n): table_4(b, n) for b in budgets for n in sizes}
+    gain, mirrored = (  # RR's MSE over JRR's, by budget, size and share
+        np.array([ratio(pair, b, n, np.round(n * shares)) for (b, n), pair in pairs.items()]).reshape(3, 4, 4)
+        for shares in (np.array(outward), 1 - np.array(outward))
+    )
+    assert np.allclose(gain, mirrored, rtol=1e-9)
+    gain = 1 / gain
+    less = 1 - gain[:, :, 2].max(axis=1) ** -0.5  # in ARE, at the least share drawn
     stored = np.array([drawn(of, "RR").to_numpy() / drawn(of, "JRR").to_numpy() for of in ("4a", "4b", "4c")])
     relative = np.array([drawn(of, "JRR") / drawn(of, "RR") for of in ("4d", "4e", "4f")])
+    over_70 = np.argwhere(relative < 0.3).tolist()  # panel, number of users, share
     claim("jrr/sec-5.3.2-s9").reproduced(
         all(1 - r > 0.7 for r in spreads[0.01]),
         all(95 < r**-2 < 105 for r in spreads[1]),
-        round(math.log10(stored.max()), 1) == 2.0 and 1 - relative.min() > 0.7,
+        # Away from a share of one half the gain grows with n, and for many users as the budget falls.
+        bool((np.diff(gain[0, :, 1:], axis=0)[:2] > 0).all()) and np.allclose(gain[0, 2], gain[0, 3], rtol=1e-4),
+        bool((np.diff(gain[:, 2:, 1:], axis=0) < 0).all()),
+        bool((np.diff(gain, axis=2) > 0).all()),
+        np.round(100 * less).tolist() == [77, 64, 20],
+        [round(100 * (1 - of.min())) for of in relative] == [78, 65, 22],
+        round(math.log10(stored.max()), 1) == 2.0 and over_70 == [[0, 4, 0], [0, 5, 0]],
         stored.max() == stored[0].max(),  # at the least budget, "up to" in all three panels
     )
 
