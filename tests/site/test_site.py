@@ -61,6 +61,12 @@ def tab(browser, base):
     return checks.Visitor(browser.new_context(color_scheme="light"), urlsplit(base).netloc)
 
 
+@pytest.fixture(scope="session")
+def parser(browser):
+    """An empty page, which parses files for others."""
+    return browser.new_context().new_page()
+
+
 @pytest.fixture(params=PAGES, scope="module")
 def visitor(request, tab, base):
     """The tab, on each page of the book in turn."""
@@ -71,6 +77,13 @@ def visitor(request, tab, base):
 def test_the_book_has_at_most_46_pages():
     assert len(PAGES) <= 46
     assert len(set(PAGES)) == len(PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_file_of_every_page_is_sound(page, parser):
+    """What needs no layout, on all pages; the tests that do need it take a sample, and `make thorough` all pages."""
+    faults = checks.in_file(parser, SITE / f"{page}.html", SITE)
+    assert {name: found for name, found in faults.items() if found} == {}
 
 
 def test_formulas_are_typeset(visitor):
@@ -941,6 +954,23 @@ BAD = [
     ("search", '<input type="search">', ""),
     ("search", '<input type="search">', '<input type="search"><button class="search-button__button">Search</button>'),
 ]
+
+
+# Found without a layout as well: all faults of these kinds, but those that only a screen shows.
+ON_SCREEN = ('<span class="math" ', "data:image", '<input type="search"><button')
+IN_FILE = [
+    fault
+    for fault in BAD
+    if fault[0] in {"formulas", "raw", "images", "foreign", "links", "search"}
+    and not fault[2].startswith(ON_SCREEN)
+]
+
+
+@pytest.mark.parametrize(("check", "old", "new"), [("", "", ""), *IN_FILE])
+def test_a_bad_file_fails(check, old, new, parser, tmp_path):
+    (tmp_path / "page.html").write_text(HEAD + (GOOD.replace(old, new, 1) if check else GOOD), encoding="utf-8")
+    found = checks.in_file(parser, tmp_path / "page.html", tmp_path)
+    assert {name for name, faults in found.items() if faults} == ({check} if check else set())
 
 
 @pytest.mark.parametrize(("check", "old", "new"), BAD)
