@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 
 import where
@@ -45,16 +46,21 @@ NAMED = ("book/test_best_settings.py", "site/test_mechanism_cards.py", "tables/t
 CHECKS = {path.stem: path for path in [*sorted(TESTS.glob("claims/test_*.py")), *(TESTS / name for name in NAMED)]}
 
 
+@cache
+def read(changed):
+    """Return the claims of the files that last changed so: a build reads them once, not for each directive."""
+    return list(claims.read_ledger(changed[0][0].parent).values())
+
+
 class _Directive(SphinxDirective):
     """What both directives share: the claims, with the page rebuilt when the ledger changes."""
 
     def claims(self):
-        """Return all claims, read anew."""
-        for path in sorted(Path(claims.FOLDER).glob("*.yml")):
+        """Return all claims, read anew where a file has changed."""
+        paths = sorted(Path(claims.FOLDER).glob("*.yml"))
+        for path in (*paths, claims.__file__, __file__):
             self.env.note_dependency(str(path))
-        self.env.note_dependency(claims.__file__)
-        self.env.note_dependency(__file__)
-        return list(claims.read_ledger(claims.FOLDER).values())
+        return read(tuple((path, path.stat().st_mtime_ns) for path in paths))
 
 
 class Signs(_Directive):
