@@ -191,7 +191,7 @@ def test_the_two_phases_are_combined_by_their_numbers_of_users():
     claim("corr-rr-v1/eq-combine").holds(same)
     claim("corr-rr-v1/alg-1-l14").holds(same, all(sum(row) == 1 for row in by_hand))
     claim("corr-rr-v2/eq-combine").holds(same)
-    # One letter for each quantity: 4 values, 3 attributes, 2 + 5 users.
+    # A number of its own for each quantity: 4 values, 3 attributes, 2 + 5 users.
     mechanism = CorrRR(k=(4, 4, 4), epsilon=1.0, n1=2)
     x = np.random.default_rng(1).integers(4, size=(7, 3))
     one, two = mechanism.perturb(x, rng=np.random.default_rng(2))
@@ -468,14 +468,14 @@ def test_revised_version_what_its_words_determine():
 def test_revised_version_what_its_words_leave_open():
     claim("corr-rr-v2/eq-5").not_checkable(
         "The formula is missing from our text. The words lead to $1/k+\\frac{p-q}2[g_a+tg_b]$ with $g=f-1/k$ and "
-        "$t=(kp_y-1)/(k-1)$; the first version's printed form, which the authors' published code uses, is right for "
-        "$k=2$ only. Which of the two is printed we cannot tell."
+        "$t=(kp_y-1)/(k-1)$; the first version's printed form, which the authors' published code uses, is in general "
+        "right for $k=2$ only. What is printed we cannot tell."
     )
     claim("corr-rr-v2/eq-9").not_checkable(
         "The formula is missing from our text. The words lead to "
-        "$t=\\frac{n_2+1}{n_2-1}\\langle g_a,g_b\\rangle/|g_b|^2$ with $p_y=(1+(k-1)t)/k$; the first version's "
-        "appendix, which the authors' published code uses, is right for $k=2$ only. Which of the two is printed we "
-        "cannot tell."
+        "$t=\\frac{n_2+1}{n_2-1}\\langle g_a,g_b\\rangle/|g_b|^2$ with $p_y=(1+(k-1)t)/k$. The first version has two "
+        "others: Proposition 1's, and that of its appendix, which the authors' published experiments use and which is "
+        "in general right for $k=2$ only. What is printed we cannot tell."
     )
 
 
