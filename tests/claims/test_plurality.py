@@ -101,7 +101,7 @@ def test_the_safeguard_holds_for_normal_noise_and_not_for_every_survey():
     risk = directions * v + sum(part**2 for part in h) + 2 * v * slopes
     change = sp.factor(sp.cancel((risk - directions * v) * size))  # never above 0 for c up to 2 v (D - 2)
     # Normal noise of known variance, a centre that is near, off and far: shrinking gains at each distance; the foil,
-    # noise that is taken to be nine times as large, loses at the middle one.
+    # noise that is taken to be nine times as large, loses at the far one.
     k, d, noise, runs = 4, 3, 1.0, 40_000
     step = rng.normal(size=(d, runs, k)) * math.sqrt(noise / (k - 1))
     step -= step.mean(axis=2, keepdims=True)
