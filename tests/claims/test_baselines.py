@@ -207,7 +207,7 @@ def test_a_split_budget_costs_the_square_of_the_number_of_attributes():
         sp.expand(leading - D**2 * (K - 1)) == 0, bool((np.diff(at_one) > 0).all())
     )
     claim("corr-rr-v2/sent-spl-growth").not_checkable(
-        "The rate is lost in our text and its words determine neither it nor whether the error is a variance. The exact "
+        "The rate is lost in our text; its words determine neither it nor whether the error is a variance. The exact "
         r"variance is about $d^2(k-1)/(n\epsilon^2)$ for small budgets."
     )
     # Asked about one attribute each, people cost a factor of d: what splitting is compared with.

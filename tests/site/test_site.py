@@ -961,8 +961,7 @@ ON_SCREEN = ('<span class="math" ', "data:image", '<input type="search"><button'
 IN_FILE = [
     fault
     for fault in BAD
-    if fault[0] in {"formulas", "raw", "images", "foreign", "links", "search"}
-    and not fault[2].startswith(ON_SCREEN)
+    if fault[0] in {"formulas", "raw", "images", "foreign", "links", "search"} and not fault[2].startswith(ON_SCREEN)
 ]
 
 

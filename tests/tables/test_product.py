@@ -252,6 +252,16 @@ def test_the_total_variance_is_exact_whatever_the_data(budgets, sizes):
         assert np.trace(covariance) == product.total_variance(lengths, 2)
 
 
+def test_the_printed_level_of_the_mixing_matrix_is_that_of_a_refusal():
+    """`rr-multidim/s6.3.1-epsilon`: t k/(1 - t), printed, belongs to refusing where an answer is drawn anew."""
+    k, t = 9, Fraction(1, 4)
+    drawn = (1 - t) / k
+    refusing = np.full((k, k + 1), drawn)
+    np.fill_diagonal(refusing, t)
+    assert (refusing.sum(axis=1) == 1).all()
+    assert channel.privacy_ratio(refusing) == t * k / (1 - t) == 3
+
+
 def test_the_mixing_ratio_belongs_to_its_channel():
     for keep, k in ((Fraction(1, 10), 9), (Fraction(7, 10), 2)):
         e = product.mixing_ratio(keep, k)
