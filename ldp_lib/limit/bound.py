@@ -104,7 +104,7 @@ def fixed_data_error(k, epsilon, population):
 
     Notes
     -----
-    Chapter `limit_attained`.
+    Chapter `limit_minimax`.
     """
     k = check_domain(k)
     check_population(population, k)

@@ -14,9 +14,10 @@ from ldp_lib.limit._uniform import kept
 class Limit:
     """The least error of any mechanism, for one user: divide by the number of users.
 
-    The error is the total variance of what is estimated, users drawn at random, of estimates that are unbiased near
-    the population. `error` bounds it from below for every mechanism; `attained` is the error of a mixture of sets, and
-    the two agree to rounding where the search is complete.
+    The error is the total variance of what is estimated, of estimates that are unbiased near the population, for users
+    who are drawn at random and randomize independently (no dealer sends them secrets). `error` bounds it from below for
+    every mechanism; `attained` is the error of a mixture of sets, and the two agree to rounding where the search is
+    complete.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import json
 import math
 import re
 import time
@@ -1216,3 +1217,29 @@ def test_the_answers_of_the_chapters_exercises():
     assert [named((2, 3), x) for x in (1.99, 2.0, 3.0)] == [[(1, 1)]] * 3
     assert {frozenset(s) for s in named((4, 4), 3.07)} == {frozenset((1, 4))}
     assert {frozenset(s) for s in named((4, 4), 3.08)} == {frozenset((1, 3))}
+
+
+def test_two_users_with_masks_of_a_dealer_have_less_error_than_the_bound():
+    """The theorems ask that users randomize independently: a transcript whose ratio is e is not enough."""
+    e, noise = 3, [Fraction(w, 17) for w in (9, 3, 1, 1, 3)]
+    estimate = [Fraction(a, 56) for a in (-23, 28, 79, 62, -6)]  # of the share of 1, by the sum of both messages
+    answers, messages = (list(itertools.product(range(m), repeat=2)) for m in (2, 5))
+    law = {x: dict.fromkeys(messages, Fraction(0)) for x in answers}
+    for x, mask, z in itertools.product(answers, range(5), range(5)):
+        law[x][(x[0] + mask) % 5, (x[1] - mask + z) % 5] += noise[z] / 5
+    near = [pair for pair in itertools.permutations(answers, 2) if sum(map(int.__ne__, *pair)) == 1]
+    assert max(law[a][y] / law[b][y] for a, b in near for y in messages) == e  # one record changes
+    mean = {x: sum(p * estimate[sum(y) % 5] for y, p in law[x].items()) for x in answers}
+    assert mean == {x: Fraction(sum(x), 2) for x in answers}
+    square = sum(p * estimate[sum(y) % 5] ** 2 for x in answers for y, p in law[x].items()) / 4
+    assert 2 * (square - Fraction(1, 4)) == Fraction(51, 56)  # of both shares, users drawn uniformly
+    alone = [sum(p for y, p in law[0, 1].items() if y[i] == v) for i in (0, 1) for v in range(5)]
+    assert alone == [Fraction(1, 5)] * 10
+    assert math.isclose(limit.least_error((2,), math.log(e)).error / 2, 1, rel_tol=1e-8)
+    root = Path(__file__).resolve().parents[2]
+    chapter = json.loads((root / "notebooks/limit_bound.ipynb").read_text(encoding="utf-8"))["cells"]
+    (theorem,) = ("".join(c["source"]) for c in chapter if ":label: thm-certificate" in "".join(c["source"]))
+    assert "each randomizing independently, also" in theorem.partition(":::\n")[0]
+    assert "51/56, and the bound is 1" in theorem
+    conventions = (root / "book/theorems.md").read_text(encoding="utf-8").partition("## The limit")[0]
+    assert "users randomize independently" in conventions
