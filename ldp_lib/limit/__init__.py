@@ -1,4 +1,4 @@
-"""The limit: the least error that any locally private mechanism can have, and which mechanism has it."""
+"""The limit: the least error that any unbiased locally private mechanism can have, and which mechanism has it."""
 
 from ldp_lib.limit._any_population import LawCertificate
 from ldp_lib.limit._given_population import TableCertificate

@@ -1,4 +1,4 @@
-"""The least error of any mechanism: a proven bound, what attains it, and a certificate that can be checked exactly."""
+"""The least error of any unbiased mechanism: a bound, what attains it, and a certificate that is checked exactly."""
 
 import math
 from fractions import Fraction
@@ -18,7 +18,7 @@ CLOSE = 1.005  # a bound this near to what a mechanism attains is not looked for
 
 
 def least_error(k, epsilon, population=None):
-    """Return the least error that any mechanism can have, with what attains it and a certificate.
+    """Return the least error that any unbiased mechanism can have, with what attains it and a certificate.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from ldp_lib.limit._uniform import kept
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """The least error of any mechanism, for one user: divide by the number of users.
+    """The least error of any unbiased mechanism, for one user: divide by the number of users.
 
     The error is the total variance of what is estimated, of estimates that are unbiased near the population, for users
     who are drawn at random and randomize independently (no dealer sends them secrets). `error` bounds it from below for

@@ -59,7 +59,7 @@ def _every_set(k):
 
 
 def least_pair_error(k, epsilon):
-    """Return the least error of all pair tables that any mechanism can have over uniform users, and what attains it.
+    """Return the least error of all pair tables that any unbiased mechanism can have over uniform users.
 
     Parameters
     ----------
