@@ -37,9 +37,9 @@ def over_the_limit(name, k):
 
 
 @functools.cache
-def design():
+def design(n=10_000):
     """The signed reports of 10,000 people that are (0.1, 1e-8)-private together: p and rho."""
-    return signed_parameters(epsilon=0.1, delta=1e-8, n=10_000)
+    return signed_parameters(epsilon=0.1, delta=1e-8, n=n)
 
 
 def people():
@@ -74,10 +74,10 @@ def signed():
     )
 
 
-def one_sign():
-    p, rho = design()
+def one_sign(n=10_000, digits=0):
+    p, rho = design(n)
     square = -rho * p * (1 - p)
-    return f"{(p**2 - square) / ((1 - p) ** 2 - square):.0f}"
+    return f"{(p**2 - square) / ((1 - p) ** 2 - square):.{digits}f}"
 
 
 def hidden():
@@ -176,6 +176,13 @@ def test_twelve_refuted_statements_have_five_causes():
     assert (len(refuted), len(shared) + alone) == (12, 5)
     assert "jrr/eq-34" in (largest := max(shared.values(), key=len))
     assert len(largest) == 7
+
+
+def test_two_reports_under_one_sign_have_the_ratio_of_as_many_people_as_the_pages_name():
+    assert f"10,000 users, any (for 1,000: {one_sign(1_000, 1)})" in PAGE
+    security = (Path(__file__).resolve().parents[2] / "book" / "security.md").read_text(encoding="utf-8")
+    said = "planned for 10,000 people and ε = 0.1 each a likelihood ratio of {} (for 100 people {})"
+    assert said.format(one_sign(), one_sign(100, 2)) in security
 
 
 def test_masks_have_the_stated_standard_error():
