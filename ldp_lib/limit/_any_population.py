@@ -12,7 +12,7 @@ from ldp_lib.limit._rational import ABOVE, gained, never_negative, rounded, well
 
 @dataclass(frozen=True, kw_only=True)
 class LawCertificate:
-    """Why no mechanism has an error below `error`, whatever the population.
+    """Why no unbiased mechanism has an error below `error`, whatever the population.
 
     With mu the share of all records in a set and f the share of the users, t = exp(epsilon) - 1, the dual
     variables Lambda ((1 + s/t) U - (s/t) F), U uniform, must cover t^2 mu (1-mu) for f = 0 and for f = 1.

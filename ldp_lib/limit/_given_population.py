@@ -19,7 +19,7 @@ GRID = 2**40  # denominators of what is rounded
 
 @dataclass(frozen=True, kw_only=True)
 class TableCertificate:
-    """Why no mechanism has an error below `error` at a population.
+    """Why no unbiased mechanism has an error below `error` at a population.
 
     For every direction h_r and every set S, with w = exp(epsilon) on S and 1 elsewhere, the dual variables lambda meet
 

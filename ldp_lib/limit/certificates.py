@@ -81,7 +81,7 @@ class Limit:
 
 @dataclass(frozen=True, kw_only=True)
 class SetCertificate:
-    """Why no set of records informs more than `ceiling`, and so no mechanism has an error below `error`.
+    """Why no set of records informs more than `ceiling`, and so no unbiased mechanism has an error below `error`.
 
     Parameters
     ----------
