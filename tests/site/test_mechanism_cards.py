@@ -323,6 +323,12 @@ def test_one_report_of_all_answers_has_less_error_than_bits_up_to_two_dozen_ques
     assert over_bits(10, 2, 1.0) == pytest.approx(known)
     assert max(over_bits(k, d, b) for k in (10, 11, 40, 100) for d in range(2, 25) for b in (0.01, 0.1, 1, 4, 10)) < 1
     assert over_bits(10, 40, 1.0) > 1.8
+    k, lead = (10,) * 23 + (10_000,), []  # the card of OBRR, which can give one question most of its budget
+    for budget in (0.1, 1.0):
+        one, split = AskSome(k=k, epsilon=budget, m=24), np.exp(np.array(allocation.obrr(k, budget)) / 2)
+        drawn = np.sum(design.attribute_errors(k, one.sizes_, 24, one.keep, one.weights_))
+        lead.append((k * split / (split - 1) ** 2).sum() / (drawn - sum(1 - 1 / size for size in k)))
+    assert "{:.2f} and {:.2f} of the error of one".format(*lead) in " ".join(CARDS["OBRR"].split())
 
 
 def test_reports_in_the_form_of_records_have_less_error_than_constant_fakes_once_few_records_are_possible():
