@@ -1,9 +1,10 @@
 """Random assignment of users to groups, or of questions to users, with given weights.
 
 Two ways: in groups of planned sizes, every assignment equally probable, or each user at random with the weights as
-probabilities. The first has less variance, the data held fixed. What is said of questions holds for any part of each
-user's data that is asked for. In large groups each user first draws a group alone, then random users of groups that are
-too large change over until all sizes are right, which is faster than shuffling all users.
+probabilities. The first has less variance, the data held fixed, but for terms in 1/n, which count where values are
+evenly spread. What is said of questions holds for any part of each user's data that is asked for. In large groups each
+user first draws a group alone, then random users of groups that are too large change over until all sizes are right,
+which is faster than shuffling all users.
 """
 
 from dataclasses import replace
