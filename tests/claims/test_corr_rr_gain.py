@@ -238,6 +238,17 @@ def test_with_few_users_and_like_shares_one_question_shrunk_has_less_error_than_
     assert ours.mean() - theirs.mean() > 4 * math.hypot(theirs.std(), ours.std()) / 2_000**0.5
 
 
+def test_the_chosen_shrinkage_can_cost_a_sixth_where_two_shares_are_free():
+    """Chapter shrinkage, the rows: two yes-or-no questions, 500 people, epsilon 0.5."""
+    data = Population.from_counts([[140, 210], [60, 90]])
+    truth, asked = marginal_frequencies(data), OneQuestion(k=data.k, epsilon=0.5)
+    found = asked.simulate(data, rng=np.random.default_rng(10), runs=40_000)
+    ours = mse(shrinkage.choose(found, shrinkage.question_noise(asked, data.n)).estimates, truth)
+    over = ours.mean() / (sum(v.sum() for v in asked.variance(data)) / 4)  # the mean over four shares
+    noise = over * ours.std() / ours.mean() / 40_000**0.5
+    assert abs(over - 1.15) < 5 * noise < 0.05
+
+
 def test_plurality_gains_where_noise_is_large_and_loses_with_many_people_or_a_large_budget():
     """The advice of chapter shrinkage, and Plurality's card: over one question each, both exact."""
     joint = syn_a(20_000, d=4, rho=0.5, frequencies=SKEWED, rng=np.random.default_rng(9)).joint
