@@ -135,9 +135,9 @@ def test_what_cannot_be_settled():
         "colluder who shows a sign, until half of the users do."
     )
     claim("jrr/sec-4.5.2-s4").not_checkable(
-        "A statement about the cited shuffling protocol. Its authors state "
+        "A statement about the cited shuffling protocol. Its abstract states "
         "polylogarithmic communication and work per party, without the exponent; "
-        "the JRR paper gives no count."
+        "the JRR paper does not derive its order."
     )
 
 
