@@ -244,6 +244,10 @@ def test_at_equal_privacy_of_the_transcript_k_jrr_has_no_gain_if_all_hold_one_va
     assert sp.cancel((k - 1) * (1 + x) / (w - x) - (k - 1) / w0) == 0  # one / none stays e
     assert sp.expand(w * (1 - x) - w0 - x * (1 - x - w0 * x)) == 0  # the numerator of the variance
     assert sp.cancel((x * w - 1).subs(x, 1 / (w0 + 1))) == 0  # the range ends where the change becomes negative
+    p, rho = sp.symbols("p rho", positive=True)
+    both, one, _ = jrr.table(p, rho, k)
+    more = sp.cancel(both / one - p * (k - 1) / (1 - p))  # positive: a rho above 0 raises the ratio, and the variance
+    assert sp.cancel(more - rho * (k - 1) / ((1 - p) * (k - 1 - rho))) == 0
 
 
 def test_signs_with_the_least_rho_drop_into_oue():
