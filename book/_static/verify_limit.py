@@ -1,7 +1,7 @@
 """Verify a bound for local differential privacy, in rational arithmetic: python verify_limit.py < certificate.json
 
-n users drawn from F randomize independently and send e^epsilon-LDP reports; A F is estimated without bias near F. If for
-directions h_r with sum 0, one a row a_r of A, and dual variables lambda, one a record, sum_r (w . h_r)^2 is at most
+n users drawn from F randomize independently, send e^epsilon-LDP reports, and A F is estimated without bias near F. If
+for directions h_r with sum 0, one a row a_r of A, and dual variables lambda, one a record, sum_r (w . h_r)^2 is at most
 (lambda . w) (F . w) for every w that is e^epsilon on a set of records and 1 elsewhere, n times the total variance is at
 least (sum_r a_r . h_r)^2 / sum(lambda). Up to 16 records all sets are tried; for more, or any F, a theorem is used.
 """
