@@ -76,7 +76,7 @@ def figure_2_probability(f_first, f_second, n2, e):
 
 @dataclass(frozen=True, kw_only=True)
 class AppendixCorrRR(CorrRR):
-    """Corr-RR with the appendix's formula, as the authors' published experiments ran it.
+    """Corr-RR with the appendix's formula; with `exchanged`, as the authors' published experiments ran it.
 
     Parameters
     ----------

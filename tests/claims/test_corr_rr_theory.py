@@ -447,6 +447,9 @@ def test_over_all_tables_of_forty_people_frequencies_hint_at_the_correlation():
     quarter = np.digitize(phi, [-0.5, 0, 0.5], right=True)
     means = [p_y[proper][quarter == i].mean() for i in range(4)]
     assert [round(mean, 2) for mean in (means[0], means[3])] == [0.25, 0.75]
+    eighth = np.digitize(phi, np.arange(-3, 4) / 4, right=True)
+    finer = np.diff([p_y[proper][eighth == i].mean() for i in range(8)])
+    assert [*np.flatnonzero(finer < 0)] == [3]  # from below 0 to above
     strong = (Fraction(490 * 490, 1000**2)) ** 2 > Fraction(96, 100) ** 2 * Fraction(490 * 510 * 510 * 490, 1000**4)
     three = ([[0, 300], [300, 400]], [[90, 210], [210, 490]], [[300, 0], [0, 700]])  # all with frequencies .3 and .3
     assert {(sum(t[0]), t[0][0] + t[1][0]) for t in three} == {(300, 300)}
@@ -469,16 +472,16 @@ def test_over_all_tables_of_forty_people_frequencies_hint_at_the_correlation():
 def test_what_the_words_of_the_revised_version_leave_open():
     lost = (
         "The formula is missing from our text. The words lead to the theorem on the error in the audit of Corr-RR. "
-        "The first version has two others, which are right for $k=2$ only: Theorem 4's, and the one of its appendix, "
-        "which the authors' published code minimises. Which of the three is printed we cannot tell."
+        "The first version has two others, which are in general right for $k=2$ only: Theorem 4's, and the one of its "
+        "appendix, which the authors' published experiments minimise. What is printed we cannot tell."
     )
     claim("corr-rr-v2/thm-1-mse").not_checkable(lost)
     claim("corr-rr-v2/eq-1").not_checkable(lost)
     claim("corr-rr-v2/prop-2").not_checkable(
         "The formula is missing from our text. The words lead to the first part of the theorem on $p_y$ in the audit "
-        "of Corr-RR. The authors' published programs have two other formulas: the first version's appendix, right "
-        "for $k=2$ only, in all experiments, and for Figure 2 one that is the shared optimum for $k=2$ and many "
-        "users. Which of the three is printed we cannot tell."
+        "of Corr-RR. The first version has two others: Proposition 1's, and that of its appendix, which the authors' "
+        "published experiments use and which is in general right for $k=2$ only. Their program for Figure 2 has one "
+        "more, which is the shared optimum for $k=2$ and many users. What is printed we cannot tell."
     )
     claim("corr-rr-v1/fig-2").not_checkable(
         "The picture of the first version is not known to us, and its budget and number of users are not stated. "
