@@ -1,7 +1,6 @@
 """Optimized local hashing (OLH): hash the value to one of g buckets, then randomize the bucket."""
 
 import itertools
-import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -167,7 +166,7 @@ class OLH(pure.Oracle):
     @cached_property
     def g_(self) -> int:
         """Number of buckets."""
-        return min(optimal_g(math.exp(self.epsilon)), 2**20) if self.g is None else self.g
+        return min(optimal_g(self._e), 2**20) if self.g is None else self.g
 
     @cached_property
     def probabilities(self) -> tuple[float, float]:

@@ -100,6 +100,7 @@ class Mechanism(Protocol):
 class Stated:
     """What a mechanism states of itself if it does not say otherwise."""
 
+    epsilon: float
     has_exact_moments = True
     independent = True
     unbiased = True
@@ -107,6 +108,11 @@ class Stated:
     symmetric = False
     least_users = 1
     joint = 1
+
+    @property
+    def _e(self):
+        """exp(epsilon), of which formulas are functions."""
+        return math.exp(self.epsilon)
 
     @classmethod
     def serves(cls, k) -> bool:
@@ -129,7 +135,6 @@ class Several(Stated):
     """
 
     k: tuple
-    epsilon: float
     count: Any
     estimate_counts: Any
     equal = False

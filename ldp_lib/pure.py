@@ -75,7 +75,6 @@ class Oracle(Stated):
     """
 
     k: int
-    epsilon: float
     realised_probabilities: Any
     realised_ratio: Any
     symmetric = True

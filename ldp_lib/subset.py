@@ -101,12 +101,12 @@ class SubsetSelection(pure.Oracle):
     @cached_property
     def size_(self) -> int:
         """Number of values in a report."""
-        return optimal_size(math.exp(self.epsilon), self.k) if self.size is None else self.size
+        return optimal_size(self._e, self.k) if self.size is None else self.size
 
     @cached_property
     def probabilities(self) -> tuple[float, float]:
         """Probabilities p and q that a report holds the user's own value, and any other given one."""
-        return probabilities(math.exp(self.epsilon), self.k, self.size_)
+        return probabilities(self._e, self.k, self.size_)
 
     @cached_property
     def _keep(self):
@@ -120,7 +120,7 @@ class SubsetSelection(pure.Oracle):
     def channel(self) -> np.ndarray:
         """Return Pr[y | x], shape (k, number of sets), the sets in lexicographic order."""
         _inputs.check_cells(self.k, math.comb(self.k, self.size_))
-        return channel(math.exp(self.epsilon), self.k, self.size_)
+        return channel(self._e, self.k, self.size_)
 
     @property
     def dtype(self) -> np.dtype:

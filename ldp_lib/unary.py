@@ -74,7 +74,7 @@ class _Bits(pure.Oracle):
     @property
     def q_(self) -> float:
         """Probability that a 0 is reported as 1."""
-        return float(oue_probabilities(math.exp(self.epsilon))[1])
+        return float(oue_probabilities(self._e)[1])
 
     def __post_init__(self):
         super().__post_init__()

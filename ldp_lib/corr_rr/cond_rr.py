@@ -142,7 +142,7 @@ class CondRR(TwoPhase):
 
     def _second_estimates(self, counts, laws):
         """Return the second phase's estimates, d arrays (runs, k_j), from its counts of reports."""
-        pairs = [grr.probabilities(math.exp(self.epsilon), size) for size in self.k]
+        pairs = [grr.probabilities(self._e, size) for size in self.k]
         shares = [count / count.sum(axis=1, keepdims=True) for count in counts]
         if self.debias:
             shares = _undo_copies(shares, laws, self.k)

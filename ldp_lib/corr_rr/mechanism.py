@@ -78,13 +78,13 @@ class SecondPhase(_Copies):
     @cached_property
     def probabilities(self):
         """p and q of the pivot's randomized response."""
-        return grr.probabilities(math.exp(self.epsilon), self._size)
+        return grr.probabilities(self._e, self._size)
 
     def channel(self) -> np.ndarray:
         """Return Pr[report | record], both in lexicographic order; ValueError if it is too large."""
         size = math.prod(self.k)
         _inputs.check_cells(size, size)
-        return channel(math.exp(self.epsilon), self._size, self.reuse_)
+        return channel(self._e, self._size, self.reuse_)
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: that of the pivot's report."""

@@ -152,13 +152,13 @@ class _FakeData(Several):
     @cached_property
     def probabilities(self) -> list:
         """For each attribute, the probabilities that a report supports the own value, and another, one a value."""
-        e, d = math.exp(self.epsilon), self.d
-        return [probabilities(e, size, d, np.array(prior)) for size, prior in zip(self.k, self.priors_, strict=True)]
+        pairs = zip(self.k, self.priors_, strict=True)
+        return [probabilities(self._e, size, self.d, np.array(prior)) for size, prior in pairs]
 
     def channel(self) -> np.ndarray:
         """Return the channel from whole records to whole reports, both in lexicographic order."""
         _inputs.check_cells(math.prod(self.k), math.prod(self.k))
-        return channel(math.exp(self.epsilon), self.k, self.priors_)
+        return channel(self._e, self.k, self.priors_)
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: that of the worst sampled attribute."""

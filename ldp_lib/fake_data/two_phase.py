@@ -1,6 +1,5 @@
 """Fake data with priors that a first phase estimates."""
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,11 +57,11 @@ class TwoPhaseRSRFD(TwoPhase):
         return combine(*parts, len(first), len(second))
 
     def _draw_second(self, learned, held, n2, rng):
-        second, e = [], math.exp(self.epsilon)
+        second = []
         for j, sampled in enumerate(held):
             prior = postprocess.clip_normalize(learned[j])
             fakes = rng.multinomial(n2 - sampled.sum(axis=1), prior)
             counts = grr.GRR(k=self.k[j], epsilon=self.epsilon).draw_support(sampled, rng) + fakes
-            support = probabilities(e, self.k[j], self.d, prior)
+            support = probabilities(self._e, self.k[j], self.d, prior)
             second.append(pure.estimate(counts, n2, *support))
         return second

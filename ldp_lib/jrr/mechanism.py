@@ -51,7 +51,7 @@ class Reports(pure.Oracle):
     @property
     def p_(self) -> float:
         """Probability that a user tells the truth."""
-        return grr.probabilities(math.exp(self.epsilon), self.k)[0] if self.p is None else self.p
+        return grr.probabilities(self._e, self.k)[0] if self.p is None else self.p
 
     @property
     def rho_(self) -> float:

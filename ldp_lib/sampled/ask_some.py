@@ -88,7 +88,7 @@ class AskSome(Several):
 
     @cached_property
     def _design(self):
-        return design.best_design(math.exp(self.epsilon), self.k, self.m, self.sizes)
+        return design.best_design(self._e, self.k, self.m, self.sizes)
 
     @property
     def m_(self) -> int:
@@ -114,7 +114,7 @@ class AskSome(Several):
     @property
     def keep(self) -> np.ndarray:
         """For each question the probability that its sets are drawn to hold the truth, not among all; shape (Q,)."""
-        return design.keep_probabilities(math.exp(self.epsilon), self.k, self.sizes_, self.m_)
+        return design.keep_probabilities(self._e, self.k, self.sizes_, self.m_)
 
     @cached_property
     def _shares(self):
@@ -149,13 +149,13 @@ class AskSome(Several):
         columns = sum(math.prod(math.comb(self.k[j], self.sizes_[j]) for j in asked) for asked in self.questions)
         _inputs.check_cells(math.prod(self.k), columns)
         sets = [_sets.all_sets(k, size) for k, size in zip(self.k, self.sizes_, strict=True)]
-        records, blocks, e = np.indices(self.k).reshape(self.d, -1), [], math.exp(self.epsilon)
+        records, blocks = np.indices(self.k).reshape(self.d, -1), []
         for asked, weight in zip(self.questions, self.weights_, strict=True):
             inside = np.ones((records.shape[1], 1), bool)
             for j in asked:
                 holds = (sets[j] == records[j][:, None, None]).any(axis=2)
                 inside = (inside[:, :, None] & holds[:, None, :]).reshape(len(inside), -1)
-            odds = np.where(inside, e, 1)
+            odds = np.where(inside, self._e, 1)
             blocks.append(weight * odds / odds[0].sum())
         return np.hstack(blocks)
 

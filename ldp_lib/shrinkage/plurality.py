@@ -118,13 +118,12 @@ class Plurality(Several):
     @cached_property
     def probabilities(self) -> tuple:
         """(p, q) of the votes and answers, and (p, q) of the agreements."""
-        e = math.exp(self.epsilon)
-        return grr.probabilities(e, self._size), grr.probabilities(e, 2)
+        return grr.probabilities(self._e, self._size), grr.probabilities(self._e, 2)
 
     def channel(self) -> np.ndarray:
         """Return the channel from records, in lexicographic order, to reports, as floats."""
         _inputs.check_cells(math.prod(self.k), self._reports)
-        return channel(math.exp(self.epsilon), self._size, self.d, self.shares).astype(float)
+        return channel(self._e, self._size, self.d, self.shares).astype(float)
 
     @property
     def _reports(self):
