@@ -24,6 +24,14 @@ def check_parameters(p, rho, k=2):
         raise ValueError(f"rho must be from {float(low):.12g} to {high} for p = {float(p):g} and k = {k}; got {rho!r}")
 
 
+def check_pairs(p, rho, n=1, colluders=0, signed=""):
+    """Check p, rho, a number of users and one of colluders; `signed` says what it is for if rho must be at most 0."""
+    check_parameters(p, rho)
+    check_colluders(n, colluders)
+    if signed and rho > 0:
+        raise ValueError(f"rho must be at most 0 for {signed}; got {rho!r}")
+
+
 def check_negative(mechanism):
     """Raise ValueError if a mechanism by opposite signs has a positive rho."""
     if mechanism.rho_ > 0:
@@ -33,8 +41,7 @@ def check_negative(mechanism):
 
 def check_number(name, value):
     """Raise TypeError unless the value is a real number; a bool is none."""
-    if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise TypeError(f"{name} must be a number; got {value!r}")
+    _inputs.require_one(name, value, numbers.Real, lambda v: True, "a number")
 
 
 def check_users(population):

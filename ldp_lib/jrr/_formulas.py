@@ -40,11 +40,9 @@ def variance(n_v, n, p, rho, k=2, odd=0):
     For k = 2 and even n this is Theorem 3 of Zheng et al. (2025), derived in the chapter `jrr`. For odd n see
     `audit_jrr`; for more values it is enumerated in the tests.
     """
-    q = (1 - p) / (k - 1)
-    alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)
-    others = n - n_v
+    q, others = (1 - p) / (k - 1), n - n_v
     excess = (n_v - others / (k - 1)) ** 2 - n_v - others / (k - 1) ** 2
-    return (alone + rho * p * q * excess / (n - 1 + odd)) / (p - q) ** 2
+    return _paired_variance(n_v, n, p, q, rho * p * q * excess, odd)
 
 
 def signed_variance(n_v, n, p, q, s, t, odd=0):
@@ -65,9 +63,8 @@ def signed_variance(n_v, n, p, q, s, t, odd=0):
     -----
     Two users have opposite signs with probability 1/(n-1) more than equal ones. Derived in `audit_jrr_evaluation`.
     """
-    alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)
     excess = (n_v * s + (n - n_v) * t) ** 2 - n_v * s**2 - (n - n_v) * t**2
-    return (alone - excess / (n - 1 + odd)) / (p - q) ** 2
+    return _paired_variance(n_v, n, p, q, -excess, odd)
 
 
 def hashed_variance(n_v, n, p, g, correlation, odd=0):
@@ -88,9 +85,13 @@ def hashed_variance(n_v, n, p, g, correlation, odd=0):
     -----
     Only holders' truths make supports depend on each other. Derived in the chapter `audit_jrr_evaluation`.
     """
-    q = p**0 / g
+    return _paired_variance(n_v, n, p, p**0 / g, correlation * p * (1 - p) * n_v * (n_v - 1), odd)
+
+
+def _paired_variance(n_v, n, p, q, excess, odd):
+    """Return the variance of a debiased count to which the covariances of all pairs, if paired, would add `excess`."""
     alone = n_v * p * (1 - p) + (n - n_v) * q * (1 - q)
-    return (alone + correlation * p * (1 - p) * n_v * (n_v - 1) / (n - 1 + odd)) / (p - q) ** 2
+    return (alone + excess / (n - 1 + odd)) / (p - q) ** 2
 
 
 def least_correlation(p, g):

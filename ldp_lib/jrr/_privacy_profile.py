@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 
 from ldp_lib._inputs import is_integer
-from ldp_lib.jrr._checks import check_colluders, check_epsilons, check_parameters
+from ldp_lib.jrr._checks import check_epsilons, check_pairs
 
 _RARE = 1e-40  # what is rarer than this is left out
 
@@ -21,7 +21,7 @@ def signed_ratio(p, rho):
     The same for every even number of users, (p q - s^2) / (q^2 - s^2) with s^2 = -rho p q, and a bound for odd ones;
     infinite at the least rho. Fractions give an exact result. Derived in the chapter `audit_jrr`.
     """
-    _check(p, rho)
+    check_pairs(p, rho, signed="signed reports")
     q = 1 - p
     both = p + rho * p
     lie = q + rho * p
@@ -59,7 +59,7 @@ def signed_delta(epsilon, p, rho, n, colluders=0, ones=None):
     A bound for whatever the others hold, and whatever is known of it, is `signed_delta_bound`. Derived in the chapter
     `helpers`.
     """
-    _check(p, rho, n, colluders)
+    check_pairs(p, rho, n, colluders, "signed reports")
     others = n - 1 - colluders
     if ones is not None and not (is_integer(ones) and 0 <= ones <= others):
         raise ValueError(f"ones must be None or an integer from 0 to n - 1 - colluders = {others}; got {ones!r}")
@@ -86,7 +86,7 @@ def signed_delta_bound(epsilon, p, rho, n, colluders=0):
     s/(2q). The bound is the delta of an observer who sees who tossed, and the coins. The number who tossed is rounded
     up, which tells more. Derived in the chapter `helpers`.
     """
-    _check(p, rho, n, colluders)
+    check_pairs(p, rho, n, colluders, "signed reports")
     _check_work(14 * _width(colluders) * _width(n) ** 2, _width(n) ** 2)
     s, q, others = _step(p, rho), 1 - p, n - 1 - colluders
     lean = s / (2 * q) if q else 0.0
@@ -103,13 +103,6 @@ def signed_delta_bound(epsilon, p, rho, n, colluders=0):
         if part > _RARE:
             laws += [(weight * part, law) for weight, law in _thinned(coins, others, tossed)]
     return _worst(epsilon, p, s, laws)
-
-
-def _check(p, rho, n=1, colluders=0):
-    check_parameters(p, rho)
-    check_colluders(n, colluders)
-    if rho > 0:
-        raise ValueError(f"rho must be at most 0 for signed reports; got {rho!r}")
 
 
 def _width(size):

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from ldp_lib.jrr._checks import check_colluders, check_epsilons, check_parameters
+from ldp_lib.jrr._checks import check_epsilons, check_pairs
 from ldp_lib.jrr._formulas import table
 
 
@@ -34,7 +34,7 @@ def partner_posterior(p, rho, n, colluders):
     The number j has weight (number of pairings) * (none / q^2)^j, with none = q^2 + rho p q. An odd n is one user more,
     of whom nobody hears: whoever is paired with that user answers alone. Chapter `audit_jrr`.
     """
-    _check(p, rho, n, colluders)
+    check_pairs(p, rho, n, colluders)
     inside, outside = _partner_odds(p, rho, n, colluders)
     return inside / (inside + outside)
 
@@ -60,9 +60,7 @@ def colluder_ratio(p, rho, n, colluders):
     Eq. (20) with the posterior probability of a colluding partner in place of the prior one. It is infinite where the
     colluders' lies leave the user nothing but the truth.
     """
-    _check(p, rho, n, colluders)
-    if rho > 0:
-        raise ValueError(f"rho must be at most 0 for this ratio; got {rho!r}")
+    check_pairs(p, rho, n, colluders, "this ratio")
     q, (_, one, none) = 1 - p, _cells(p, rho)
     if q == 0:
         return math.inf
@@ -77,7 +75,7 @@ def transcript_ratio(p, rho, n=2):
     The same for every even n of at least 2: both / one and one / none of `jrr.table` are the extremes, whatever the
     sign of rho, infinite if none is 0. For an odd n the user may be the one who answers alone: the ratio is smaller.
     """
-    _check(p, rho, n)
+    check_pairs(p, rho, n)
     if p == 1:
         return math.inf
     (both, one, none), odds = _cells(p, rho), p / (1 - p)
@@ -103,7 +101,7 @@ def transcript_chances(p, rho, n):
     The number of truths has the coefficients of (none + 2 one z + both z^2)^(n/2) for its distribution, for odd n those
     of (none + 2 one z + both z^2)^((n-1)/2) (q + p z). Given t truths, this user's is among them with probability t/n.
     """
-    _check(p, rho, n)
+    check_pairs(p, rho, n)
     if n > 10**7:
         raise ValueError(f"n must be at most 10**7 for the law of all reports; got {n}")
     p, rho = float(p), float(rho)
@@ -134,11 +132,6 @@ def transcript_delta(epsilon, p, rho, n):
     true, false = transcript_chances(p, rho, n)
     delta = (np.maximum(0, true - e * false) + np.maximum(0, false - e * true)).sum(axis=-1)
     return float(delta) if delta.ndim == 0 else delta
-
-
-def _check(p, rho, n, colluders=0):
-    check_parameters(p, rho)
-    check_colluders(n, colluders)
 
 
 def _cells(p, rho):
