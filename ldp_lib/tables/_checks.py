@@ -83,7 +83,11 @@ def check_pairs(tables):
 
 
 def settle(mechanism):
-    """Check a frozen mechanism's channels; the budget is what they spend if none was given."""
+    """Check a frozen mechanism's parameters; the budget is what its channels spend if none was given."""
+    object.__setattr__(mechanism, "k", _inputs.check_attributes(mechanism.k, least=1))
+    for name, check in (("clusters", check_clusters), ("epsilons", _check_budgets)):
+        if getattr(mechanism, name, None) is not None:
+            object.__setattr__(mechanism, name, check(getattr(mechanism, name), mechanism.k))
     cells = [math.prod(mechanism.k[j] for j in cluster) for cluster in mechanism.clusters_]
     channels = check_channels(mechanism.channels_, cells)
     if getattr(mechanism, "channels", None) is not None:
@@ -117,12 +121,26 @@ def check_clusters(clusters, k):
 
 def check_channels(channels, cells):
     """Return one entry a cluster, a budget or a nonsingular stochastic matrix as nested tuples, or raise."""
-    if not isinstance(channels, Iterable) or isinstance(channels, str):
-        raise TypeError(f"channels must be a sequence with one entry a cluster, {len(cells)}; got {channels!r}")
-    channels = tuple(channels)
-    if len(channels) != len(cells):
-        raise ValueError(f"channels must have one entry a cluster, {len(cells)}; got {len(channels)}")
+    channels = _check_entries("channels", channels, "a cluster", len(cells))
     return tuple(_check_channel(entry, size) for entry, size in zip(channels, cells, strict=True))
+
+
+def _check_budgets(epsilons, k):
+    """Return one budget an attribute as floats, or raise."""
+    epsilons = _check_entries("epsilons", epsilons, "an attribute", len(k))
+    for budget in epsilons:
+        _inputs.require(epsilon=budget)
+    return tuple(map(float, epsilons))
+
+
+def _check_entries(name, entries, each, count):
+    """Return a sequence with one entry for each cluster or attribute as a tuple, or raise an error that names it."""
+    if not isinstance(entries, Iterable) or isinstance(entries, str):
+        raise TypeError(f"{name} must be a sequence with one entry {each}, {count}; got {entries!r}")
+    entries = tuple(entries)
+    if len(entries) != count:
+        raise ValueError(f"{name} must have one entry {each}, {count}; got {len(entries)}")
+    return entries
 
 
 def check_spent(channels, epsilon=None):
@@ -143,7 +161,6 @@ def check_spent(channels, epsilon=None):
 def _check_channel(entry, cells):
     if np.ndim(entry) == 0:
         _inputs.require(epsilon=entry)
-        entry = float(entry)
         if cells.bit_length() > 500 or keep_probability(entry, cells) < 1e-150:
             raise ValueError(
                 f"k must have fewer than 2**500 cells in a cluster, and few enough for its budget of {entry} to report "

@@ -3,7 +3,6 @@
 import itertools
 import math
 import numbers
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -158,23 +157,7 @@ class RRClusters(ProductChannel):
     epsilons: tuple | None = None
 
     def __post_init__(self):
-        object.__setattr__(self, "k", _inputs.check_attributes(self.k, least=1))
-        if self.clusters is not None:
-            object.__setattr__(self, "clusters", _checks.check_clusters(self.clusters, self.k))
-        if self.epsilons is not None:
-            object.__setattr__(self, "epsilons", self._given())
         _checks.settle(self)
-
-    def _given(self):
-        if not isinstance(self.epsilons, Iterable) or isinstance(self.epsilons, str):
-            allowed = f"epsilons must be a sequence with one entry an attribute, {self.d}"
-            raise TypeError(f"{allowed}; got {self.epsilons!r}")
-        own = tuple(self.epsilons)
-        if len(own) != self.d:
-            raise ValueError(f"epsilons must have one entry an attribute, {self.d}; got {len(own)}")
-        for budget in own:
-            _inputs.require(epsilon=budget)
-        return tuple(map(float, own))
 
     @cached_property
     def clusters_(self) -> tuple:

@@ -53,8 +53,31 @@ def mixing_ratio(keep, k):
     return 1 + keep * k / (1 - keep)
 
 
+class _OwnChannels(ProductChannel):
+    """What `ProductRR` and `RRIndependent`, which sets no clusters, share."""
+
+    clusters: tuple | None = None
+    channels: tuple | None
+
+    def __post_init__(self):
+        _checks.settle(self)
+
+    @property
+    def clusters_(self) -> tuple:
+        """The clusters: if none are given, one for each attribute."""
+        return tuple((j,) for j in range(self.d)) if self.clusters is None else self.clusters
+
+    @cached_property
+    def channels_(self) -> tuple:
+        """For each cluster its matrix, or the budget of its symmetric channel."""
+        if self.channels is not None:
+            return self.channels
+        own = _checks.default_budgets(self.epsilon, self.k, "channels")
+        return tuple(math.fsum(own[j] for j in cluster) for cluster in self.clusters_)
+
+
 @dataclass(frozen=True, kw_only=True)
-class ProductRR(ProductChannel):
+class ProductRR(_OwnChannels):
     """Randomize each cluster of attributes through its own channel.
 
     Parameters
@@ -87,28 +110,9 @@ class ProductRR(ProductChannel):
     clusters: tuple | None = None
     channels: tuple | None = None
 
-    def __post_init__(self):
-        object.__setattr__(self, "k", _inputs.check_attributes(self.k, least=1))
-        if self.clusters is not None:
-            object.__setattr__(self, "clusters", _checks.check_clusters(self.clusters, self.k))
-        _checks.settle(self)
-
-    @property
-    def clusters_(self) -> tuple:
-        """The clusters."""
-        return tuple((j,) for j in range(self.d)) if self.clusters is None else self.clusters
-
-    @cached_property
-    def channels_(self) -> tuple:
-        """For each cluster its matrix, or the budget of its symmetric channel."""
-        if self.channels is not None:
-            return self.channels
-        own = _checks.default_budgets(self.epsilon, self.k, "channels")
-        return tuple(math.fsum(own[j] for j in cluster) for cluster in self.clusters_)
-
 
 @dataclass(frozen=True, kw_only=True)
-class RRIndependent(ProductChannel):
+class RRIndependent(_OwnChannels):
     """Randomize each attribute on its own: `ProductRR` with a cluster for each attribute.
 
     Parameters
@@ -124,20 +128,6 @@ class RRIndependent(ProductChannel):
     k: tuple
     epsilon: float | None = None
     channels: tuple | None = None
-
-    def __post_init__(self):
-        object.__setattr__(self, "k", _inputs.check_attributes(self.k, least=1))
-        _checks.settle(self)
-
-    @property
-    def clusters_(self) -> tuple:
-        """One cluster for each attribute."""
-        return tuple((j,) for j in range(self.d))
-
-    @cached_property
-    def channels_(self) -> tuple:
-        """For each attribute its matrix, or the budget of its symmetric channel."""
-        return _checks.default_budgets(self.epsilon, self.k, "channels") if self.channels is None else self.channels
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,9 +159,7 @@ class RRJoint(ProductChannel):
 
     def __post_init__(self):
         k = _inputs.check_attributes(self.k, least=1)
-        if self.matrix is None:
-            _inputs.require(epsilon=self.epsilon)
-        elif np.ndim(self.matrix) == 0:
+        if self.matrix is not None and np.ndim(self.matrix) == 0:
             raise TypeError(f"matrix must be a matrix over all {math.prod(k)} cells; got {self.matrix!r}")
         channels = _checks.check_channels([self.epsilon if self.matrix is None else self.matrix], [math.prod(k)])
         object.__setattr__(self, "k", k)
