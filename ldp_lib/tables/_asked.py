@@ -8,8 +8,8 @@ import numpy as np
 from ldp_lib import _sets
 from ldp_lib._inputs import check_reports
 from ldp_lib.sampled.ask_some import AskSome
-from ldp_lib.tables._operators import Boxes, row_products
-from ldp_lib.tables._product_channel import ProductChannel
+from ldp_lib.tables._operators import Boxes, places_of, row_products
+from ldp_lib.tables._product_channel import ProductChannel, distinct
 
 
 def set_gain(k, size):
@@ -95,7 +95,7 @@ def check_together(mechanism, attributes):
         return check_asked(mechanism, attributes)
     if not isinstance(mechanism, ProductChannel):
         raise TypeError(f"mechanism must be an AskSome or one of clusters; got {mechanism!r}")
-    return mechanism.check_attributes(attributes)
+    return distinct(attributes, mechanism.d)
 
 
 def raw_table(mechanism, y, *attributes):
@@ -114,12 +114,10 @@ def raw_table(mechanism, y, *attributes):
 def check_asked(mechanism, attributes):
     """Return the attributes as ints, or raise unless an `AskSome` asks them together."""
     require_ask_some(mechanism)
-    d = mechanism.d
-    if not attributes or len(set(attributes)) != len(attributes) or not set(attributes) <= set(range(d)):
-        raise ValueError(f"attributes must be distinct numbers from 0 to {d - 1}; got {attributes}")
+    attributes = distinct(attributes, mechanism.d)
     if not are_asked(mechanism, attributes):
         raise ValueError(f"attributes must be asked together, at most m = {mechanism.m_} of them; got {attributes}")
-    return tuple(map(int, attributes))
+    return attributes
 
 
 def subsets_of(attributes):
@@ -150,10 +148,9 @@ def _read(mechanism, y):
     """Yield for each block and question its number, its attributes, and the sets of those who were asked it."""
     for block in [y] if isinstance(y, np.ndarray) else y:
         block = check_reports(block, mechanism.dtype, len(mechanism.weights_))
-        dealt = np.bincount(block["asked"], minlength=len(mechanism.weights_))
-        order, ends = np.argsort(block["asked"], kind="stable"), np.cumsum([0, *dealt])
-        for number, asked in enumerate(mechanism.questions.tolist()):
-            yield number, asked, block["sets"][order[ends[number] : ends[number + 1]]]
+        groups = places_of(block["asked"], len(mechanism.weights_))
+        for number, (asked, who) in enumerate(zip(mechanism.questions.tolist(), groups, strict=True)):
+            yield number, asked, block["sets"][who]
 
 
 def _held(sets, k, size):

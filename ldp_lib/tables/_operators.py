@@ -95,6 +95,11 @@ def row_products(factors, start):
     return reduce(multiply, factors, start)
 
 
+def places_of(numbers, m):
+    """Return where each of the numbers 0, ..., m-1 stands: a list of m arrays."""
+    return np.split(np.argsort(numbers, kind="stable"), np.cumsum(np.bincount(numbers, minlength=m))[:-1])
+
+
 def check_counts(counts):
     """Return counts of reports as floats, or raise an error that names them."""
     counts = _inputs.unmasked(counts, "counts")

@@ -30,6 +30,14 @@ def cells_of(records, k, attributes):
     return np.ravel_multi_index(tuple(records[:, j] for j in attributes), [k[j] for j in attributes])
 
 
+def distinct(attributes, d):
+    """Return distinct ones of d attributes as a tuple of ints, or raise; a single one may come alone."""
+    chosen = tuple(attributes) if isinstance(attributes, Iterable) else (attributes,)
+    if not chosen or len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(d)):
+        raise ValueError(f"attributes must be distinct numbers from 0 to {d - 1}; got {attributes}")
+    return tuple(map(int, chosen))
+
+
 class ProductChannel(Several):
     """Randomize each cluster of attributes through a channel of its own: what all mechanisms of this kind share.
 
@@ -158,7 +166,7 @@ class ProductChannel(Several):
 
         The cost is that of the table. Chapter `audit_multidim`.
         """
-        return self._table(check_records(y, self.k, "y"), self.check_attributes(attributes or range(self.d)))
+        return self._table(check_records(y, self.k, "y"), distinct(attributes or range(self.d), self.d))
 
     def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return a list of d arrays (runs, k_j), drawn from the exact joint law of ``estimate(perturb(x))``."""
@@ -199,7 +207,7 @@ class ProductChannel(Several):
         *attributes : int
             The attributes wanted, distinct, in the order wanted.
         """
-        attributes = self.check_attributes(attributes)
+        attributes = distinct(attributes, self.d)
         runs = np.shape(tables[0])[: np.ndim(tables[0]) - len(self.clusters_[0])]
         product, sizes = np.ones((*runs, 1)), []
         for cluster, table in zip(self.clusters_, tables, strict=True):
@@ -267,14 +275,6 @@ class ProductChannel(Several):
                 flat = moved.reshape(*moved.shape[: -len(axes)], -1) @ inverse
                 table = np.moveaxis(flat.reshape(moved.shape), range(-len(axes), 0), axes)
         return table.sum(axis=tuple(range(len(attributes), len(taken))))
-
-    def check_attributes(self, attributes) -> tuple:
-        """Return distinct attributes as ints, or raise."""
-        allowed = f"attributes must be distinct numbers from 0 to {self.d - 1}"
-        chosen = tuple(attributes) if isinstance(attributes, Iterable) else (attributes,)
-        if not chosen or len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(self.d)):
-            raise ValueError(f"{allowed}; got {attributes}")
-        return tuple(map(int, chosen))
 
     def _part(self, population, attributes):
         _inputs.check_population(population, self.k)

@@ -94,7 +94,7 @@ class Measured:
     Parameters
     ----------
     value : float
-        At the table as it is, noise included; NaN if `warning` says why.
+        At the table as it is, noise included; NaN, as all numbers, if `warning` says why.
     bias : float
         What noise adds to it on average, to second order.
     slope_variance, curve_variance : float
@@ -103,16 +103,11 @@ class Measured:
         Empty, or why the measure cannot be had.
     """
 
-    value: float
-    bias: float
-    slope_variance: float
-    curve_variance: float
+    value: float = math.nan
+    bias: float = math.nan
+    slope_variance: float = math.nan
+    curve_variance: float = math.nan
     warning: str = ""
-
-    @classmethod
-    def unknown(cls, warning):
-        """Return what is known if a value is too rare: nothing but the warning."""
-        return cls(value=math.nan, bias=math.nan, slope_variance=math.nan, curve_variance=math.nan, warning=warning)
 
     @property
     def standard_error(self) -> float:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldp_lib import _inputs
+from ldp_lib.tables._operators import places_of
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,9 +48,7 @@ class Tree:
 def _draw(rows, which, rng):
     """Return one value for each entry of `which`, drawn from that row's distribution; no table of (n, k) is built."""
     drawn, u = np.empty(len(which), _inputs.small_dtype(rows.shape[1])), rng.random(len(which))
-    order = np.argsort(which, kind="stable")
-    ends = np.cumsum([0, *np.bincount(which, minlength=len(rows))])
-    for number, row in enumerate(rows):
-        mine, steps = order[ends[number] : ends[number + 1]], np.cumsum(row)
+    for row, mine in zip(rows, places_of(which, len(rows)), strict=True):
+        steps = np.cumsum(row)
         drawn[mine] = np.searchsorted(steps[:-1], u[mine] * steps[-1], side="right")
     return drawn

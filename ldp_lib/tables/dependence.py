@@ -42,7 +42,7 @@ def cramers_v(table, covariance) -> CramersV:
     table, covariance = check_noisy(table, covariance)
     most, warning = min(table.shape) - 1, _rare_marginal(table, covariance)
     if warning:
-        return CramersV(square=Measured.unknown(warning))
+        return CramersV(square=Measured(warning=warning))
     a, b = table.sum(axis=1), table.sum(axis=0)
     over = 1 / np.outer(a, b)
     square = table**2 * over

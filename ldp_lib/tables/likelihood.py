@@ -14,7 +14,7 @@ from ldp_lib.sampled.ask_some import AskSome
 from ldp_lib.tables._asked import asked_boxes
 from ldp_lib.tables._checks import check_positive
 from ldp_lib.tables._operators import Kronecker, check_channels, check_counts
-from ldp_lib.tables._product_channel import ProductChannel, cells_of
+from ldp_lib.tables._product_channel import ProductChannel, cells_of, distinct
 from ldp_lib.tables._results import Fitted
 
 
@@ -118,9 +118,7 @@ def estimate(mechanism, y, *attributes, gap: float | None = None, max_steps: int
         Its table has one axis an attribute.
     """
     d = len(k := _inputs.check_domain(mechanism.k))
-    chosen = attributes or tuple(range(d))
-    if len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(d)):
-        raise ValueError(f"attributes must be distinct numbers from 0 to {d - 1}; got {attributes}")
+    chosen = distinct(attributes or range(d), d)
     counts, channels, members = observed(mechanism, y, chosen)
     found = fit(counts, channels, gap=gap, max_steps=max_steps)
     table = found.table.reshape([k[j] for j in members])

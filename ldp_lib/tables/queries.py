@@ -11,7 +11,7 @@ from functools import reduce
 import numpy as np
 
 from ldp_lib import _inputs
-from ldp_lib.tables._product_channel import ProductChannel, cells_of
+from ldp_lib.tables._product_channel import ProductChannel, cells_of, distinct
 from ldp_lib.tables._results import Answer
 
 BLOCK = 2**14
@@ -78,7 +78,7 @@ def ask_cells(mechanism, y, attributes, subset) -> Answer:
     Answer
     """
     _check_mechanism(mechanism)
-    attributes, y = mechanism.check_attributes(attributes), _inputs.check_records(y, mechanism.k, "y")
+    attributes, y = distinct(attributes, mechanism.d), _inputs.check_records(y, mechanism.k, "y")
     taken = mechanism.taken(attributes)
     sizes = tuple(mechanism.k[j] for j in taken)
     if math.prod(sizes) > 2**22:

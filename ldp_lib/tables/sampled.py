@@ -52,9 +52,9 @@ def pair_tables(mechanism, y, pairs=None):
         `mechanism.estimate`, for which every report about an attribute counts, so they agree; in groups, where one
         person or more was planned for a question on each attribute.
     """
-    if isinstance(mechanism, AskSome) and mechanism.m_ < 2:
-        raise ValueError(f"mechanism must ask at least m = 2 questions a user to give pairs; got m = {mechanism.m_}")
     require_ask_some(mechanism)
+    if mechanism.m_ < 2:
+        raise ValueError(f"mechanism must ask at least m = 2 questions a user to give pairs; got m = {mechanism.m_}")
     every = itertools.combinations(range(len(mechanism.k)), 2)
     pairs = [pair for pair in every if are_asked(mechanism, pair)] if pairs is None else [tuple(p) for p in pairs]
     for pair in pairs:

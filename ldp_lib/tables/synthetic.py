@@ -8,6 +8,7 @@ import itertools
 import math
 
 import numpy as np
+from scipy.special import rel_entr
 
 from ldp_lib.tables._checks import check_pairs, check_table
 from ldp_lib.tables._tree import Tree
@@ -61,7 +62,4 @@ def fit_tree(tables, scores=None) -> Tree:
 
 def _information(table):
     """Return the mutual information of a table of probabilities in nats; cells of 0 add nothing."""
-    table = check_table(table, axes=2)
-    product = np.outer(table.sum(axis=1), table.sum(axis=0))
-    seen = table > 0
-    return float((table[seen] * np.log(table[seen] / product[seen])).sum())
+    return float(rel_entr(table, np.outer(table.sum(axis=1), table.sum(axis=0))).sum())
