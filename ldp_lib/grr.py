@@ -37,13 +37,13 @@ def probabilities(e, k):
 def channel(e, k):
     """Return the k by k matrix with Pr[y = v | x = u] in row u, column v; exact if `e` is a Fraction or a symbol."""
     p, q = probabilities(e, k)
-    return np.array([[p if u == v else q for v in range(k)] for u in range(k)])
+    return np.where(np.eye(k, dtype=bool), p, q)
 
 
 def inverse(e, k):
     """Return the inverse of `channel(e, k)`: (e+k-2)/(e-1) on the diagonal and -1/(e-1) elsewhere."""
     diagonal, other = (e + k - 2) / (e - 1), -1 / (e - 1)
-    return np.array([[diagonal if u == v else other for v in range(k)] for u in range(k)])
+    return np.where(np.eye(k, dtype=bool), diagonal, other)
 
 
 def covariance(f, n, e):

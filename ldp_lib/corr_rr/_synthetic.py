@@ -31,7 +31,7 @@ def tree_law(frequencies, rho, parents, *, different=False):
         if not 0 <= parent < child:
             raise ValueError(f"parents must come before their children; got {parent} for attribute {child}")
         same, other = (rho, (1 - rho) / (k - 1)) if different else (rho + (1 - rho) / k, (1 - rho) / k)
-        copy = np.array([[same if u == v else other for v in range(k)] for u in range(k)])
+        copy = np.where(np.eye(k, dtype=bool), same, other)
         shape = [k if axis in (parent, child) else 1 for axis in range(child + 1)]
         law = law[..., None] * copy.reshape(shape)
     return law
