@@ -29,11 +29,18 @@ def bernoulli(p, size, rng):
 
     One random byte decides 255 of 256 draws; where it ties with p, a word does, and where that ties, another.
     """
-    digits = _digits(p)
+    if not 0 <= p <= 1:
+        raise ValueError(f"p must be a probability; got {p!r}")
+    top, rest = divmod(math.floor(Fraction(p) * 2**BITS), 2 ** (BITS - 8))
     hit = np.empty(size, bool)
     flat = hit.reshape(-1)
     for start in range(0, flat.size, BLOCK):
-        _toss(digits, flat[start : start + BLOCK], rng)
+        block = flat[start : start + BLOCK]
+        byte = random_bits(np.uint8, block.size, rng)
+        np.less(byte, top, out=block)
+        tie = np.flatnonzero(byte == top)
+        if tie.size:
+            block[tie] = _below(divmod(rest, 2**64), tie.size, rng)
     return hit
 
 
@@ -86,6 +93,19 @@ def realised_keep(keep, k):
         return realised(keep)
     bits, sure, width, rest = _cells(keep, k)
     return (sure + (2**bits - sure - k * width) * realised(rest)) / 2**bits
+
+
+def draw_sample(counts, size, rng):
+    """Draw how many of each kind are in a random sample of users, shape (runs, kinds); so many are in the sample.
+
+    `counts` (runs, kinds) says how many users are of each kind, `size` (runs,) how many are drawn.
+    """
+    drawn, left, rest = np.zeros_like(counts), size.copy(), counts.sum(axis=1)
+    for kind in range(counts.shape[1]):
+        rest -= counts[:, kind]
+        drawn[:, kind] = rng.hypergeometric(counts[:, kind], rest, left)
+        left -= drawn[:, kind]
+    return drawn
 
 
 def draw_others(counts, rng):
@@ -170,24 +190,6 @@ def proved_epsilon(ratio, epsilon):
 
 def _words(size, rng):
     return rng.integers(2**64, size=size, dtype=np.uint64)
-
-
-def _digits(p):
-    """The threshold of a Bernoulli draw: its first byte, and two words."""
-    if not 0 <= p <= 1:
-        raise ValueError(f"p must be a probability; got {p!r}")
-    top, rest = divmod(math.floor(Fraction(p) * 2**BITS), 2 ** (BITS - 8))
-    return top, divmod(rest, 2**64)
-
-
-def _toss(digits, out, rng):
-    """Fill a block with Bernoulli draws."""
-    byte = random_bits(np.uint8, out.size, rng)
-    np.less(byte, digits[0], out=out)
-    tie = np.flatnonzero(byte == digits[0])
-    if tie.size:
-        out[tie] = _below(digits[1], tie.size, rng)
-    return out
 
 
 @lru_cache

@@ -162,13 +162,8 @@ class KJRR(Reports):
         """Draw how many of each value's holders tell the truth, shape (runs, k), jointly distributed as they are."""
         pool = int(histogram.sum())
         types = rng.multinomial(pool // 2, self.truths, size=runs)
-        left = 2 * types[:, 0] + types[:, 1] + rng.binomial(pool % 2, self.p_, runs)
-        counts = np.zeros((runs, histogram.size), np.int64)
-        for v, size in enumerate(histogram):
-            pool -= size
-            counts[:, v] = rng.hypergeometric(size, pool, left)
-            left = left - counts[:, v]
-        return counts
+        truths = 2 * types[:, 0] + types[:, 1] + rng.binomial(pool % 2, self.p_, runs)
+        return _sampling.draw_sample(np.tile(histogram, (runs, 1)), truths, rng)
 
     def variance(self, population: Population) -> np.ndarray:
         """Return the exact variance of the estimate, shape (k,), the users' data held fixed."""

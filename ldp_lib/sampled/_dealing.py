@@ -41,11 +41,7 @@ def deal_records(population, weights, groups, *, rng, runs):
     chances, sizes = group_sizes(population.n * np.array(weights))
     left = sizes[rng.choice(len(chances), size=runs, p=chances)]
     for record, count in zip(population.records, population.counts, strict=True):
-        dealt, to_deal, rest = np.zeros_like(left), np.full(runs, count), left.sum(axis=1)
-        for question in range(len(weights)):
-            rest -= left[:, question]
-            dealt[:, question] = rng.hypergeometric(left[:, question], rest, to_deal)
-            to_deal -= dealt[:, question]
+        dealt = _sampling.draw_sample(left, np.full(runs, count), rng)
         left -= dealt
         yield record, dealt
 
