@@ -50,8 +50,7 @@ class CondRR(TwoPhase):
 
     def __post_init__(self):
         super().__post_init__()
-        if not isinstance(self.debias, bool):
-            raise TypeError(f"debias must be True or False; got {self.debias!r}")
+        _inputs.check_bool(debias=self.debias)
 
     def conditionals(self, pairs):
         """Return the estimated conditionals of each ordered pair, a dict of arrays (runs, k_j, k_m).
