@@ -8,7 +8,6 @@ from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 
-import numpy as np
 import yaml
 
 from ldp_lib.check import exact
@@ -102,7 +101,7 @@ class _Claim:
         if not evidence:
             raise TypeError(f"{self.id}: {verdict} needs at least one piece of evidence, got none")
         for i, item in enumerate(evidence, 1):
-            if not _is_boolean(item):
+            if not exact._is_boolean(item):
                 kind = f"{type(item).__module__}.{type(item).__name__}"
                 raise TypeError(
                     f"{self.id}: evidence {i} of {len(evidence)} must be a boolean (bool, numpy.bool_ or SymPy's true "
@@ -136,15 +135,6 @@ class _Badge:
             f'<div class="claim-badge claim-{c.verdict}" id="{c.anchor}">{VERDICTS[c.verdict]} <code>{c.id}</code> · '
             f"{html.escape(c.source)} · <strong>{c.verdict}</strong></div>"
         )
-
-
-def _is_boolean(item):
-    """Whether item is a boolean; SymPy's two are told by name, so that SymPy need not be installed."""
-    kind = type(item)
-    sympy_names = ("BooleanTrue", "BooleanFalse")
-    return isinstance(item, bool | np.bool_) or (
-        kind.__module__ == "sympy.logic.boolalg" and kind.__name__ in sympy_names
-    )
 
 
 def read_ledger(folder):

@@ -4,12 +4,13 @@
 """
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import pandas as pd
 
 from ldp_lib import channel, datasets, limit
+from ldp_lib.book.published import SKEWED, UNIFORM, shuffled
 from ldp_lib.book.sweeps import sweep
 from ldp_lib.corr_rr import tree_law
 from ldp_lib.population import Population, marginal_frequencies
@@ -18,24 +19,30 @@ from ldp_lib.survey import errors
 from ldp_lib.survey.catalogue import MECHANISMS
 
 BUDGETS = (0.5, 1.0, 4.0)
-SKEWED = (0.4, 0.3, 0.2, 0.1)
-UNIFORM = (0.25,) * 4
 PEOPLE = 20_000
 COPY = 0.9
 RUNS = 40
 SEED = 1
-PAPERS = ("adult 8", "nursery", "corr-rr adult", "mushroom", "clave", "clothing", "kosarak")
+PAPERS = {
+    "adult 8": datasets.load_adult,
+    "nursery": datasets.load_nursery,
+    "corr-rr adult": partial(datasets.load_corr_rr, "adult"),
+    "mushroom": partial(datasets.load_corr_rr, "mushroom"),
+    "clave": partial(datasets.load_corr_rr, "clave"),
+    "clothing": partial(datasets.load_binary, "ecommerce_clothing"),
+    "kosarak": partial(datasets.load_binary, "kosarak"),
+}
 FILE = datasets.DATA / "head_to_head.csv"
 
 
 def populations():
     """Return the names of all populations: the papers' data, SynA and SynB (2 to 8 attributes), each shuffled too."""
     made = [
-        f"Syn{kind} {shape} {d}{shuffled}"
+        f"Syn{kind} {shape} {d}{dealt}"
         for kind in "AB"
         for shape in ("skewed", "uniform")
         for d in range(2, 9)
-        for shuffled in ("", " shuffled")
+        for dealt in ("", " shuffled")
         if kind == "A" or d > 2  # two attributes have one shape
     ]
     return [*PAPERS, "adult 8 shuffled", *made]
@@ -44,29 +51,14 @@ def populations():
 def population(name):
     """Return the people of that name. SynA: all copy the first of d attributes; SynB: each copies the one before."""
     if name.endswith(" shuffled"):
-        return _shuffled(population(name.removesuffix(" shuffled")))
+        return shuffled(population(name.removesuffix(" shuffled")), np.random.default_rng(SEED))
     if name.startswith("Syn"):
         kind, shape, d = name.split()
         parents = [0] * (int(d) - 1) if kind == "SynA" else range(int(d) - 1)
         law = tree_law(SKEWED if shape == "skewed" else UNIFORM, COPY, parents)
         rng = np.random.default_rng([SEED, ord(kind[-1]), len(shape), int(d)])
         return Population.from_counts(rng.multinomial(PEOPLE, law.ravel() / law.sum()).reshape(law.shape))
-    return {
-        "adult 8": datasets.load_adult,
-        "nursery": datasets.load_nursery,
-        "corr-rr adult": lambda: datasets.load_corr_rr("adult"),
-        "mushroom": lambda: datasets.load_corr_rr("mushroom"),
-        "clave": lambda: datasets.load_corr_rr("clave"),
-        "clothing": lambda: datasets.load_binary("ecommerce_clothing"),
-        "kosarak": lambda: datasets.load_binary("kosarak"),
-    }[name]()
-
-
-def _shuffled(people):
-    """Return the same people with every attribute dealt anew: the same shares, and nothing hangs together."""
-    rng = np.random.default_rng(SEED)
-    columns = [rng.permutation(np.repeat(column, people.counts)) for column in people.records.T]
-    return Population.from_records(np.column_stack(columns), k=people.k)
+    return PAPERS[name]()
 
 
 def _made_for(people, epsilon):
@@ -97,12 +89,12 @@ def guess_error(people):
     return float(sum(((f - 1 / len(f)) ** 2).sum() for f in marginal_frequencies(people)))
 
 
-def _repaired_error(mechanism, people, *, rng, runs=RUNS):
+def _repaired_error(mechanism, people, *, rng):
     """Return the total error after `project_simplex` on each attribute, and its standard error, simulated."""
-    drawn = mechanism.simulate(people, rng=rng, runs=runs)
+    drawn = mechanism.simulate(people, rng=rng, runs=RUNS)
     parts = zip(drawn if isinstance(drawn, list) else [drawn], marginal_frequencies(people), strict=True)
     sums = sum(((project_simplex(part) - f) ** 2).sum(axis=1) for part, f in parts)
-    return float(sums.mean()), float(sums.std(ddof=1) / math.sqrt(runs))
+    return float(sums.mean()), float(sums.std(ddof=1) / math.sqrt(RUNS))
 
 
 def _compared(name, epsilon, *, rng):
@@ -117,22 +109,12 @@ def _compared(name, epsilon, *, rng):
     for mechanism in _made_for(people, epsilon):
         raw, off = errors.total_errors(mechanism, people, runs=RUNS)
         after, after_off = _repaired_error(mechanism, people, rng=rng) if repaired else (math.nan, math.nan)
-        bias = _biased(mechanism, people)
-        rows.append([type(mechanism).__name__, bias, raw, off, after, after_off])
+        rows.append([type(mechanism).__name__, not mechanism.unbiased, raw, off, after, after_off])
     guess = guess_error(people)
     rows.append(["guess 1/k", True, guess, 0.0, guess, 0.0])
     rows.append(["limit", False, least_of_one(people.k, epsilon) / people.n, 0.0, math.nan, math.nan])
     columns = ("mechanism", "biased", "raw", "raw_error", "repaired", "repaired_error")
     return [dict(zip(columns, row, strict=True)) for row in rows]
-
-
-def _biased(mechanism, people):
-    """Return whether the estimates are not right on average; those without exact moments say so by their class."""
-    if not mechanism.has_exact_moments:
-        return type(mechanism).__name__ != "TwoPhaseRSRFD"
-    means = mechanism.mean(people)
-    pairs = zip(means if isinstance(means, list) else [means], marginal_frequencies(people), strict=True)
-    return any(abs(mean - f).max() > 1e-9 for mean, f in pairs)
 
 
 def load():

@@ -105,8 +105,8 @@ def newton(k, epsilon, *, start, multivariate=False, threshold=0.01, window=None
         if window is not None and not window[0] <= abs(gap) <= window[1]:
             if searched == most:
                 return run("too many steps", gap)
-            searched = searched + 1
-            lam = lam + delta
+            searched += 1
+            lam += delta
             continue
         window = None  # the start is good; Newton from here on
         if abs(gap) <= threshold:
@@ -115,5 +115,5 @@ def newton(k, epsilon, *, start, multivariate=False, threshold=0.01, window=None
             return run("too many steps" if steps == most else "overflow", gap)
         # a = w x (x+m) / (x-1)^3, so d log a / d log x follows, and with it f'.
         slopes = [1 / (1 + xi / (xi + m) - 3 * xi / (xi - 1)) for xi, (_, m) in zip(x, shapes, strict=True)]
-        steps = steps + 1
-        lam = lam - gap / (product * sum(slopes) / lam)
+        steps += 1
+        lam -= gap / (product * sum(slopes) / lam)

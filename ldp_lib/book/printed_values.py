@@ -36,8 +36,7 @@ def load(name):
         "jrr_estimates": mean and variance of the 614 published sets of estimates of n1 behind these figures. Columns:
         figure ("1" for 1 and 2, "6i" for the insets of 6), n, n1, epsilon, mechanism, p, rho, runs, mean, variance.
     """
-    if name not in ROWS:
-        raise ValueError(f"name must be one of {', '.join(ROWS)}; got {name!r}")
+    datasets._require_name(name, ROWS)
     text = {"corr_rr_figures": "parents", "jrr_estimates": "figure"}.get(name)
     frame = datasets.read_frame(f"{name}.csv", ROWS[name], dtype={text: str} if text else None)
     if text == "parents":

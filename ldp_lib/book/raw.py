@@ -9,12 +9,12 @@ import json
 import os
 from pathlib import Path
 
-from ldp_lib.datasets import DATA
+from ldp_lib import datasets
 
 UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 # Path in the data folder: URL below UCI, kind of checksum, checksum. Copies of Clave differ in their line ends, so its
 # checksum is that of the parsed digits.
-RAW = {path: tuple(row) for path, row in json.loads((DATA / "raw.json").read_text(encoding="utf-8")).items()}
+RAW = {path: tuple(row) for path, row in json.loads((datasets.DATA / "raw.json").read_text(encoding="utf-8")).items()}
 
 
 def fetch(name):
@@ -29,8 +29,7 @@ def fetch(name):
         take the first 20 fields).
     """
     paths = {path.partition("/")[0]: path for path in RAW}
-    if name not in paths:
-        raise ValueError(f"name must be one of {', '.join(paths)}; got {name!r}")
+    datasets._require_name(name, paths)
     return _fetch(paths[name])
 
 

@@ -24,6 +24,12 @@ def _fail(words, number=None):
     raise AssertionError(words)
 
 
+def _is_boolean(item):
+    """Whether item is a boolean; SymPy's two are told by name, so that SymPy need not be installed."""
+    names = [f"sympy.logic.boolalg.{name}" for name in ("BooleanTrue", "BooleanFalse")]
+    return isinstance(item, bool | np.bool_) or f"{type(item).__module__}.{type(item).__name__}" in names
+
+
 def passed(*checks, says=None):
     """Return the line that says what was proved, if given, and how many checks passed.
 
@@ -40,7 +46,7 @@ def passed(*checks, says=None):
         raise TypeError("passed needs at least one check; got none")
     count, faults = 0, []
     for number, item in enumerate(checks, 1):
-        if type(item).__name__ in ("bool", "bool_", "BooleanTrue", "BooleanFalse"):
+        if _is_boolean(item):
             name = f" ({says})" if says else ""
             words = f"check {number} of {len(checks)} is false{name}"
             item = _Passed() if item else _fail(words, number - 1)
