@@ -8,10 +8,13 @@ which is faster than shuffling all users.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from ldp_lib import _inputs, _sampling
+from ldp_lib import _inputs, _sampling, pure
+from ldp_lib.mechanism import Several
+from ldp_lib.population import Population
 from ldp_lib.sampled import design
 from ldp_lib.sampled.assignment import divisor, group_sizes
 
@@ -57,13 +60,34 @@ def centred_estimate(total, sizes, expected, pull, groups):
     return 1 / k + (total - (sizes @ pull)[..., None] / k) / by[..., None]
 
 
-def centred_variance(f, noise, n, weights, concern, pull, groups):
+class Dealt(Several):
+    """What mechanisms share that ask each user some questions.
+
+    Subclasses give `_told(j)`: p, q, numbers and pulls of the questions that concern attribute j, arrays (Q_j,).
+    """
+
+    symmetric = True
+    groups: bool
+    weights_: tuple
+    _told: Any
+
+    @property
+    def independent(self) -> bool:
+        """Whether each user draws the question alone."""
+        return not self.groups
+
+    def variance(self, population: Population) -> list:
+        """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
+        parts = enumerate(self.mean(population))
+        return [_centred_variance(f, population.n, self.weights_, self.groups, *self._told(j)) for j, f in parts]
+
+
+def _centred_variance(f, n, weights, groups, p, q, concern, pull):
     """Return the exact variance of `centred_estimate`, shape (k,), the users' data held fixed.
 
-    True frequencies f (k,); noise (Q, k), the variance of one user's contribution before the pull, averaged over all
-    users: `pure.variance(f, 1, p, q)`; weights of all questions; `concern` and `pull` (Q,), the numbers of those that
-    concern the attribute, and their pulls.
+    True frequencies f (k,); weights of all questions; the others as `Dealt` has them.
     """
+    noise = pure.variance(f, 1, p[:, None], q[:, None])  # of one user's contribution before the pull, on average
     k, expected = len(f), n * np.asarray(weights)
     centre = f * (1 - 1 / k) ** 2 + (1 - f) / k**2  # mean square of the users' centred indicators
     if not groups:

@@ -9,14 +9,14 @@ from numbers import Integral
 
 import numpy as np
 
-from ldp_lib import _inputs, _sampling, _sets, pure, subset
-from ldp_lib.mechanism import Rng, Several
+from ldp_lib import _inputs, _sampling, _sets, subset
+from ldp_lib.mechanism import Rng
 from ldp_lib.population import Population
 from ldp_lib.sampled import _dealing, design
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskSome(Several):
+class AskSome(_dealing.Dealt):
     """Ask each user about m attributes, at the whole budget for all answers together; the report says which.
 
     The report is a set of values for each of the m attributes. If the sets hold all of the user's values, the report is
@@ -53,7 +53,6 @@ class AskSome(Several):
     sizes: tuple | None = None
     weights: tuple | None = None
     groups: bool = True
-    symmetric = True
 
     def __post_init__(self):
         super().__post_init__()
@@ -75,11 +74,6 @@ class AskSome(Several):
         if not searched and (np.array(self.weights_) @ design.concerns(d, self.m_) == 0).any():
             raise ValueError(f"weights must be above 0 for at least one question on each attribute; got {self.weights}")
         _inputs.check_bool(groups=self.groups)
-
-    @property
-    def independent(self) -> bool:
-        """Whether each user draws the question alone."""
-        return not self.groups
 
     @property
     def joint(self) -> int:
@@ -137,6 +131,10 @@ class AskSome(Several):
         """Return p and q of attribute j, and the questions that concern it: three arrays of shape (Q_j,)."""
         concern = np.flatnonzero(design.concerns(self.d, self.m_)[:, j])
         return *design.support_probabilities(self.keep[concern], self.k[j], self.sizes_[j]), concern
+
+    def _told(self, j):
+        p, q, concern = self.probabilities(j)
+        return p, q, concern, self.keep[concern] ** 2
 
     @cached_property
     def dtype(self) -> np.dtype:
@@ -218,8 +216,8 @@ class AskSome(Several):
         """Estimates from how many sets hold each value, shape (..., Q, k_j), by question, and how many were asked."""
         estimates = []
         for j, count in enumerate(counts):
-            p, q, concern = self.probabilities(j)
-            pull, size = self.keep[concern] ** 2, dealt[..., concern]
+            p, q, concern, pull = self._told(j)
+            size = dealt[..., concern]
             total = (pull / (p - q)) @ (count[..., concern, :] - (size * q)[..., None])
             expected = n * np.array(self.weights_)[concern]
             estimates.append(_dealing.centred_estimate(total, size, expected, pull, self.groups))
@@ -246,13 +244,3 @@ class AskSome(Several):
                 drawn = _sets.simulate_counts(told[j][:, question], free[:, question], self.sizes_[j], rng)
                 counts[j][:, question] = drawn
         return self._estimates(counts, sizes, population.n)
-
-    def variance(self, population: Population) -> list:
-        """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
-        variances = []
-        for j, f in enumerate(self.mean(population)):
-            p, q, concern = self.probabilities(j)
-            noise, pull = pure.variance(f, 1, p[:, None], q[:, None]), self.keep[concern] ** 2
-            how = (population.n, self.weights_, concern, pull, self.groups)
-            variances.append(_dealing.centred_variance(f, noise, *how))
-        return variances

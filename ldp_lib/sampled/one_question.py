@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from ldp_lib import _inputs, pure, subset
-from ldp_lib.mechanism import Rng, Several
+from ldp_lib.mechanism import Rng
 from ldp_lib.population import Population
 from ldp_lib.sampled import _dealing
 from ldp_lib.sampled.design import attribute_error, group_variance
 
 
 @dataclass(frozen=True, kw_only=True)
-class OneQuestion(Several):
+class OneQuestion(_dealing.Dealt):
     """Ask each user about one attribute, at the whole budget; the report says which.
 
     Parameters
@@ -51,7 +51,6 @@ class OneQuestion(Several):
     oracle: Any = None
     weights: tuple | None = None
     groups: bool = True
-    symmetric = True
 
     def __post_init__(self):
         super().__post_init__()
@@ -67,11 +66,6 @@ class OneQuestion(Several):
     def __repr__(self):
         how = f"oracle={self.oracle and self.oracle.__name__}, weights={self.weights!r}, groups={self.groups!r}"
         return f"{type(self).__name__}(k={self.k!r}, epsilon={self.epsilon!r}, {how})"
-
-    @property
-    def independent(self) -> bool:
-        """Whether each user draws the question alone."""
-        return not self.groups
 
     @cached_property
     def oracle_(self) -> tuple:
@@ -96,6 +90,10 @@ class OneQuestion(Several):
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: the most that an oracle spends."""
         return max(part.realised_epsilon() for part in self.oracle_)
+
+    def _told(self, j):
+        p, q = self.oracle_[j].probabilities
+        return np.array([p]), np.array([q]), np.array([j]), np.ones(1)
 
     def uniform_variance(self, n) -> float:
         """Return the total variance for n users whose values are uniform, in groups of planned sizes, listing none."""
@@ -179,12 +177,3 @@ class OneQuestion(Several):
             total = (part.draw_support(histogram, rng) - size * q) / (p - q)
             estimates.append(self._estimate(j, total, size, population.n))
         return estimates
-
-    def variance(self, population: Population) -> list:
-        """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
-        variances = []
-        for j, (f, part) in enumerate(zip(self.mean(population), self.oracle_, strict=True)):
-            noise = pure.variance(f, 1, *part.probabilities)[None]
-            how = (population.n, self.weights_, np.array([j]), np.ones(1), self.groups)
-            variances.append(_dealing.centred_variance(f, noise, *how))
-        return variances
