@@ -207,18 +207,13 @@ class ProductChannel(Several):
         *attributes : int
             The attributes wanted, distinct, in the order wanted.
         """
-        attributes = distinct(attributes, self.d)
-        runs = np.shape(tables[0])[: np.ndim(tables[0]) - len(self.clusters_[0])]
-        product, sizes = np.ones((*runs, 1)), []
+        attributes, factors = distinct(attributes, self.d), []
         for cluster, table in zip(self.clusters_, tables, strict=True):
-            others = tuple(len(runs) + axis for axis, j in enumerate(cluster) if j not in attributes)
+            others = tuple(axis - len(cluster) for axis, j in enumerate(cluster) if j not in attributes)
             if len(others) < len(cluster):
-                part = np.sum(table, axis=others)
-                sizes += part.shape[len(runs) :]
-                product = (product[..., None] * part.reshape(*runs, 1, -1)).reshape(*runs, -1)
-        order = [j for cluster in self.clusters_ for j in cluster if j in attributes]
-        axes = [*range(len(runs)), *(len(runs) + order.index(j) for j in attributes)]
-        return product.reshape(*runs, *sizes).transpose(axes)
+                places = [attributes.index(j) for j in cluster if j in attributes]
+                factors += [np.sum(table, axis=others), [..., *places]]
+        return np.einsum(*factors, [..., *range(len(attributes))])
 
     def variance(self, population: Population) -> list:
         """Return the exact variances of the estimates, a list of d arrays, the users' data held fixed."""
