@@ -1,11 +1,14 @@
 """Checks of what callers pass in: every message names the argument, its value and what is allowed."""
 
+import functools
 import numbers
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from numbers import Integral
+from typing import TypeVar
 
 import numpy as np
 
+_Perturb = TypeVar("_Perturb", bound=Callable)
 MOST_USERS = 10**15
 _RULES = {
     "k": (numbers.Integral, lambda v: 2 <= v <= 2**32, "an integer from 2 to 2**32"),
@@ -125,6 +128,18 @@ def check_records(x, k, name="x"):
             row, j = np.argwhere((x < 0) | (x >= np.array(k)))[0].tolist()
             raise ValueError(f"{name} must be from 0 to {k[j] - 1} in column {j}; got {x[row, j]} in row {row}")
     return x
+
+
+def users_checked(perturb: _Perturb) -> _Perturb:
+    """Decorate a mechanism's `perturb`: its generator, and the users' values or records, are checked before it runs."""
+
+    @functools.wraps(perturb)
+    def checked(self, x, *, rng):
+        require(rng=rng)
+        x = check_records(x, self.k) if isinstance(self.k, tuple) else check_values(x, self.k)
+        return perturb(self, x, rng=rng)
+
+    return checked  # type: ignore[return-value]
 
 
 def check_attributes(k, least=2, *, equal=False):

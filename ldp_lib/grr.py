@@ -36,8 +36,7 @@ def probabilities(e, k):
 
 def channel(e, k):
     """Return the k by k matrix with Pr[y = v | x = u] in row u, column v; exact if `e` is a Fraction or a symbol."""
-    p, q = probabilities(e, k)
-    return np.where(np.eye(k, dtype=bool), p, q)
+    return np.where(np.eye(k, dtype=bool), *probabilities(e, k))
 
 
 def inverse(e, k):
@@ -108,10 +107,9 @@ class GRR(pure.Oracle):
         p, q = self.realised_probabilities
         return p / q
 
+    @_inputs.users_checked
     def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return one report a user, 0 to k-1, from values 0 to k-1 of shape (n,), in the smallest integer type."""
-        _inputs.require(rng=rng)
-        x = _inputs.check_values(x, self.k)
         return _sampling.grr_reports(x, self.k, self._keep, rng)
 
     def draw_support(self, histogram, rng: pure.Rng) -> np.ndarray:

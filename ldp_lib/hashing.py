@@ -196,13 +196,12 @@ class OLH(pure.Oracle):
         """Type of one report: fields `seed` and `y`."""
         return np.dtype([("seed", np.uint32, (4,)), ("y", _inputs.small_dtype(self.g_))])
 
+    @_inputs.users_checked
     def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return one report a user, a structured array of shape (n,), from values 0 to k-1 of shape (n,).
 
         Fields `seed`, the four numbers of the user's hash function, and `y`, the reported bucket.
         """
-        _inputs.require(rng=rng)
-        x = _inputs.check_values(x, self.k)
         y = np.empty(x.size, self.dtype)
         for start in range(0, x.size, 4 * BLOCK):
             block = slice(start, start + 4 * BLOCK)

@@ -104,8 +104,7 @@ class Oracle(Stated):
     def channel(self) -> np.ndarray:
         """Return Pr[y | x] of one report on its own, shape (k, k)."""
         _inputs.check_cells(self.k, self.k)
-        p, q = self.probabilities
-        return np.where(np.eye(self.k, dtype=bool), p, q)
+        return np.where(np.eye(self.k, dtype=bool), *self.probabilities)
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports and how many support each value: counts of disjoint sets of reports add up."""

@@ -132,13 +132,12 @@ class SubsetSelection(pure.Oracle):
         _inputs.check_cells(self.k, math.comb(self.k, self.size_))
         return _sets.all_sets(self.k, self.size_)
 
+    @_inputs.users_checked
     def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return one set of ascending values a user, shape (n, size), from values 0 to k-1 of shape (n,).
 
         In the smallest unsigned integer type that holds them.
         """
-        _inputs.require(rng=rng)
-        x = _inputs.check_values(x, self.k)
         told = _sampling.bernoulli(self._keep, x.size, rng)
         return _sets.draw_sets(x, told, self.k, self.size_, rng)
 

@@ -110,10 +110,9 @@ class _Bits(pure.Oracle):
         _inputs.check_cells(self.k, 2**self.k)
         return _all_bits(self.k)
 
+    @_inputs.users_checked
     def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return one row of k bits a user, uint8 of shape (n, k), from values 0 to k-1 of shape (n,)."""
-        _inputs.require(rng=rng)
-        x = _inputs.check_values(x, self.k)
         p, q = self.realised_probabilities
         y = _sampling.bernoulli(q, (x.size, self.k), rng).view(np.uint8)
         y[np.arange(x.size), x] = _sampling.bernoulli(p, x.size, rng)

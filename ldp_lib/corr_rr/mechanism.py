@@ -90,10 +90,9 @@ class SecondPhase(_Copies):
         """Return the budget that `perturb` spends, proved from its thresholds: that of the pivot's report."""
         return grr.GRR(k=self._size, epsilon=self.epsilon).realised_epsilon()
 
+    @_inputs.users_checked
     def perturb(self, x, *, rng: Rng) -> np.ndarray:
         """Return one row of d reported values a user, in the smallest unsigned integer type that holds them."""
-        _inputs.require(rng=rng)
-        x = check_records(x, self.k)
         k, d, n = self._size, self.d, len(x)
         pivot = rng.integers(d, size=n)
         report = grr.GRR(k=k, epsilon=self.epsilon).perturb(x[np.arange(n), pivot], rng=rng)

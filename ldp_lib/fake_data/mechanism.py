@@ -165,10 +165,9 @@ class _FakeData(Several):
         ratio = max(1 + size * keep / (1 - keep) for size, keep in zip(self.k, self._keep, strict=True))
         return _sampling.proved_epsilon(ratio, self.epsilon)
 
+    @_inputs.users_checked
     def perturb(self, x, *, rng: Rng) -> np.ndarray:
         """Return one row of d reported values a user, shape (n, d), from records of shape (n, d)."""
-        _inputs.require(rng=rng)
-        x = check_records(x, self.k)
         y = np.empty(x.shape, self.dtype.base, order="F")
         sampled = rng.integers(self.d, size=len(x), dtype=_inputs.small_dtype(self.d))
         for j, (size, prior) in enumerate(zip(self.k, self.priors_, strict=True)):

@@ -69,10 +69,9 @@ class JointUnary(unary.UnaryEncoding):
         s, t = (math.sqrt(-self.rho_ * chance * (1 - chance)) for chance in self.probabilities)
         return s, t if self.lean == "report" else -t
 
+    @_inputs.users_checked
     def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return one row of k bits a user, an array of uint8 of shape (n, k)."""
-        _inputs.require(rng=rng)
-        x = _inputs.check_values(x, self.k)
         chances = self.realised_probabilities
         own = x[:, None] == np.arange(self.k)
         dealt = server_messages(x.size, rng)

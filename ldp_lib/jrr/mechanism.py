@@ -125,10 +125,9 @@ class KJRR(Reports):
         p, after_truth, after_lie = self._chances
         return p * after_truth, p * (1 - after_truth), (1 - p) * after_lie, (1 - p) * (1 - after_lie)
 
+    @_inputs.users_checked
     def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return all users' reports, shape (n,): an integer array of the smallest unsigned type that holds them."""
-        _inputs.require(rng=rng)
-        x = _inputs.check_values(x, self.k)
         true = self._dealt_truths(x.size, rng)
         dtype = _inputs.small_dtype(self.k)
         if self.k == 2:

@@ -84,6 +84,7 @@ class ServerProtocol(JRR):
         p, square = self.realised_p, self.realised_coin[1] ** 2
         return p**2 - square, p * (1 - p) + square, p * (1 - p) + square, (1 - p) ** 2 - square
 
+    @_inputs.users_checked
     def run(self, x, *, rng: np.random.Generator) -> dict:
         """Run the protocol for users' values x, shape (n,), and return everything that anybody knows.
 
@@ -93,8 +94,6 @@ class ServerProtocol(JRR):
             The messages of `deal`; ``coin`` (n,) and ``true`` (n,), known to each user alone; ``y`` (n,), the reports
             to the collector.
         """
-        _inputs.require(rng=rng)
-        x = _inputs.check_values(x, 2)
         messages = self.deal(x.size, rng)
         tossed = np.array(STEPS)[_sampling.draw(self.realised_coin, x.size, rng)]
         true = tossed + messages["sign"] > 0

@@ -168,14 +168,13 @@ class AskSome(_dealing.Dealt):
                 parts[-1]["sets"][:, place, : self.sizes_[j]] = [choice[place] for choice in choices]
         return np.concatenate(parts)
 
+    @_inputs.users_checked
     def perturb(self, x, *, rng: Rng) -> np.ndarray:
         """Return one report a user, a structured array of shape (n,), from records of shape (n, d).
 
         Fields `asked`, the row of `questions`, and `sets`, shape (m, largest size): one set of ascending values for
         each attribute asked, filled up with zeros.
         """
-        _inputs.require(rng=rng)
-        x = _inputs.check_records(x, self.k)
         y = np.zeros(len(x), self.dtype)
         y["asked"] = asked = _dealing.deal(len(x), self.weights_, self.groups, rng)
         told = _sampling.coins(self._thresholds[asked], rng)

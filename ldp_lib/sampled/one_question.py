@@ -116,13 +116,12 @@ class OneQuestion(_dealing.Dealt):
             parts[-1]["asked"], parts[-1]["report"][:, :width] = j, answers.view(np.uint8).reshape(-1, width)
         return np.concatenate(parts)
 
+    @_inputs.users_checked
     def perturb(self, x, *, rng: Rng) -> np.ndarray:
         """Return one report a user, a structured array of shape (n,), from records of shape (n, d).
 
         Fields `asked`, the attribute, and `report`, the bytes of its oracle's report, filled up with zeros.
         """
-        _inputs.require(rng=rng)
-        x = _inputs.check_records(x, self.k)
         y = np.zeros(len(x), self.dtype)
         y["asked"] = asked = _dealing.deal(len(x), self.weights_, self.groups, rng)
         start = self.dtype.fields["report"][1]

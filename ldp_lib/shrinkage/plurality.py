@@ -143,10 +143,9 @@ class Plurality(Several):
         """Return the budget that `perturb` spends, proved from its thresholds: the most that one answer spends."""
         return max(grr.GRR(k=size, epsilon=self.epsilon).realised_epsilon() for size in (2, self._size))
 
+    @_inputs.users_checked
     def perturb(self, x, *, rng: Rng) -> np.ndarray:
         """Return one report a user, shape (n,): below k a vote, then d times no, yes, then d times k answers."""
-        _inputs.require(rng=rng)
-        x = _inputs.check_records(x, self.k)
         k, d, n, (vote, agree, ask) = self._size, self.d, len(x), self.shares
         kind = _sampling.draw([vote] + [agree / d] * d + [ask / d] * d, n, rng).astype(np.intp)
         plurality = (_votes(x, k) + rng.random((n, k))).argmax(axis=1)

@@ -89,13 +89,12 @@ class _Split(Several):
         """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
         return _sampling.proved_epsilon(math.prod(oracle.realised_ratio for oracle in self.oracles), self.epsilon)
 
+    @_inputs.users_checked
     def perturb(self, x, *, rng: Rng) -> np.ndarray:
         """Return one row a user, the attributes' reports side by side, from records of shape (n, d).
 
         Shape (n, d), or (n, sum of all k_j) if values are reported as bits, in the smallest unsigned integer type.
         """
-        _inputs.require(rng=rng)
-        x = check_records(x, self.k)
         y = np.empty((len(x), self._edges[-1]), self.dtype.base, order="F")
         for column, oracle, (start, stop) in zip(x.T, self.oracles, itertools.pairwise(self._edges), strict=True):
             y[:, start:stop] = oracle.perturb(column, rng=rng).reshape(len(x), -1)

@@ -115,6 +115,7 @@ class ProductChannel(Several):
             matrix *= part[np.ix_(cell, cell)]
         return matrix / matrix.sum(axis=1, keepdims=True)  # a matrix may come with rounded rows
 
+    @_inputs.users_checked
     def perturb(self, x, *, rng: Rng) -> np.ndarray:
         """Return one report a user.
 
@@ -130,8 +131,6 @@ class ProductChannel(Several):
         array of shape (n, d)
             Randomized records, in the smallest unsigned integer type that holds them.
         """
-        _inputs.require(rng=rng)
-        x = check_records(x, self.k)
         y = np.empty(x.shape, self.dtype.base, order="F")
         for (cluster, sizes, _, matrix, _), told in zip(self._blocks, self._told, strict=True):
             if matrix is None:  # the truth, or a uniform cell: independent uniform values of its attributes
