@@ -2,6 +2,7 @@
 
 import math
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -11,9 +12,16 @@ from ldp_lib.population import Population
 
 
 class TwoPhase(Several):
-    """What mechanisms of two phases share: `n1` users split their budget (`SPL`) and set how the others report."""
+    """What mechanisms of two phases share: `n1` users split their budget (`SPL`) and set how the others report.
+
+    Subclasses give `_report_second(first, x, rng)`, the second phase's reports from the first's and from the records
+    of the second's users, and `_draw_second(learned, held, n2, rng)`, the second phase's estimates from what it learns,
+    if its n2 users are in `held` as `draw_pivots` gives them.
+    """
 
     n1: int | float
+    _report_second: Any
+    _draw_second: Any
     independent = False
     dtype = None
 
@@ -34,11 +42,17 @@ class TwoPhase(Several):
         """Return how many of n users are in the first phase."""
         return first_users(self.n1, n)
 
-    def _report_first(self, x, rng):
-        """Return the first phase's reports, and the records of the other users."""
-        _inputs.require(rng=rng)
-        first, second = split_users(_inputs.check_records(x, self.k), self.n1, rng)
-        return self._first.perturb(first, rng=rng), second
+    def realised_epsilon(self) -> float:
+        """Return the budget that `perturb` spends, proved from its thresholds: the larger of the two phases'."""
+        pivots = (grr.GRR(k=size, epsilon=self.epsilon).realised_epsilon() for size in self.k)
+        return max(self._first.realised_epsilon(), *pivots)
+
+    @_inputs.users_checked
+    def perturb(self, x, *, rng: Rng) -> tuple:
+        """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
+        first, second = split_users(x, self.n1, rng)
+        first = self._first.perturb(first, rng=rng)
+        return first, self._report_second(first, second, rng)
 
     def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return one array (runs, k_j) for each attribute: the exact joint distribution of ``estimate(perturb(x))``.
@@ -65,10 +79,6 @@ class TwoPhase(Several):
         counts = [part.draw_support(held, rng) for part, held in parts]
         first = [pure.estimate(count, n1, *grr.probabilities(root, count.shape[1])) for count in counts]
         return first, first
-
-    def _draw_second(self, learned, held, n2, rng):
-        """Return the second phase's estimates, if its n2 users are in `held` as `draw_pivots` gives them."""
-        raise NotImplementedError
 
     def channel(self) -> np.ndarray:
         """Raise ValueError: the second phase's reports depend on the first's, so no user has a channel alone."""

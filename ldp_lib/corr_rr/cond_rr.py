@@ -68,27 +68,20 @@ class CondRR(TwoPhase):
             found[j, m], found[m, j] = _rows(joint), _rows(joint.swapaxes(1, 2))
         return found
 
-    def realised_epsilon(self) -> float:
-        """Return the budget that `perturb` spends, proved from its thresholds: the larger of the two phases'."""
-        pivots = (grr.GRR(k=size, epsilon=self.epsilon).realised_epsilon() for size in self.k)
-        return max(self._first.realised_epsilon(), *pivots)
-
-    def perturb(self, x, *, rng: pure.Rng) -> tuple:
-        """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
-        first, second = self._report_first(x, rng)
+    def _report_second(self, first, x, rng):
         laws = self._learn(first)
-        pivot = rng.integers(self.d, size=len(second))
-        y = np.empty(second.shape, _inputs.small_dtype(max(self.k)))
+        pivot = rng.integers(self.d, size=len(x))
+        y = np.empty(x.shape, _inputs.small_dtype(max(self.k)))
         for j, size in enumerate(self.k):
             mine = np.flatnonzero(pivot == j)
             if mine.size:
-                y[mine, j] = grr.GRR(k=size, epsilon=self.epsilon).perturb(second[mine, j], rng=rng)
+                y[mine, j] = grr.GRR(k=size, epsilon=self.epsilon).perturb(x[mine, j], rng=rng)
             for m in range(self.d):
                 if m != j:
                     for v in np.unique(y[mine, j]):
                         told = mine[y[mine, j] == v]
                         y[told, m] = _sampling.draw(laws[j, m][0, v], told.size, rng)
-        return first, y
+        return y
 
     def estimate(self, y) -> list:
         """Return raw estimates, one array (k_j,) for each attribute, from the reports of both phases."""

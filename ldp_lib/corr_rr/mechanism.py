@@ -176,15 +176,8 @@ class CorrRR(_Copies, TwoPhase):
         """Return the reuse table that is used: the fixed one, or what is learned from the first phase's estimates."""
         return self.learn(first, n2) if self.reuse is None else np.array(self.reuse)
 
-    def realised_epsilon(self) -> float:
-        """Return the budget that `perturb` spends, proved from its thresholds: the larger of the two phases'."""
-        return max(self._first.realised_epsilon(), self._second(None).realised_epsilon())
-
-    def perturb(self, x, *, rng: Rng) -> tuple:
-        """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
-        first, second = self._report_first(x, rng)
-        table = self.table(self._first.estimate(first), len(second))
-        return first, self._second(table).perturb(second, rng=rng)
+    def _report_second(self, first, x, rng):
+        return self._second(self.table(self._first.estimate(first), len(x))).perturb(x, rng=rng)
 
     def estimate(self, y) -> list:
         """Return the estimates, one array (k,) for each attribute, from the reports of both phases; raw and biased."""

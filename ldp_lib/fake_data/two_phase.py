@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from ldp_lib import grr, postprocess, pure
 from ldp_lib.corr_rr._two_phases import TwoPhase, check_phases, combine
 from ldp_lib.fake_data.mechanism import RSFD, RSRFD, probabilities
@@ -45,10 +43,8 @@ class TwoPhaseRSRFD(TwoPhase):
         """Return the budget that `perturb` spends, proved from its thresholds: the larger of the two phases'."""
         return max(self._first.realised_epsilon(), RSFD(k=self.k, epsilon=self.epsilon).realised_epsilon())
 
-    def perturb(self, x, *, rng: pure.Rng) -> tuple[np.ndarray, np.ndarray]:
-        """Return the reports of both phases, shapes (n1, d) and (n - n1, d), from records of shape (n, d)."""
-        first, second = self._report_first(x, rng)
-        return first, self.second_phase(first).perturb(second, rng=rng)
+    def _report_second(self, first, x, rng):
+        return self.second_phase(first).perturb(x, rng=rng)
 
     def estimate(self, y) -> list:
         """Return unbiased frequencies, one array (k_j,) for each attribute, from the reports of both phases."""
