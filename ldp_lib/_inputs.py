@@ -3,7 +3,6 @@
 import functools
 import numbers
 from collections.abc import Callable, Iterable, Mapping, Set
-from numbers import Integral
 from typing import TypeVar
 
 import numpy as np
@@ -30,7 +29,7 @@ def check_cells(records, reports):
 
 def is_integer(value):
     """Return whether a value is an integer, of Python or of NumPy, and no bool."""
-    return isinstance(value, Integral) and not isinstance(value, bool | np.bool_)
+    return isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
 
 
 def require(**arguments):
@@ -53,7 +52,7 @@ def settle(mechanism, *names):
         value = getattr(mechanism, name)
         require(**{name: value})
         if type(value) not in (int, float):
-            object.__setattr__(mechanism, name, int(value) if isinstance(value, Integral) else float(value))
+            object.__setattr__(mechanism, name, int(value) if isinstance(value, numbers.Integral) else float(value))
 
 
 def small_dtype(k):

@@ -16,7 +16,6 @@ from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import errors, planner
 from ldp_lib.tables import product
-from ldp_lib.tables.product import RRIndependent, RRJoint
 from ldp_lib.tables.sampled import ask_pairs
 
 PEOPLE = 10_000
@@ -92,7 +91,7 @@ def leaves():
     """
     p, rho = signed_parameters(epsilon=1.0, delta=1e-8, n=PEOPLE)
     adult = load_adult().k
-    joint = RRJoint(k=(2, 2, 2), epsilon=1.0)
+    joint = product.RRJoint(k=(2, 2, 2), epsilon=1.0)
     four = "4 questions, 4 answers each"
     return {
         "one question": [
@@ -108,6 +107,6 @@ def leaves():
         "association of two questions": [_Leaf("all pairs", ask_pairs(FOUR, 1.0, None), four, "pair_tables", "pair")],
         "complete records": [
             _Leaf("few possible records", joint, "3 questions, 2 answers each", "audit_multidim", "table"),
-            _Leaf("many", RRIndependent(k=adult, epsilon=4.0), "Adult's 8 questions", "audit_multidim", "pair"),
+            _Leaf("many", product.RRIndependent(k=adult, epsilon=4.0), "Adult's 8 questions", "audit_multidim", "pair"),
         ],
     }

@@ -9,7 +9,6 @@ import math
 from dataclasses import dataclass
 
 from ldp_lib import _inputs
-from ldp_lib._inputs import check_domain
 
 
 def coefficients(a, weight, m):
@@ -78,7 +77,7 @@ def newton(k, epsilon, *, start, multivariate=False, threshold=0.01, window=None
     Run
     """
     _inputs.require(epsilon=epsilon)
-    sizes = check_domain(k)
+    sizes = _inputs.check_domain(k)
     if not 0 < start < math.inf:
         raise ValueError(f"start must be a finite number above 0; got {start!r}")
     target = math.exp(epsilon if multivariate else epsilon / 2)

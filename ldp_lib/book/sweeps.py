@@ -12,7 +12,6 @@ import pandas as pd
 from tqdm import tqdm
 
 from ldp_lib import _inputs
-from ldp_lib._inputs import check_domain
 
 
 def sweep(function, settings, *, rng, executor=None, label=None):
@@ -99,7 +98,7 @@ def random_set(k, coverage, *, rng):
         Source of randomness.
     """
     _inputs.require(rng=rng)
-    cells = np.zeros(check_domain(k), bool)
+    cells = np.zeros(_inputs.check_domain(k), bool)
     if isinstance(coverage, bool) or not (isinstance(coverage, numbers.Real) and 0 < coverage <= 1):
         raise ValueError(f"coverage must be a number above 0 and at most 1; got {coverage!r}")
     cells.flat[rng.permutation(cells.size)[: max(1, round(coverage * cells.size))]] = True

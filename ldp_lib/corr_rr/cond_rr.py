@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldp_lib import _inputs, _sampling, grr, postprocess, pure
-from ldp_lib._inputs import check_records
 from ldp_lib.corr_rr._two_phases import TwoPhase, check_phases, combine
 
 BLOCK = 2**22  # entries of working memory in `simulate`
@@ -86,7 +85,7 @@ class CondRR(TwoPhase):
     def estimate(self, y) -> list:
         """Return raw estimates, one array (k_j,) for each attribute, from the reports of both phases."""
         first, second = check_phases(y, self.n1)
-        first, second = check_records(first, self.k, "y"), check_records(second, self.k, "y")
+        first, second = _inputs.check_records(first, self.k, "y"), _inputs.check_records(second, self.k, "y")
         counts = [np.bincount(second[:, j], minlength=size)[None] for j, size in enumerate(self.k)]
         before = [v[None] for v in self._first.estimate(first)]
         laws = self._learn(first) if self.debias else None

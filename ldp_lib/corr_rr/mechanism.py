@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 
 from ldp_lib import _inputs, _sampling, grr, pure
-from ldp_lib._inputs import check_records
 from ldp_lib.corr_rr._formulas import channel, expectation, shrinkage
 from ldp_lib.corr_rr._reuse import check_reuse, reuse_table
 from ldp_lib.corr_rr._two_phases import TwoPhase, check_phases, combine, draw_pivots, first_users
@@ -105,7 +104,7 @@ class SecondPhase(_Copies):
 
     def estimate(self, y) -> list:
         """Return the estimates of randomized response, one array (k,) for each attribute; raw and biased."""
-        y = check_records(y, self.k, "y")
+        y = _inputs.check_records(y, self.k, "y")
         counts = [np.bincount(y[:, j], minlength=size) for j, size in enumerate(self.k)]
         return [pure.estimate(count, len(y), *self.probabilities) for count in counts]
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from ldp_lib import _inputs, _sampling, grr, pure
 from ldp_lib import channel as channels
-from ldp_lib._inputs import check_records
 from ldp_lib.fake_data._sampled import draw_sampled
 from ldp_lib.mechanism import Rng, Several
 from ldp_lib.population import Population
@@ -181,7 +180,7 @@ class _FakeData(Several):
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports, then counts for each attribute; counts of disjoint sets of reports add up."""
-        y = check_records(y, self.k, "y")
+        y = _inputs.check_records(y, self.k, "y")
         return np.concatenate([[len(y)], *(np.bincount(y[:, j], minlength=size) for j, size in enumerate(self.k))])
 
     def estimate_counts(self, counts) -> list:

@@ -7,13 +7,11 @@ from fractions import Fraction
 import numpy as np
 
 from ldp_lib.limit import _any_population, _given_population, pair_tables
-from ldp_lib.limit._any_population import LawCertificate
-from ldp_lib.limit._given_population import TableCertificate
 from ldp_lib.limit._rational import check_budget
 from ldp_lib.limit.certificates import SetCertificate
 from ldp_lib.population import Population
 
-KINDS = (SetCertificate, TableCertificate, LawCertificate)
+KINDS = (SetCertificate, _given_population.TableCertificate, _any_population.LawCertificate)
 NEAR = 1e-6  # what rounding may cost the error of a mixture
 
 
@@ -47,9 +45,9 @@ def check_certificate(found):
 
 def _same_question(found):
     inner, population, even = found.certificate, found.population, (Fraction(1, math.prod(found.k)),)
-    if isinstance(inner, TableCertificate):
+    if isinstance(inner, _given_population.TableCertificate):
         return tuple(population or even * len(inner.frequencies)) == inner.frequencies and inner.target == found.target
-    if isinstance(inner, LawCertificate):
+    if isinstance(inner, _any_population.LawCertificate):
         return found.target == "shares" and isinstance(population, Population) and population.k == found.k
     return population is None and isinstance(inner, SetCertificate) and found.target == "shares"
 

@@ -10,7 +10,6 @@ import math
 import numpy as np
 
 from ldp_lib import _inputs
-from ldp_lib._inputs import check_domain
 
 LEAST = 1e-9  # the least budget of a report
 
@@ -178,7 +177,7 @@ def _equal(d, epsilon):
 
 def _sizes(k, epsilon):
     _inputs.require(epsilon=epsilon)
-    sizes = check_domain(k)
+    sizes = _inputs.check_domain(k)
     if max(sizes) > 2**63:
         raise ValueError(f"k must be integers of at most 2**63; got {max(sizes)}")
     sizes = np.array(sizes, float)

@@ -16,7 +16,6 @@ import numpy as np
 
 from ldp_lib import _inputs, _sampling, grr, pure, unary
 from ldp_lib import channel as channels
-from ldp_lib._inputs import check_records
 from ldp_lib.mechanism import Rng, Several
 from ldp_lib.population import Population
 from ldp_lib.splitting.allocation import brr, mrr, obrr, omrr
@@ -102,7 +101,7 @@ class _Split(Several):
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports, then counts for each attribute; counts of disjoint sets of reports add up."""
-        y = check_records(y, self._sizes, "y")
+        y = _inputs.check_records(y, self._sizes, "y")
         parts = zip(self.oracles, np.split(y, self._edges[1:-1], axis=1), strict=True)
         counts = [oracle.count(part.reshape(len(y), *oracle.dtype.shape)) for oracle, part in parts]
         return np.concatenate([counts[0][:1], *(part[1:] for part in counts)])

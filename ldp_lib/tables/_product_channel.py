@@ -12,7 +12,6 @@ import numpy as np
 
 from ldp_lib import _inputs, _sampling, grr
 from ldp_lib import channel as channels
-from ldp_lib._inputs import check_records
 from ldp_lib.mechanism import Rng, Several
 from ldp_lib.population import Population
 
@@ -150,7 +149,7 @@ class ProductChannel(Several):
 
     def count(self, y) -> np.ndarray:
         """Return the number of reports, then counts for each attribute; counts of disjoint sets of reports add up."""
-        y = check_records(y, self.k, "y")
+        y = _inputs.check_records(y, self.k, "y")
         return np.concatenate([[len(y)], *(self._count(y, self.taken((j,))) for j in range(self.d))])
 
     def estimate_counts(self, counts) -> list:
@@ -165,7 +164,7 @@ class ProductChannel(Several):
 
         The cost is that of the table. Chapter `audit_multidim`.
         """
-        return self._table(check_records(y, self.k, "y"), distinct(attributes or range(self.d), self.d))
+        return self._table(_inputs.check_records(y, self.k, "y"), distinct(attributes or range(self.d), self.d))
 
     def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return a list of d arrays (runs, k_j), drawn from the exact joint law of ``estimate(perturb(x))``."""

@@ -9,7 +9,6 @@ from functools import cached_property
 import numpy as np
 
 from ldp_lib import _inputs
-from ldp_lib._inputs import check_domain
 from ldp_lib.tables import _checks
 from ldp_lib.tables._product_channel import ProductChannel
 
@@ -95,7 +94,7 @@ def cluster_attributes(dependence, k, *, max_cells, min_dependence):
     Domingo-Ferrer and Soria-Comas (2022), Algorithm 1. Chapter `audit_multidim`. Of pairs of clusters with the same
     dependence to 12 decimals the first is merged, so that rounding decides nothing.
     """
-    k, dependence = check_domain(k), np.asarray(dependence, float)
+    k, dependence = _inputs.check_domain(k), np.asarray(dependence, float)
     if dependence.shape != (len(k), len(k)) or not np.array_equal(dependence, dependence.T, equal_nan=True):
         raise ValueError(f"dependence must be a symmetric {len(k)} by {len(k)} matrix; got shape {dependence.shape}")
     pairs = dependence[~np.eye(len(k), dtype=bool)]
@@ -121,7 +120,7 @@ def cluster_attributes(dependence, k, *, max_cells, min_dependence):
 def _neighbours(k, max_cells=50):
     """Return clusters of consecutive attributes, each as large as `max_cells` cells allow: a choice without data."""
     clusters = []
-    for j, size in enumerate(check_domain(k)):
+    for j, size in enumerate(_inputs.check_domain(k)):
         if clusters and math.prod(k[i] for i in clusters[-1]) * size <= max_cells:
             clusters[-1].append(j)
         else:
