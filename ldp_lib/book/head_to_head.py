@@ -119,8 +119,7 @@ def _compared(name, epsilon, *, rng):
 
 def load():
     """Return the table: population, epsilon, mechanism, biased, raw, raw_error, repaired, repaired_error."""
-    with FILE.open(encoding="utf-8") as file:
-        return pd.read_csv(file)
+    return pd.read_csv(str(FILE))
 
 
 def _main():

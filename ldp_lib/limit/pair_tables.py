@@ -108,7 +108,7 @@ def least_pair_error(k, epsilon):
 
         with np.errstate(divide="ignore"):
             _, weights, attained, names, often = mixture(best, rho)
-        certificate = _certify(k, e, weights, squares)
+        certificate = _certify(k, e, weights, squares, size, parts)
         error = min(below(certificate.error), float(attained))
     else:
         names, informs = _candidates(k, t)
@@ -119,11 +119,10 @@ def least_pair_error(k, epsilon):
     return Limit(k=k, epsilon=float(epsilon), sets=sets, weights=weights, target="pairs", **found)
 
 
-def _certify(k, e, weights, squares):
-    """Return the certificate with these weights of the spaces, rounded, and the dual variables that they need."""
+def _certify(k, e, weights, squares, size, parts):
+    """Return the certificate with these weights of the spaces, rounded, and the dual variables that all sets need."""
     n, t, rows = math.prod(k), float(e[1] - 1), target_rows(k, "pairs")
     roots = [rounded(math.sqrt(w / float(s))) for w, s in zip(weights, squares, strict=True)]
-    size, parts, _ = _every_set(k)
     exact = np.array([float(root**2 * square) for root, square in zip(roots, squares, strict=True)])
     dual = Fraction(float((exact @ parts * (t / (n + t * size)) ** 2).max()) / n) * ABOVE
     scaled = [root * math.prod(k[j] - 1 for j in space) for root, (space, _) in zip(roots, spaces(k), strict=True)]

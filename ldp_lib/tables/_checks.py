@@ -83,7 +83,7 @@ def check_pairs(tables):
 
 
 def settle(mechanism):
-    """Check a frozen mechanism's parameters; the budget is what its channels spend if none was given."""
+    """Check a frozen mechanism's parameters, return its channels; the budget is what they spend if none is given."""
     object.__setattr__(mechanism, "k", _inputs.check_attributes(mechanism.k, least=1))
     for name, check in (("clusters", check_clusters), ("epsilons", _check_budgets)):
         if getattr(mechanism, name, None) is not None:
@@ -94,6 +94,7 @@ def settle(mechanism):
         object.__setattr__(mechanism, "channels", channels)
         vars(mechanism).pop("channels_", None)
     object.__setattr__(mechanism, "epsilon", check_spent(channels, mechanism.epsilon))
+    return channels
 
 
 def default_budgets(epsilon, k, other):

@@ -164,7 +164,10 @@ class ProductChannel(Several):
 
         The cost is that of the table. Chapter `audit_multidim`.
         """
-        return self._table(_inputs.check_records(y, self.k, "y"), distinct(attributes or range(self.d), self.d))
+        y, attributes = _inputs.check_records(y, self.k, "y"), distinct(attributes or range(self.d), self.d)
+        taken = self.taken(attributes)
+        counts = self._count(y, taken).reshape([self.k[j] for j in taken])
+        return self._inverted(counts / len(y), attributes)
 
     def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return a list of d arrays (runs, k_j), drawn from the exact joint law of ``estimate(perturb(x))``."""
@@ -249,11 +252,6 @@ class ProductChannel(Several):
         if (cells := math.prod(self.k[j] for j in taken)) > 2**30:
             raise ValueError(f"attributes must have at most 2**30 cells together; got {cells}")
         return np.bincount(cells_of(y, self.k, taken), minlength=cells)
-
-    def _table(self, y, attributes):
-        taken = self.taken(attributes)
-        counts = self._count(y, taken).reshape([self.k[j] for j in taken])
-        return self._inverted(counts / len(y), attributes)
 
     def _inverted(self, table, attributes):
         """The estimated table of some attributes, from the reports' table of these and of what their clusters add."""

@@ -146,7 +146,7 @@ def observed(mechanism, y, attributes):
             channels.append(channel)
             members += mine
     elif hasattr(mechanism, "oracles"):
-        edges = np.cumsum([0, *(len(np.atleast_2d(o.reports().T)) for o in mechanism.oracles)])
+        edges = np.cumsum([0, *(math.prod(oracle.dtype.shape) for oracle in mechanism.oracles)])
         y, members = np.asarray(y), sorted(attributes)
         channels = [mechanism.oracles[j].channel() for j in members]
         codes = [_columns(mechanism.oracles[j].reports(), y[:, edges[j] : edges[j + 1]]) for j in members]

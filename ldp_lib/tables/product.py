@@ -158,13 +158,11 @@ class RRJoint(ProductChannel):
         return super().serves(k) and math.prod(k) < MOST_RECORDS
 
     def __post_init__(self):
-        k = _inputs.check_attributes(self.k, least=1)
+        cells = math.prod(_inputs.check_attributes(self.k, least=1))
         if self.matrix is not None and np.ndim(self.matrix) == 0:
-            raise TypeError(f"matrix must be a matrix over all {math.prod(k)} cells; got {self.matrix!r}")
-        channels = _checks.check_channels([self.epsilon if self.matrix is None else self.matrix], [math.prod(k)])
-        object.__setattr__(self, "k", k)
-        object.__setattr__(self, "epsilon", _checks.check_spent(channels, self.epsilon))
-        object.__setattr__(self, "matrix", None if self.matrix is None else channels[0])
+            raise TypeError(f"matrix must be a matrix over all {cells} cells; got {self.matrix!r}")
+        (channel,) = _checks.settle(self)
+        object.__setattr__(self, "matrix", None if self.matrix is None else channel)
 
     @property
     def clusters_(self) -> tuple:

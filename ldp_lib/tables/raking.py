@@ -60,7 +60,12 @@ def rake(records, marginals, *, weights=None, tolerance: float = 1e-9, max_passe
     w = np.ldexp(w, 900 - np.frexp(w.max())[1])  # so that the smallest floats keep their digits
     total = w.sum()
     columns = [np.ascontiguousarray(column).astype(np.intp) for column in records.T]
-    state = lambda w: {"weights": w, "gap": _gap(w, columns, marginals)}  # noqa: E731
+
+    def found(w, message, converged=False):
+        gaps = [np.bincount(c, weights=w, minlength=m.size) - m for c, m in zip(columns, marginals, strict=True)]
+        gap = float(max(np.abs(gap).max() for gap in gaps))
+        return Raked(weights=w, converged=converged, passes=done, gap=gap, message=message)
+
     for done in range(1, max_passes + 1):
         factors = []
         for j, (column, target) in enumerate(zip(columns, marginals, strict=True)):
@@ -70,7 +75,7 @@ def rake(records, marginals, *, weights=None, tolerance: float = 1e-9, max_passe
                 why = f"no weight on value {lost[0]} of column {j}, whose marginal is {target[lost[0]]:.3g}"
                 possible = held & np.all([m[c] > 0 for c, m in zip(columns, marginals, strict=True)], axis=0)
                 kind = "not converged: too small for a float," if possible[column == lost[0]].any() else "infeasible:"
-                return Raked(converged=False, passes=done, message=f"{kind} {why}", **state(w / total))
+                return found(w / total, f"{kind} {why}")
             own = w / np.where(share > 0, share, 1)[column]  # at most 1: no overflow
             w = target[column] * own
             with np.errstate(over="ignore"):  # then infinite, and not the last
@@ -78,12 +83,11 @@ def rake(records, marginals, *, weights=None, tolerance: float = 1e-9, max_passe
             total = 1.0
         largest = max(np.abs(factor - 1).max() for factor in factors)
         if largest <= tolerance:
-            return Raked(converged=True, passes=done, message="converged", **state(w))
+            return found(w, "converged", converged=True)
         if (done & (done - 1) == 0 or done % 64 == 0) and _impossible(factors, columns, marginals, held):
-            why = "infeasible: no reweighting of these records has these marginals"
-            return Raked(converged=False, passes=done, message=why, **state(w))
+            return found(w, "infeasible: no reweighting of these records has these marginals")
     why = f"not converged in {max_passes} passes: the last changed a weight by a factor {largest:.3g} away from 1"
-    return Raked(converged=False, passes=max_passes, message=why, **state(w))
+    return found(w, why)
 
 
 def _impossible(factors, columns, marginals, held):
@@ -98,12 +102,3 @@ def _impossible(factors, columns, marginals, held):
         most += log[column[held]]
         size += np.abs(log[wanted]).max()
     return average > most.max() + 1e-12 * (1 + size)  # rounding is a thousandth of that
-
-
-def _gap(w, columns, marginals):
-    return float(
-        max(
-            np.abs(np.bincount(c, weights=w, minlength=m.size) - m).max()
-            for c, m in zip(columns, marginals, strict=True)
-        )
-    )
