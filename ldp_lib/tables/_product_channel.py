@@ -56,7 +56,7 @@ class ProductChannel(Several):
     @property
     def tied(self) -> bool:
         """Whether variances depend on who holds which values together: if a matrix is over several attributes."""
-        return any(len(cluster) > 1 and matrix is not None for cluster, *_, matrix, _ in self._blocks)
+        return any(len(cluster) > 1 and matrix is not None for cluster, _, _, matrix, *_ in self._blocks)
 
     @property
     def joint(self) -> int:
@@ -65,26 +65,25 @@ class ProductChannel(Several):
 
     @cached_property
     def _blocks(self):
-        """For each cluster its attributes, their domain sizes, its chance to tell the truth, its matrix and inverse."""
+        """For each cluster its attributes, their domain sizes, chance of truth, matrix, inverse, and chance as drawn.
+
+        The chances are those to tell the truth on purpose, a float and the exact one of `perturb`; None for a matrix.
+        """
         blocks = []
         for cluster, c in zip(self.clusters_, self.channels_, strict=True):
             sizes = tuple(self.k[j] for j in cluster)
             if isinstance(c, tuple):
-                blocks.append((cluster, sizes, None, np.array(c), np.linalg.inv(np.array(c))))
+                blocks.append((cluster, sizes, None, np.array(c), np.linalg.inv(np.array(c)), None))
             else:
-                blocks.append((cluster, sizes, keep_probability(c, math.prod(sizes)), None, None))
+                cells = math.prod(sizes)
+                told = _sampling.realised(_sampling.proved_keep(c, cells))
+                blocks.append((cluster, sizes, keep_probability(c, cells), None, None, told))
         return blocks
-
-    @cached_property
-    def _told(self):
-        """For each cluster the exact chance that `perturb` tells the truth on purpose; None for a matrix."""
-        pairs = zip(self.channels_, (math.prod(sizes) for _, sizes, *_ in self._blocks), strict=True)
-        return [None if isinstance(c, tuple) else _sampling.realised(_sampling.proved_keep(c, k)) for c, k in pairs]
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
         ratio = 1
-        for (_, sizes, *_), told, c in zip(self._blocks, self._told, self.channels_, strict=True):
+        for (_, sizes, *_, told), c in zip(self._blocks, self.channels_, strict=True):
             if told is None:
                 ratio *= channels.privacy_ratio([_sampling.realised_shares(row) for row in c])
             else:
@@ -94,7 +93,7 @@ class ProductChannel(Several):
     @property
     def keeps(self) -> list:
         """For each cluster the chance to tell the truth on purpose; None if its channel is written out."""
-        return [keep for _, _, keep, _, _ in self._blocks]
+        return [keep for _, _, keep, *_ in self._blocks]
 
     @property
     def probabilities(self) -> list:
@@ -131,7 +130,7 @@ class ProductChannel(Several):
             Randomized records, in the smallest unsigned integer type that holds them.
         """
         y = np.empty(x.shape, self.dtype.base, order="F")
-        for (cluster, sizes, _, matrix, _), told in zip(self._blocks, self._told, strict=True):
+        for cluster, sizes, _, matrix, _, told in self._blocks:
             if matrix is None:  # the truth, or a uniform cell: independent uniform values of its attributes
                 noisy = _sampling.bernoulli(1 - told, len(x), rng)
                 for j in cluster:
@@ -174,7 +173,7 @@ class ProductChannel(Several):
         _inputs.require(rng=rng, runs=runs)
         estimates: list = [None] * self.d
         for block in self._blocks:
-            cluster, _, keep, matrix, _ = block
+            cluster, _, keep, matrix, *_ = block
             if matrix is None:
                 part = self._part(population, cluster)
                 truths = rng.binomial(part.counts, keep, (runs, len(part.counts)))
@@ -219,7 +218,7 @@ class ProductChannel(Several):
     def variance(self, population: Population) -> list:
         """Return the exact variances of the estimates, a list of d arrays, the users' data held fixed."""
         variances = self.mean(population)
-        for cluster, sizes, keep, matrix, inverse in self._blocks:
+        for cluster, sizes, keep, matrix, inverse, _ in self._blocks:
             counts = None if matrix is None else self._part(population, cluster).histogram.ravel()
             for axis, j in enumerate(cluster):
                 f, k = variances[j], self.k[j]
@@ -245,7 +244,7 @@ class ProductChannel(Several):
         blocks = [block for block in self._blocks if set(block[0]) & set(attributes)]
         return [
             ([j for j in cluster if j in attributes], keep) if matrix is None else (list(cluster), matrix)
-            for cluster, _, keep, matrix, _ in blocks
+            for cluster, _, keep, matrix, *_ in blocks
         ]
 
     def _count(self, y, taken):
@@ -256,7 +255,7 @@ class ProductChannel(Several):
     def _inverted(self, table, attributes):
         """The estimated table of some attributes, from the reports' table of these and of what their clusters add."""
         taken = self.taken(attributes)
-        for cluster, _, keep, _, inverse in self._blocks:
+        for cluster, _, keep, _, inverse, _ in self._blocks:
             axes = tuple(taken.index(j) for j in cluster if j in taken)
             if axes and inverse is None:
                 table -= (1 - keep) * table.mean(axis=axes, keepdims=True)
@@ -272,7 +271,7 @@ class ProductChannel(Several):
         return population.select(*attributes)
 
     def _simulate_block(self, population, block, rng, runs):
-        cluster, sizes, keep, matrix, inverse = block
+        cluster, sizes, keep, matrix, inverse, _ = block
         counts, cells = self._part(population, cluster).histogram.ravel(), math.prod(sizes)
         if matrix is None:
             told = rng.binomial(counts, keep, (runs, cells))
