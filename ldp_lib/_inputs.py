@@ -86,9 +86,9 @@ def check_values(x, k, name="x"):
     return x
 
 
-def check_histogram(population, k):
-    """Return the counts of a population of one attribute with k values, or raise ValueError."""
-    check_population(population, (k,))
+def check_histogram(population, k, **given):
+    """Return the counts of a population of one attribute with k values, or raise; `given` as in `check_population`."""
+    check_population(population, (k,), **given)
     return population.histogram
 
 
@@ -157,8 +157,9 @@ def check_attributes(k, least=2, *, equal=False):
     return sizes
 
 
-def check_population(population, k):
-    """Raise unless `population` is one, with the domain sizes `k`."""
+def check_population(population, k, **given):
+    """Raise unless `population` is one, with the domain sizes `k`, and the other arguments given are allowed."""
+    require(**given)
     if not (hasattr(population, "k") and hasattr(population, "counts")):
         raise TypeError(f"population must be a Population; got {type(population).__name__}")
     if population.k != k:

@@ -96,10 +96,7 @@ def realised_keep(keep, k):
 
 
 def draw_sample(counts, size, rng):
-    """Draw how many of each kind are in a random sample of users, shape (runs, kinds); so many are in the sample.
-
-    `counts` (runs, kinds) says how many users are of each kind, `size` (runs,) how many are drawn.
-    """
+    """Draw how many of each kind (runs, kinds) are in random samples of `size` (runs,) users, `counts` of each kind."""
     drawn, left, rest = np.zeros_like(counts), size.copy(), counts.sum(axis=1)
     for kind in range(counts.shape[1]):
         rest -= counts[:, kind]

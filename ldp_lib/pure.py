@@ -130,8 +130,7 @@ class Oracle(Stated):
 
         The joint distribution is exact; of `OLH` that of any three values, as any four values' hashes are independent.
         """
-        _inputs.require(rng=rng, runs=runs)
-        histogram = _inputs.check_histogram(population, self.k)
+        histogram = _inputs.check_histogram(population, self.k, rng=rng, runs=runs)
         counts = self.draw_support(np.broadcast_to(histogram, (runs, self.k)), rng)
         return estimate(counts, population.n, *self.probabilities)
 

@@ -65,8 +65,7 @@ class TwoPhase(Several):
 
     def simulate_phases(self, population: Population, *, rng: Rng, runs: int) -> tuple[list, list]:
         """Return the two phases' estimates, jointly distributed as they are: two lists of d arrays (runs, k_j)."""
-        _inputs.require(rng=rng, runs=runs)
-        _inputs.check_population(population, self.k)
+        _inputs.check_population(population, self.k, rng=rng, runs=runs)
         chosen, rest = draw_phases(population, self.n1, rng=rng, runs=runs)
         first, learned = self._draw_first(population.records, chosen, rng)
         held = draw_pivots(population.records, rest, self.k, rng)

@@ -110,8 +110,7 @@ class SecondPhase(_Copies):
 
     def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return one array (runs, k) for each attribute, distributed exactly as ``estimate(perturb(x))``."""
-        _inputs.require(rng=rng, runs=runs)
-        _inputs.check_population(population, self.k)
+        _inputs.check_population(population, self.k, rng=rng, runs=runs)
         counts = np.broadcast_to(population.counts, (runs, len(population.counts)))
         held = draw_pivots(population.records, counts, self.k, rng)
         return _draw_estimates(held, np.array(self.reuse_), population.n, self.epsilon, rng)

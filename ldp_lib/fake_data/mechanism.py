@@ -192,8 +192,7 @@ class _FakeData(Several):
 
         The cost depends on the number of distinct records and on `runs`, not on the number of users.
         """
-        _inputs.require(rng=rng, runs=runs)
-        _inputs.check_population(population, self.k)
+        _inputs.check_population(population, self.k, rng=rng, runs=runs)
         counts, n = [], population.n
         for j, held in enumerate(draw_sampled(population, rng=rng, runs=runs)):
             own = grr.GRR(k=self.k[j], epsilon=self.epsilon).draw_support(held, rng)

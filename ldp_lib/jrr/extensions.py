@@ -153,8 +153,8 @@ class JointHashing(hashing.OLH):
         Who tells the truth is drawn for all values together. Supports by others are drawn independently for each value,
         as for `hashing.OLH`. The cost is free of n.
         """
-        _inputs.require(rng=rng, runs=runs)
-        histogram, n = _inputs.check_histogram(population, self.k), check_users(population)
+        histogram = _inputs.check_histogram(population, self.k, rng=rng, runs=runs)
+        n = check_users(population)
         counts = rng.binomial(n - histogram, 1 / self.g_, (runs, self.k))
         held = np.flatnonzero(histogram)
         counts[:, held] += self._pairs.draw_truths(histogram[held], rng=rng, runs=runs)

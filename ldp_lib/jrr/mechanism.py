@@ -151,8 +151,8 @@ class KJRR(Reports):
         Pairs with two truths, one and none are counted. Given their number, the true reports are a uniform sample of
         the users. The cost depends on k and `runs` only.
         """
-        _inputs.require(rng=rng, runs=runs)
-        histogram, n = _inputs.check_histogram(population, self.k), check_users(population)
+        histogram = _inputs.check_histogram(population, self.k, rng=rng, runs=runs)
+        n = check_users(population)
         counts = self.draw_truths(histogram, rng=rng, runs=runs)
         counts += _sampling.draw_others(histogram - counts, rng)
         return pure.estimate(counts, n, *self.probabilities)

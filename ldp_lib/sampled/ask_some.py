@@ -227,8 +227,7 @@ class AskSome(_dealing.Dealt):
 
         The cost grows with distinct records times questions, not with the users.
         """
-        _inputs.require(rng=rng, runs=runs)
-        _inputs.check_population(population, self.k)
+        _inputs.check_population(population, self.k, rng=rng, runs=runs)
         told = [np.zeros((runs, len(self.weights_), k), np.int64) for k in self.k]
         sizes, free = np.zeros((2, runs, len(self.weights_)), np.int64)
         for record, dealt in _dealing.deal_records(population, self.weights_, self.groups, rng=rng, runs=runs):

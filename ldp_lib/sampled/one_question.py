@@ -163,8 +163,7 @@ class OneQuestion(_dealing.Dealt):
 
         As exact as each oracle's own `simulate`. The cost grows with the distinct records, not with the users.
         """
-        _inputs.require(rng=rng, runs=runs)
-        _inputs.check_population(population, self.k)
+        _inputs.check_population(population, self.k, rng=rng, runs=runs)
         asked = [np.zeros((runs, size), np.int64) for size in self.k]
         for record, dealt in _dealing.deal_records(population, self.weights_, self.groups, rng=rng, runs=runs):
             for j, value in enumerate(record):

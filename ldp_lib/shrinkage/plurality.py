@@ -172,8 +172,7 @@ class Plurality(Several):
 
         The cost depends on the number of distinct records and on `runs`, not on n.
         """
-        _inputs.require(rng=rng, runs=runs)
-        _inputs.check_population(population, self.k)
+        _inputs.check_population(population, self.k, rng=rng, runs=runs)
         k, d, (vote, agree, ask) = self._size, self.d, self.shares
         chances, reports = _law(population.records, k), []
         agrees, rest = _agreement(population.records, chances), np.tile(population.counts, (runs, 1))
