@@ -111,7 +111,7 @@ def joint_reuse(frequencies, n2):
 
 
 def check_reuse(reuse, d):
-    """Return a reuse table (d, d) of floats, from a table or from one number for all pairs, or raise."""
+    """Return a reuse table (d, d) as nested tuples, from a table or from one number for all pairs, or raise."""
     try:
         table = np.array(reuse, float)
     except (TypeError, ValueError):
@@ -122,4 +122,4 @@ def check_reuse(reuse, d):
         raise ValueError(f"reuse must be {d} by {d} probabilities p_y from 0 to 1; got {reuse!r}")
     if not (np.diagonal(table) == 1).all():
         raise ValueError(f"reuse must have ones on its diagonal: the pivot reports itself; got {np.diagonal(table)}")
-    return table
+    return tuple(map(tuple, table.tolist()))

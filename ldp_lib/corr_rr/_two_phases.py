@@ -15,12 +15,14 @@ class TwoPhase(Several):
     """What mechanisms of two phases share: `n1` users split their budget (`SPL`) and set how the others report.
 
     Subclasses give `_report_second(first, x, rng)`, the second phase's reports from the first's and from the records
-    of the second's users, and `_draw_second(learned, held, n2, rng)`, the second phase's estimates from what it learns,
-    if its n2 users are in `held` as `draw_pivots` gives them.
+    of the second's users, `_estimate_second(first, second)`, its estimates from both phases' reports, and
+    `_draw_second(learned, held, n2, rng)`, its estimates from what it learns, if its n2 users are in `held` as
+    `draw_pivots` gives them.
     """
 
     n1: int | float
     _report_second: Any
+    _estimate_second: Any
     _draw_second: Any
     independent = False
     dtype = None
@@ -53,6 +55,12 @@ class TwoPhase(Several):
         first, second = split_users(x, self.n1, rng)
         first = self._first.perturb(first, rng=rng)
         return first, self._report_second(first, second, rng)
+
+    def estimate(self, y) -> list:
+        """Return raw estimates, one array (k_j,) for each attribute, from both phases' reports; see `unbiased`."""
+        first, second = check_phases(y, self.n1)
+        parts = self._first.estimate(first), self._estimate_second(first, second)
+        return combine(*parts, len(first), len(second))
 
     def simulate(self, population: Population, *, rng: Rng, runs: int) -> list:
         """Return one array (runs, k_j) for each attribute: the exact joint distribution of ``estimate(perturb(x))``.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ldp_lib import _inputs, _sampling, grr, postprocess, pure
-from ldp_lib.corr_rr._two_phases import TwoPhase, check_phases, combine
+from ldp_lib.corr_rr._two_phases import TwoPhase
 
 BLOCK = 2**22  # entries of working memory in `simulate`
 NOTHING = 1e-12  # shares and singular values that are this near to 0, or to each other, count as equal: rounding
@@ -82,15 +82,11 @@ class CondRR(TwoPhase):
                         y[told, m] = _sampling.draw(laws[j, m][0, v], told.size, rng)
         return y
 
-    def estimate(self, y) -> list:
-        """Return raw estimates, one array (k_j,) for each attribute, from the reports of both phases."""
-        first, second = check_phases(y, self.n1)
+    def _estimate_second(self, first, second):
         first, second = _inputs.check_records(first, self.k, "y"), _inputs.check_records(second, self.k, "y")
         counts = [np.bincount(second[:, j], minlength=size)[None] for j, size in enumerate(self.k)]
-        before = [v[None] for v in self._first.estimate(first)]
         laws = self._learn(first) if self.debias else None
-        after = self._second_estimates(counts, laws)
-        return [v for (v,) in combine(before, after, len(first), len(second))]
+        return [v for (v,) in self._second_estimates(counts, laws)]
 
     def _learn(self, first):
         pairs = itertools.combinations(range(self.d), 2)

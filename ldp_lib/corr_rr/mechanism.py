@@ -15,7 +15,7 @@ import numpy as np
 from ldp_lib import _inputs, _sampling, grr, pure
 from ldp_lib.corr_rr._formulas import channel, expectation, shrinkage
 from ldp_lib.corr_rr._reuse import check_reuse, reuse_table
-from ldp_lib.corr_rr._two_phases import TwoPhase, check_phases, combine, draw_pivots, first_users
+from ldp_lib.corr_rr._two_phases import TwoPhase, combine, draw_pivots, first_users
 from ldp_lib.mechanism import NoExactMoments, Rng, Several
 from ldp_lib.population import Population, marginal_frequencies
 
@@ -29,7 +29,7 @@ class _Copies(Several):
     def __post_init__(self):
         super().__post_init__()
         if self.reuse is not None:
-            object.__setattr__(self, "reuse", _as_table(self.reuse, self.d))
+            object.__setattr__(self, "reuse", check_reuse(self.reuse, self.d))
 
     @property
     def _size(self):
@@ -40,11 +40,6 @@ class _Copies(Several):
     def unbiased(self) -> bool:
         """Whether there is one attribute only."""
         return self.d == 1
-
-
-def _as_table(reuse, d):
-    """Return a checked reuse table as nested tuples."""
-    return tuple(map(tuple, check_reuse(reuse, d).tolist()))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +67,7 @@ class SecondPhase(_Copies):
     @cached_property
     def reuse_(self) -> tuple:
         """The reuse table."""
-        return _as_table(1 / self._size, self.d) if self.reuse is None else self.reuse
+        return check_reuse(1 / self._size, self.d) if self.reuse is None else self.reuse
 
     @cached_property
     def probabilities(self):
@@ -117,8 +112,7 @@ class SecondPhase(_Copies):
 
     def mean(self, population: Population) -> list:
         """Return the exact expectation of the estimate, one array (k,) for each attribute: not the true frequencies."""
-        _inputs.check_population(population, self.k)
-        return list(expectation(marginal_frequencies(population), self.reuse_))
+        return list(expectation(super().mean(population), self.reuse_))
 
     def variance(self, population: Population) -> list:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k,) for each attribute."""
@@ -177,11 +171,8 @@ class CorrRR(_Copies, TwoPhase):
     def _report_second(self, first, x, rng):
         return self._second(self.table(self._first.estimate(first), len(x))).perturb(x, rng=rng)
 
-    def estimate(self, y) -> list:
-        """Return the estimates, one array (k,) for each attribute, from the reports of both phases; raw and biased."""
-        first, second = check_phases(y, self.n1)
-        parts = self._first.estimate(first), self._second(None).estimate(second)
-        return combine(*parts, len(first), len(second))
+    def _estimate_second(self, first, second):
+        return self._second(None).estimate(second)
 
     def _draw_second(self, learned, held, n2, rng):
         return _draw_estimates(held, self.table(learned, n2), n2, self.epsilon, rng)

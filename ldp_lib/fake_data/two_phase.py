@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ldp_lib import grr, postprocess, pure
-from ldp_lib.corr_rr._two_phases import TwoPhase, check_phases, combine
+from ldp_lib.corr_rr._two_phases import TwoPhase
 from ldp_lib.fake_data.mechanism import RSFD, RSRFD, probabilities
 
 
@@ -46,11 +46,8 @@ class TwoPhaseRSRFD(TwoPhase):
     def _report_second(self, first, x, rng):
         return self.second_phase(first).perturb(x, rng=rng)
 
-    def estimate(self, y) -> list:
-        """Return unbiased frequencies, one array (k_j,) for each attribute, from the reports of both phases."""
-        first, second = check_phases(y, self.n1)
-        parts = self._first.estimate(first), self.second_phase(first).estimate(second)
-        return combine(*parts, len(first), len(second))
+    def _estimate_second(self, first, second):
+        return self.second_phase(first).estimate(second)
 
     def _draw_second(self, learned, held, n2, rng):
         second = []
