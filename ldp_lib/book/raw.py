@@ -18,7 +18,7 @@ RAW = {path: tuple(row) for path, row in json.loads((datasets.DATA / "raw.json")
 
 
 def fetch(name):
-    """Return the path of one of UCI's raw files, none with a header.
+    """Return the path of one of UCI's raw files, none with a header, or raise an error that says where to get it.
 
     Parameters
     ----------
@@ -30,16 +30,7 @@ def fetch(name):
     """
     paths = {path.partition("/")[0]: path for path in RAW}
     datasets._require_name(name, paths)
-    return _fetch(paths[name])
-
-
-def _content_sha256(rows):
-    """Return the sha256 of a parsed table: its fields joined by ",", one newline after each row."""
-    return hashlib.sha256("".join(",".join(row) + "\n" for row in rows).encode()).hexdigest()
-
-
-def _fetch(path):
-    """Return the checked local path of a raw file, or raise an error that says where to get it."""
+    path = paths[name]
     url, kind, wanted = RAW[path]
     source = f"{path} ({kind} {wanted}) comes from {UCI}{url}"
     folder = os.environ.get("LDP_LIB_DATA")
@@ -53,6 +44,11 @@ def _fetch(path):
     if found != wanted:
         raise ValueError(f"{file} must have {kind} {wanted}; got {found}. {source}")
     return file
+
+
+def _content_sha256(rows):
+    """Return the sha256 of a parsed table: its fields joined by ",", one newline after each row."""
+    return hashlib.sha256("".join(",".join(row) + "\n" for row in rows).encode()).hexdigest()
 
 
 def _checksum(file, kind):
