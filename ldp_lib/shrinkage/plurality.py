@@ -33,20 +33,6 @@ def _law(records, k, one=1):
     return top * one / top.sum(axis=1, keepdims=True)
 
 
-def _agreement(records, chances):
-    """Return the probability that each attribute of each record agrees with the plurality, shape (m, d)."""
-    return np.take_along_axis(chances, records, axis=1)
-
-
-def _answers(records, k, shares, one=1):
-    """Return the distribution of each record's report before its noise, shape (m, k + 2d + d k), as `channel`."""
-    chances, (m, d), (vote, agree, ask) = _law(records, k, one), records.shape, shares
-    agrees = _agreement(records, chances)
-    bits = np.stack([1 - agrees, agrees], axis=2).reshape(m, -1)
-    held = np.eye(k, dtype=int)[records].reshape(m, -1)
-    return np.hstack([vote * chances, agree / d * bits, ask / d * held])
-
-
 def _starts(k, d):
     """Return where the votes start among the reports, and where each attribute's agreements and answers do."""
     return np.cumsum([0, k, *[2] * d, *[k] * (d - 1)])
@@ -64,8 +50,13 @@ def channel(e, k, d, shares):
     shares : sequence of 3 numbers
         Shares of the users who vote, who say whether an attribute agrees (no, then yes), and who are asked.
     """
-    records = np.array(list(np.ndindex(*(k,) * d)))
-    parts = np.split(_answers(records, k, shares, Fraction(1)), _starts(k, d)[1:], axis=1)
+    records, (vote, agree, ask) = np.array(list(np.ndindex(*(k,) * d))), shares
+    chances = _law(records, k, Fraction(1))
+    agrees = np.take_along_axis(chances, records, axis=1)  # how probably each attribute agrees with the plurality
+    bits = np.stack([1 - agrees, agrees], axis=2).reshape(len(records), -1)
+    held = np.eye(k, dtype=int)[records].reshape(len(records), -1)
+    answers = np.hstack([vote * chances, agree / d * bits, ask / d * held])  # before the noise
+    parts = np.split(answers, _starts(k, d)[1:], axis=1)
     return np.hstack([part @ grr.channel(e, part.shape[1]) for part in parts])
 
 
@@ -175,7 +166,8 @@ class Plurality(Several):
         _inputs.check_population(population, self.k, rng=rng, runs=runs)
         k, d, (vote, agree, ask) = self._size, self.d, self.shares
         chances, reports = _law(population.records, k), []
-        agrees, rest = _agreement(population.records, chances), np.tile(population.counts, (runs, 1))
+        agrees = np.take_along_axis(chances, population.records, axis=1)
+        rest = np.tile(population.counts, (runs, 1))
         cells = np.array([vote] + [agree / d] * d + [ask / d] * d)
         for kind, cell in enumerate(cells):
             chosen = rng.binomial(rest, cell / max(cells[kind:].sum(), cell)) if cell else 0 * rest
@@ -217,7 +209,7 @@ class Plurality(Several):
         agree, chances = agree / self.d, _law(population.records, self._size)
         share = q + (p - q) * chances
         second = (share * (1 - 2 / k) + 1 / k**2) / (vote * (n * (p - q)) ** 2)
-        right = _agreement(population.records, chances)
+        right = np.take_along_axis(chances, population.records, axis=1)
         yes = q2 + (p2 - q2) * right
         no_term, yes_term = ((k * (bit - q2) / (p2 - q2) - 1) / ((k - 1) * n) for bit in (0, 1))
         squares = (yes * yes_term**2 + (1 - yes) * no_term**2) / agree
