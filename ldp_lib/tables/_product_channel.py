@@ -207,13 +207,15 @@ class ProductChannel(Several):
         *attributes : int
             The attributes wanted, distinct, in the order wanted.
         """
-        attributes, factors = distinct(attributes, self.d), []
+        attributes, product = distinct(attributes, self.d), np.ones(())
         for cluster, table in zip(self.clusters_, tables, strict=True):
             others = tuple(axis - len(cluster) for axis, j in enumerate(cluster) if j not in attributes)
             if len(others) < len(cluster):
                 places = [attributes.index(j) for j in cluster if j in attributes]
-                factors += [np.sum(table, axis=others), [..., *places]]
-        return np.einsum(*factors, [..., *range(len(attributes))])
+                part = np.einsum(np.sum(table, axis=others), [..., *places], [..., *sorted(places)])  # in their order
+                new = [axis - len(attributes) for axis in range(len(attributes)) if axis not in places]
+                product = product * np.expand_dims(part, new)
+        return product
 
     def variance(self, population: Population) -> list:
         """Return the exact variances of the estimates, a list of d arrays, the users' data held fixed."""
