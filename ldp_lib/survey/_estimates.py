@@ -29,7 +29,7 @@ def rows(reports, mechanism, survey):
 
 def blocks(reports, mechanism, survey):
     """Yield arrays of reports, each of a few parts, for estimates that need more than counts."""
-    parts = (y for y, *_ in sources(reports, mechanism, survey, lambda _, y: y))
+    parts = (y for y, *_ in sources(reports, mechanism, survey, lambda _, y: y) if y.size)
     while some := [*itertools.islice(parts, 32)]:
         yield np.concatenate(some)
 
