@@ -150,7 +150,7 @@ def codes(frame, name, survey):
         raise TypeError(f"frame must not mix booleans with numbers in column {name!r}, since True equals 1")
     try:
         number, distinct = pd.factorize(column)  # a missing value has number -1
-    except (TypeError, NotImplementedError) as error:
+    except Exception as error:  # of pandas or Arrow, as for big-endian numbers
         raise TypeError(f"frame must hold labels such as texts or numbers in column {name!r}: {error}") from None
     known = np.array(places(distinct, labels), int)
     alike = {"", *labels}.union(*map(guises, labels))  # 1 is found by True
