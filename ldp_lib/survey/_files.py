@@ -115,7 +115,7 @@ def _parts(description):
 def atomic(path):
     """Give a path to write to; the file takes the place of `path` when all of it has been written, and not before."""
     path = Path(path)
-    scratch = path.with_name(f".{path.name}.{uuid.uuid4().hex}.tmp")
+    scratch = path.with_name(f".{path.name[:50]}.{uuid.uuid4().hex}.tmp")
     try:
         yield scratch
         scratch.replace(path)
@@ -147,7 +147,8 @@ def digest(path, told=""):
 def write(frame: pd.DataFrame, path: Any) -> None:
     """Write a data frame of reports to a .parquet, .pq or .csv file, without its index.
 
-    A file that is there is replaced when the new one is whole. Beside `a.csv` stands its manifest, `a.csv.json`.
+    A file that is there is replaced when the new one is whole, a symbolic link by a file. Beside `a.csv` stands its
+    manifest, `a.csv.json`.
     """
     frame, suffix = frame.reset_index(drop=True), _suffix(path)
     told = {"survey": frame.attrs.get(KEY), "types": frame.dtypes.astype(str).to_dict()}
@@ -174,14 +175,17 @@ def _from_csv(path, told):
 
 
 def read(path: Any) -> pd.DataFrame:
-    """Read a frame that `write` wrote; ValueError if it was cut short or changed, or a CSV file has no manifest."""
+    """Read a frame that `write` wrote; ValueError if it was cut short or changed, or a CSV file has no manifest.
+
+    Who reads such a file by `pandas.read_csv` names all kept columns of texts in `dtype`: "01" and "1" become one else.
+    """
     if _suffix(path) != ".csv":
         with opened(path):
             return pd.read_parquet(path, page_checksum_verification=True)
     manifest = Path(f"{path}.json")
     told = load_json(manifest, {"sha256", "types", "survey"}) if manifest.is_file() else None
     if told is None:
-        known = "if you know that the rows are whole: survey.mark(pandas.read_csv(path, keep_default_na=False))"
+        known = "if the rows are whole: survey.mark(pandas.read_csv(path, keep_default_na=False, dtype={'group': str}))"
         raise ValueError(f"path must have the manifest of `write` beside it; {str(path)!r} has none; {known}")
     if told.pop("sha256") != digest(path, json.dumps(told)):
         raise ValueError(f"path must be a whole CSV file; {str(path)!r} was cut short or changed after it was written")
