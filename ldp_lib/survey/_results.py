@@ -228,7 +228,8 @@ class Results:
         entries say nothing that can be read: they lie far outside 0 to 1. One frame's index is kept; that of several is
         new, 0 to n-1 in their order, and joins no report of theirs. Several are put together by `pandas.concat`: whole
         numbers become floats beside missing ones or those of an unsigned type, so that of ids beyond 2**53 some become
-        equal. Give such ids as texts.
+        equal. Give such ids as texts. A column that one of them lacks, or names otherwise, is missing there, and
+        `groupby` leaves these rows out. Contributions do not say of which survey they are.
         """
         frame = self._read(_estimates.rows, reports)
         names = [f"{name}={label}" for name, label in self._labels().to_numpy()]

@@ -35,7 +35,8 @@ class Counts:
         What the mechanism's `count` gives; the first entry is the number of reports.
     parts : tuple of str
         Names of the parts that were counted: of a file its name and checksum, and a checksum of how the reports begin.
-        No part can be added twice, and parts of one checksum are one part.
+        No part can be added twice, and parts of one checksum are one part. A frame or an array of fewer than 32
+        reports, or of reports that are too alike, has none: its counts can be added twice (page `survey`).
     survey : str or int, optional
         The description of the survey, if the reports carry one; its checksum, if the rows carry no more.
     """
@@ -108,9 +109,11 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
     ----------
     reports : array, DataFrame, path, Dask data frame, or iterable of any of these
         Arrays as `perturb` returns them; data frames and files as `Survey.collect`, `files.to_frame` and `files.write`
-        make them. Of a folder all files are read. Of pairs, as a dictionary's items or a groupby by path give them,
-        both parts are counted: the file and the frame. A Dask data frame is counted by Dask's workers, where its
-        partitions lie, each by itself: one that was doubled, then cut anew, is noticed only if two parts begin alike.
+        make them. Of a folder all files are read, those of its folders too. Arrays, and files of arrays, say nothing of
+        the mechanism that made them: reports at another budget are counted like those of this one. Of pairs, as a
+        dictionary's items or a groupby by path give them, both parts are counted: the file and the frame. A Dask data
+        frame is counted by Dask's workers, where its partitions lie, each by itself: one that was doubled, then cut
+        anew, is noticed only if two parts begin alike.
     mechanism : Mechanism
         One whose counts add up: not one with two phases.
     survey : str, optional

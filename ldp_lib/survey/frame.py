@@ -39,7 +39,8 @@ class Survey(Results):
         tables, take ``recommend(k=, epsilon=, n=).mechanism``, for tables with ``wants="tables"``.
     missing, other : label, optional
         Labels, declared in the domain of each attribute in which they occur, for missing values and for labels that
-        are not in the domain. Without them such a value is an error.
+        are not in the domain. Where it is not declared such a value is an error. One label is for all attributes: if it
+        is an answer to one of them, missing values there become this answer.
 
     Raises
     ------

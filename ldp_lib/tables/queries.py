@@ -26,7 +26,7 @@ def ask(mechanism, y, where, given=None) -> Answer:
     y : array_like of int, shape (n, d)
         Reports.
     where : dict from attributes to values, or a list of such
-        Boxes must not overlap. An attribute that is not named may have any value.
+        Both are numbers from 0, no labels. Boxes must not overlap. An attribute that is not named may have any value.
     given : dict from attributes to values, optional
         A box of other attributes than those of `where`: the share is that among the users in it.
         This is a ratio of two estimates: nearly unbiased for many users; its variance is by the delta method. Where the
