@@ -1,6 +1,7 @@
 """An hour on data engineers' ways: codes among texts, long codes in floats, changed bits, places for labels, joins."""
 
 import collections
+import contextlib
 import io
 import json
 import re
@@ -347,13 +348,16 @@ def test_boxes_are_of_places_and_queries_of_labels():
     assert queries.ask(survey.mechanism, y, {0: [0, 1]}).estimate == pytest.approx(0.7)
 
 
-def test_sql_averages_what_is_quoted_rightly_and_makes_0_of_a_wrong_name():
+def test_sql_averages_what_is_quoted_rightly_and_makes_0_of_a_wrong_name_if_it_takes_this_for_a_text():
     table = SURE.contributions(SURE.collect(PEOPLE, rng=RNG(1), keep=["g"]))
     connection = sqlite3.connect(":memory:")
     table.to_sql("c", connection, index=False)
-    right, wrong = (connection.execute(f'SELECT AVG("{name}") FROM c').fetchone()[0] for name in ("a=x", "a=X "))
+    right, wrong = connection.execute('SELECT AVG("a=x") FROM c').fetchone()[0], "refused"
+    with contextlib.suppress(sqlite3.OperationalError):  # as it may be built
+        wrong = connection.execute('SELECT AVG("a=X ") FROM c').fetchone()[0]
     connection.close()
-    assert (right, wrong) == (pytest.approx(0.6), 0)
+    assert right == pytest.approx(0.6)
+    assert wrong in (0, "refused")
 
 
 def test_a_kept_column_that_one_batch_names_otherwise_is_missing_there():
