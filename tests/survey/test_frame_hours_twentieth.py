@@ -49,10 +49,10 @@ def test_codes_are_made_missing_among_numbers_and_not_among_texts(kind):
 
 
 def test_numbers_with_decimals_keep_to_their_limits_if_these_are_typed_and_they_are_rounded():
-    single = pd.Series([18.4, 18.5, 29.8, 29.9], dtype="float32").astype(float)
+    single = pd.Series([18.4, 18.5, 29.8, 29.9, 99.9], dtype="float32").astype(float)
     limits = [-np.inf, 18.5, 29.9, np.inf]
-    codes = [pd.cut(one, limits, right=False).cat.codes.tolist() for one in (single, single.round(6))]
-    assert codes == [[0, 1, 1, 1], [0, 1, 1, 2]]
+    codes = [pd.cut(one.replace(99.9, np.nan), limits, right=False).cat.codes for one in (single, single.round(1))]
+    assert [one.tolist() for one in codes] == [[0, 1, 1, 1, 2], [0, 1, 1, 2, -1]]
     tenths, places = pd.Series(np.arange(10) / 10), []
     for start in (np.arange(0, 1, 0.1), [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9]):
         places.append(pd.cut(tenths, [*start, np.inf], right=False).cat.codes.tolist())
