@@ -121,7 +121,7 @@ def _check_priors(priors, k):
     for j, row in enumerate(rows):
         if not (np.isfinite(row).all() and row.min() >= 0 and abs(row.sum() - 1) <= 1e-9):
             raise ValueError(
-                f"priors must be non-negative and sum to 1; got {row.tolist()} for attribute {j}, sum {row.sum():g}"
+                f"priors must be non-negative and sum to 1; got {row.tolist()} for attribute {j}, sum {row.sum()}"
             )
     return tuple(tuple(_normalized(row).tolist()) for row in rows)
 

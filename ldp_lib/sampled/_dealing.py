@@ -114,8 +114,8 @@ def as_counted(mechanism, counts):
         return mechanism
     n, weights, m = counts[0], np.array(mechanism.weights_), getattr(mechanism, "m_", None)
     asked = counts[1 : 1 + len(weights)] if m else counts[np.cumsum([1, *np.add(mechanism.k[:-1], 1)])]
-    parts = np.hstack([np.eye(len(weights), dtype=int), design.concerns(mechanism.d, m or 1)])  # and each attribute
-    users, share = asked @ parts, np.minimum(weights @ parts, 1)
+    users, share = (np.append(one, one @ design.concerns(mechanism.d, m) if m else one) for one in (asked, weights))
+    share = np.minimum(share, 1)  # of each question, then of each attribute
     chance = len(weights) * np.minimum(bdtr(users, n, share), bdtrc(users - 1, n, share))
     if min(users[len(weights) :]) == 0 or min(chance) < 1e-6:
         told = f"got {asked.tolist()} of {n} for weights {weights.round(3).tolist()}"

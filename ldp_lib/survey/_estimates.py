@@ -123,4 +123,4 @@ def weighted_shares(z, weights, *, population=None, sampling=False, dealt=None):
     if sampling == "with replacement":
         variance = (variance + w @ square - bool(population) * (w @ z) ** 2 / n) * n / max(n - 1, 1)
         variance[variance / total**2 < 1e-12] = np.nan  # one person, or reports that agree, tell nothing
-    return w @ z / total, variance / total**2
+    return w @ z / float(total), variance / float(total) ** 2

@@ -33,7 +33,7 @@ def joined(estimate):
 def half_width(confidence, intervals=1):
     """Return how many standard errors a normal interval extends each way, if so many are to hold together."""
     require_share("confidence", confidence)
-    return float(-ndtri((1 - confidence) / (2 * intervals)))
+    return float(-ndtri((1.0 - confidence) / (2 * intervals)))
 
 
 def standard_errors(mechanism: Any, estimate: Any, n: float, *, sampling: bool = False) -> Any:
@@ -102,7 +102,8 @@ def estimate_interval(
     far outside an interval made for none: at n q = 0.15 the interval for a value that nobody holds covers 86 times in
     100 instead of 95; at n q = 0.05 those of a hundred values together hardly ever hold. It also fails at
     large budgets where users are asked some questions, and of those who are asked this one fewer than about five hold
-    the value. Simulated on the page `quality`.
+    the value, or for all of 50 questions together fewer than about 100, of 300 fewer than 200: from a budget of 3 on,
+    at n q = 20 and 20 holders, all held in 89 and 83 of 100 surveys. Simulated on the page `quality`.
     """
     check_bool(simultaneous=simultaneous)
     spread = standard_errors(mechanism, estimate, n)

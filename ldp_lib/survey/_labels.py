@@ -32,7 +32,7 @@ def check_domain(domain):
         if isinstance(labels, str | bytes) or not isinstance(labels, Sequence | np.ndarray | pd.Index | pd.Series):
             raise TypeError(f"domain must list at least two different labels for {name!r}, in order; got {labels!r}")
         values = tuple(pd.Index([one]).item() if isinstance(one, np.generic | Enum) else one for one in labels)
-        if not all(isinstance(one, Hashable) for one in values) or np.ndim(labels) > 1:
+        if not all(isinstance(one, Hashable) for one in values) or any(map(np.ndim, values)):
             raise TypeError(f"domain must have labels such as texts or numbers for {name!r}; got {labels!r}")
         kept, shown = pd.Index(values), set(map(printed, values))
         if kept.hasnans or kept.tolist() != [*values] or not 2 <= len(values) == len(set(values)) == len(shown):

@@ -116,9 +116,10 @@ class Results:
     ) -> pd.DataFrame:
         """Return the estimated joint table of two attributes, a row a cell; ``found["estimate"].unstack()`` is square.
 
-        The index has the labels of both; options as in `estimate`. Most reports of a mechanism for tables say something
-        of few pairs, so their intervals are wider than those of shares. Of large cells among hundreds, whose noise is
-        about as large as they are, errors are told too small: page `survey`.
+        The index has the labels of both, at most 2,048 cells, or 8,192 of `AskSome`; options as in `estimate`. Most
+        reports of a mechanism for tables say something of few pairs, so their intervals are wider than those of shares.
+        Of large cells among hundreds, whose noise is about as large as they are, errors are told too small: page
+        `survey`.
         """
         check_bool(projected=projected)
         flat, covariance = self._raw(self._numbers(a, b), reports, sampling)
@@ -160,7 +161,7 @@ class Results:
         variance = slope[cells] @ covariance[np.ix_(cells, cells)] @ slope[cells]
         if np.isnan(variance):
             raise TypeError(f"where must name one label, since {self.mechanism!r} has no covariances here")
-        found, spread = float(found), float(np.sqrt(max(variance, 0)))
+        found, spread = float(found), float(max(variance, 0) ** 0.5)
         half = half_width(confidence) * spread
         return Share(estimate=found, standard_error=spread, low=found - half, high=found + half)
 
@@ -199,7 +200,8 @@ class Results:
             How p-values are adjusted for the number of pairs: Holm (1979) bounds the probability of any false finding,
             Benjamini and Hochberg (1995) the expected share of false ones among the findings, for exploration. P-values
             are too small at large budgets where fewer than about ten people are expected to hold two labels together,
-            and from `RRJoint` where nearly all hold one of many labels: page `survey`.
+            and from `RRJoint` where nearly all hold one of many labels. Of hundreds of pairs too many are found from a
+            budget of 2 on where few hold a label and fewer than 200 people or so are asked about a pair: page `survey`.
         """
         found, reports = [], [*_leaves(reports)]
         for a, b in itertools.combinations(self.domain, 2):
@@ -225,11 +227,12 @@ class Results:
         """Return each person's unbiased contribution to each share, in columns ``attribute=value``, and kept columns.
 
         Means of a column, also within groups, by SQL and with weights, are unbiased estimates of shares. Single
-        entries say nothing that can be read: they lie far outside 0 to 1. One frame's index is kept; that of several is
-        new, 0 to n-1 in their order, and joins no report of theirs. Several are put together by `pandas.concat`: whole
-        numbers become floats beside missing ones or those of an unsigned type, so that of ids beyond 2**53 some become
-        equal. Give such ids as texts. A column that one of them lacks, or names otherwise, is missing there, and
-        `groupby` leaves these rows out. Contributions do not say of which survey they are.
+        entries say nothing that can be read: they lie far outside 0 to 1. The mean of the product of two columns is not
+        the share of both, unless each question is randomized by itself (page `survey`). One frame's index is kept; that
+        of several is new, 0 to n-1 in their order, and joins no report of theirs. Several are put together by
+        `pandas.concat`: whole numbers become floats beside missing ones or those of an unsigned type, so that of ids
+        beyond 2**53 some become equal. Give such ids as texts. A column that one of them lacks, or names otherwise, is
+        missing there, and `groupby` leaves these rows out. Contributions do not say of which survey they are.
         """
         frame = self._read(_estimates.rows, reports)
         names = [f"{name}={label}" for name, label in self._labels().to_numpy()]
@@ -255,7 +258,7 @@ class Results:
         which = [which] if isinstance(which, str | int | Mapping) or not isinstance(which, Iterable) else list(which)
         places = _labels.places(which, values)
         if -1 in places or not which:
-            raise ValueError(f"where must name labels out of {values} for {name!r}; got {which}")
+            raise ValueError(f"where must name labels out of {values} for {name!r}, as must given; got {which}")
         return np.eye(len(values))[places].max(axis=0)
 
     def _with_intervals(self, frame, estimate, spread, confidence, simultaneous):

@@ -8,7 +8,7 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -72,7 +72,11 @@ class Counts:
         return Counts(self.mechanism, self.counts + other.counts, self.parts + other.parts, self.survey)
 
     def estimate(self) -> Any:
-        """Return the mechanism's estimate, as from all reports at once."""
+        """Return the mechanism's estimate, as from all reports at once.
+
+        If users are asked some of the attributes, and nobody was asked this one, its shares are told as even;
+        `Survey.estimate` refuses such counts.
+        """
         return self.mechanism.estimate_counts(self.counts)
 
     def save(self, path: Any) -> None:
@@ -219,18 +223,21 @@ def _check_parts(parts, known):
 
 
 def _leaves(reports):
-    """Yield the arrays and frames, as frames, and the files that reports lie in."""
+    """Yield the arrays and frames, as frames, and the files that reports lie in.
+
+    What has items by a key, a dictionary, a series, or a frame of other software, does not yield reports if iterated.
+    """
     if isinstance(reports, str | os.PathLike):
         yield from files.listed(reports)
     elif isinstance(reports, pd.DataFrame | np.ndarray):
         yield reports if isinstance(reports, pd.DataFrame) else files.to_frame(reports)
-    elif isinstance(reports, Iterable) and not isinstance(reports, pd.Series | Mapping):
+    elif isinstance(reports, Iterable) and not hasattr(type(reports), "items"):
         if isinstance(reports, list | tuple) and len(set(map(id, reports))) < len(reports):
             raise ValueError("counts must be of different reports; the same frame, array or path is there twice")
         for one in reports:
             yield from _leaves(one)
     else:
-        raise TypeError(f"reports must be arrays, frames, paths or a Dask frame; got {type(reports).__name__}")
+        raise TypeError(f"reports must be arrays, frames or paths, or for counts Dask's; got {type(reports).__name__}")
 
 
 def sources(reports: Any, mechanism: Any, survey: str, act: Callable, whole: bool = False) -> Iterator[tuple]:

@@ -49,7 +49,7 @@ def adjusted_p_values(p_values, method="holm"):
     """
     p = np.asarray(p_values, float)
     if p.ndim != 1 or not p.size or not ((p >= 0) & (p <= 1)).all():
-        raise ValueError(f"p_values must be at least one number from 0 to 1; got {p_values!r}")
+        raise ValueError(f"p_values must be at least one number from 0 to 1, as of two attributes; got {p_values!r}")
     if method == "benjamini-hochberg":
         return false_discovery_control(p)
     if method != "holm":

@@ -134,7 +134,7 @@ class Measured:
         _inputs.require_share("confidence", confidence)
         if self.warning:
             return 0.0, 1.0
-        tail = (1 - confidence) / 2
+        tail = (1.0 - confidence) / 2
         return self._quantile(1 - tail), self._quantile(tail)
 
     def _quantile(self, wanted):
@@ -210,5 +210,5 @@ class Answer:
         """
         _inputs.require_share("confidence", confidence)
         error = math.sqrt(max(self.variance, 0) + self.step**2 / 2)
-        half = float(ndtri((1 + confidence) / 2)) * error + self.step / 2
+        half = float(ndtri((1.0 + confidence) / 2)) * error + self.step / 2
         return self.estimate - half, self.estimate + half

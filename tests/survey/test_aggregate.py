@@ -138,7 +138,7 @@ def test_nothing_and_what_is_no_report_are_refused():
     grr = GRR(k=3, epsilon=1.0)
     with pytest.raises(ValueError, match="at least one report; got none"):
         aggregate.aggregate([], grr)
-    with pytest.raises(TypeError, match="reports must be arrays, frames, paths or a Dask frame; got int"):
+    with pytest.raises(TypeError, match="reports must be arrays, frames or paths, or for counts Dask's; got int"):
         aggregate.aggregate(3, grr)
     with pytest.raises(ValueError, match="from 0 to 2"):
         aggregate.aggregate([np.array([0, 1]), np.array([3])], grr)

@@ -63,7 +63,9 @@ def test_frames_in_a_dictionary_are_not_the_files_that_its_keys_name(tmp_path):
     assert SURE.estimate(first.values())["estimate"].tolist() == pytest.approx([1, 0], abs=1e-4)
     for one in (first, {str(path): frame for path, frame in first.items()}):
         for act in (SURE.estimate, SURE.contributions):
-            with pytest.raises(TypeError, match="reports must be arrays, frames, paths or a Dask frame; got dict"):
+            with pytest.raises(
+                TypeError, match="reports must be arrays, frames or paths, or for counts Dask's; got dict"
+            ):
                 act(one)
 
 
