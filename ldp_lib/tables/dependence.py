@@ -76,8 +76,9 @@ def power(mechanism, table, *attributes, n, level=0.05) -> float:
     For many users the statistic is nearly a multiple of a noncentral chi-squared variable: its metric is that of
     reports under independence, its noise that of reports from `table`. Of 60 random tables at epsilon 1 to 8, the 49
     of which five people or more held each value were rejected in 500 surveys within 4 of 100 as often as told, but
-    one, 7 fewer; with fewer holders it is up to 22 fewer. So it is with strong dependence of many values: where
-    Cramer's V is 0.9 and 80 of 100 are told, as few as 59 reject (`RRJoint`, two attributes with 12 values).
+    one, 7 fewer; with fewer holders it is up to 22 fewer. So it is with strong dependence of several values: where
+    Cramer's V is 0.9 and 80 of 100 are told, as few as 59 reject (`RRJoint`, two attributes with 12 values), of three
+    values 70 to 74.
     """
     return _power(mechanism, table, attributes, level)[0](check_users(n))
 
@@ -86,7 +87,7 @@ def users_to_see(mechanism, table, *attributes, chance=0.8, level=0.05) -> int:
     """Return how many users `independence_test` needs to reject independence in `table` with probability `chance`.
 
     As told by `power`, and so many that five are expected to hold each value, because with fewer it tells too much.
-    For strong dependence of four and more values each give a `chance` of 0.9 where 0.8 is wanted: see `power`.
+    For strong dependence of three and more values each give a `chance` of 0.9 where 0.8 is wanted: see `power`.
     """
     _inputs.require_share("chance", chance)
     told, least = _power(mechanism, table, attributes, level)
