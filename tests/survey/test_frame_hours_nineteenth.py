@@ -93,6 +93,20 @@ def test_a_difference_of_two_labels_of_one_question_has_the_error_that_three_que
         assert told == pytest.approx(2**0.5 * np.hypot(yes.standard_error, no.standard_error))
 
 
+def test_shares_of_two_questions_from_the_same_reports_depend_on_each_other():
+    """As the page says: the root of the sum of squares may be too small or too large, but with questions alone."""
+    held = np.arange(600) < 60
+    for mechanism, wanted, foil in (
+        (OneQuestion(k=(2, 2), epsilon=6.0), 1.95, 1.0),
+        (AskSome(k=(2, 2), epsilon=2.0, m=2, sizes=(1, 1)), 0.62, 1.0),
+        (RRIndependent(k=(2, 2), epsilon=2.0), 1.0, 1.25),
+    ):
+        people, runs = Population.from_records(np.c_[held, held].astype(int), k=(2, 2)), 4_000
+        a, b = (each[:, 1] for each in mechanism.simulate(people, rng=RNG(16), runs=runs))
+        seen = (a - b).var() / (a.var() + b.var())
+        assert abs(seen / wanted - 1) < 5 * (2 / runs) ** 0.5 < abs(foil / wanted - 1)
+
+
 def pair_tests(questions, epsilon, held, each, runs, rng):
     """Return p-values of two independent yes-or-no questions of many, two asked a person, `each` about a pair."""
     pairs = questions * (questions - 1) // 2
