@@ -274,12 +274,30 @@ def algorithm_1(dependence, sizes, max_cells, min_dependence):
             return parts
 
 
+def partitions(d):
+    """Yield all partitions of 0 to d - 1, as tuples of tuples."""
+    if not d:
+        yield ()
+        return
+    for rest in partitions(d - 1):
+        yield (*rest, (d - 1,))
+        for i, c in enumerate(rest):
+            yield (*rest[:i], (*c, d - 1), *rest[i + 1 :])
+
+
+def left_between(dependence, parts):
+    """The dependences between attributes of different clusters."""
+    return [dependence[i, j] for a, b in itertools.combinations(parts, 2) for i in a for j in b]
+
+
 def the_clusterings_agree(trials):
     """Whether the library and the steps of Algorithm 1 find the same clusters, and how often none fits at the end.
 
-    And whether they are a partition, with no cluster of several attributes above the limit.
+    Whether they are a partition, with no cluster of several attributes above the limit. And, for the trials that the
+    threshold does not end, how far the largest dependence left and the sum of those left are above the least possible.
+    (If a partition leaves at most t, the pairs above t are within its clusters, so their mergers fit and come first.)
     """
-    rng, agree, full, kept = np.random.default_rng(1), True, 0, True
+    rng, agree, full, kept, above = np.random.default_rng(1), True, 0, True, []
     for _ in range(trials):
         d = int(rng.integers(2, 6))
         upper = np.triu(rng.random((d, d)), 1)
@@ -292,15 +310,21 @@ def the_clusterings_agree(trials):
         full += len(ours) > 1 and all(
             max(upper[min(i, j), max(i, j)] for i in a for j in b) >= T_d for a, b in itertools.combinations(ours, 2)
         )
-    return agree, full, kept
+        allowed = [p for p in partitions(d) if all(len(c) == 1 or math.prod(sizes[j] for j in c) <= T_v for c in p)]
+        pairs, every = left_between(upper + upper.T, ours), [left_between(upper + upper.T, p) for p in allowed]
+        if max(pairs, default=0) >= T_d:
+            least = min(max(x, default=0) for x in every), min(map(sum, every))
+            above.append((max(pairs) - least[0], sum(pairs) - least[1]))
+    return agree, full, kept, np.transpose(above)
 
 
 def test_the_clustering_keeps_its_limits():
     two, merge = np.array([[1, 0.5], [0.5, 1]]), clusters.cluster_attributes
     alone, together = ((0,), (1,)), ((0, 1),)
-    agree, full, kept = the_clusterings_agree(300)
+    agree, full, kept, above = the_clusterings_agree(300)
     claim("rr-multidim/s4-conditions").holds(
         kept,
+        above.shape[1] > 100 and (above[0] == 0).all() and above[1].max() > 0.1,  # the largest left, not their sum
         merge(two, (3, 4), max_cells=12, min_dependence=0.5) == together,
         merge(two, (3, 4), max_cells=11, min_dependence=0.5) == alone,
         merge(two, (3, 4), max_cells=12, min_dependence=0.6) == alone,
