@@ -3,7 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from ldp_lib.book.published import (
     capped,
     distance,
     expected_error,
+    off,
     phase_errors,
     shuffled,
     sweep_points,
@@ -356,6 +357,16 @@ def test_it_is_the_marginals_that_weaken_corr_rr_on_mushroom():
     least = drawn["Corr-RR"] / drawn[list(RIVALS)].min(axis=1)
     assert least[least > 1].round(2).to_dict() == {("11a", 0.3): 1.03}  # the note on Clave and Adult
     claim("corr-rr-v2/sent-4.4-mushroom-cause").conditional(bool(ours.mean() < theirs.mean() / 2), bool(unmoved))
+
+
+def test_figure_11_does_not_show_which_way_round_the_programs_take_two_attributes():
+    """The note on Figure 11: the formula of the first version's appendix fits exchanged too, the exact one does not."""
+    points = printed_values.load("corr_rr_figures")
+    points = points[points.panel.str.startswith("11")]
+    rules = {"as printed": AppendixCorrRR, "exchanged": partial(AppendixCorrRR, exchanged=True), "exact": CorrRR}
+    made = {k: sweep_points(points, seed=2, runs=400, methods=["Corr-RR"], corr=rule) for k, rule in rules.items()}
+    assert max(off(made["as printed"]), off(made["exchanged"])) < 3
+    assert min(off(made["exact"]), off(made["exchanged"], 0.8), off(made["exchanged"], 1.2)) > 3
 
 
 def test_four_attributes_as_the_budget_grows():
