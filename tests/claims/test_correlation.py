@@ -10,8 +10,10 @@ s and m_j being the means of f and x_j under F. That is a quadratic form in F; n
 
 import functools
 import itertools
+import json
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -276,3 +278,31 @@ def test_at_larger_epsilon_correlation_gains_a_fifth_at_most_and_more_with_more_
         bool(not_all_alike(3, 2.5, 0.99) > three.attained),
         bool(not_all_alike(8, 3.0, 0.0) > least_error((2,) * 8, 3.0).error),
     )
+
+
+def test_nine_users_with_masks_of_a_dealer_have_less_than_every_population_leaves():
+    """With secrets an unbiased and e-private mechanism may have less than h V / n: the chapter and the results say so.
+
+    Each of n users sends the own bit plus a mask modulo m. The masks add up to noise, so all messages tell their sum.
+    """
+    e, n, m = 3, 9, 31
+    likely = [Fraction(1, e**z) + Fraction(1, e ** (m - z)) for z in range(m)]
+    noise = [w / sum(likely) for w in likely]
+    assert max(noise[z] / noise[(z + step) % m] for z in range(m) for step in (1, -1)) <= e  # one bit changes
+    near = [z if z <= 20 else z - m for z in range(m)]
+    counts = [Fraction((e * e + 1) * near[z] - e * (near[z - 1] + near[(z + 1) % m]), (e - 1) ** 2) for z in range(m)]
+    moments = [
+        [sum(p * counts[(ones + z) % m] ** i for z, p in enumerate(noise)) for ones in range(n + 1)] for i in (1, 2)
+    ]
+    assert moments[0] == list(range(n + 1))  # unbiased, whatever the population
+    square = sum(math.comb(n, ones) * moments[1][ones] for ones in range(n + 1)) / 2**n
+    error = 2 * (square / n**2 - Fraction(1, 4))  # of both shares, users drawn uniformly
+    floor = Fraction(16 * e**2, (e + 1) ** 4) * Fraction((e + 1) ** 2, 2 * (e - 1) ** 2)  # h V
+    assert Fraction(3, 4) * floor > n * error > Fraction(2, 3) * floor
+    root = Path(__file__).resolve().parents[2]
+    cells = json.loads((root / "notebooks/limit_correlation.ipynb").read_text(encoding="utf-8"))["cells"]
+    (advice,) = (line for cell in cells for line in cell["source"] if "below $h\\,V/n$" in line)
+    assert "drawn at random and share no secrets" in advice
+    results = (root / "book/results.md").read_text(encoding="utf-8")
+    assert "| any, without a dealer | 1 |" in results
+    assert "| any unbiased, without a dealer | up to ln 2 |" in results
