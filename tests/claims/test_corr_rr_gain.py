@@ -311,6 +311,24 @@ def test_two_groups_cost_four_times_the_error_on_syn_a_and_pay_where_attributes_
     assert round(two_over_one(np.array([SKEWED, apart, apart, apart]), 1.0), 1) == 0.8
     assert two_over_one(alike, 0.1) > 2
     assert two_over_one(alike, 0.5) < 0.25
+    assert round(two_over_one(alike, 0.5, 1_600), 1) == 1.4  # a fifth of 2,000 users in Phase I
+
+
+def test_which_formula_is_better_for_a_learned_copying_probability_turns_on_the_number_of_users():
+    """The appendix's over the exact one's error, a tenth of the users in Phase I, attributes of like frequencies."""
+
+    def over_exact(n, epsilon, rho):
+        counts = np.rint(n * tree_law(SKEWED, rho, [0])).astype(int)
+        people, rng = Population.from_counts(counts), np.random.default_rng(7)
+        made = (rule(k=people.k, epsilon=epsilon, n1=0.1) for rule in (AppendixCorrRR, CorrRR))
+        errors = [mse(one.simulate(people, rng=rng, runs=400), marginal_frequencies(people)) for one in made]
+        ratio = errors[0].mean() / errors[1].mean()
+        return ratio, 5 * ratio * math.hypot(*(e.std() / e.mean() for e in errors)) / 400**0.5
+
+    few, many, most = (over_exact(*of) for of in ((20_000, 1.0, 0.5), (200_000, 1.0, 0.5), (2_000_000, 1.0, 0.9)))
+    assert few[0] + few[1] < 1 < many[0] - many[1]
+    assert abs(many[0] - 1.6) < max(many[1], 0.05)
+    assert most[0] - most[1] > 1 > sum(over_exact(20_000, 0.5, 0.9))
 
 
 @pytest.mark.parametrize(
