@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from ldp_lib import channel, grr, leakage, shrinkage, subset
-from ldp_lib.corr_rr import SecondPhase
+from ldp_lib.book.sweeps import mse
+from ldp_lib.corr_rr import SecondPhase, tree_law
 from ldp_lib.datasets import load_adult
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
@@ -20,6 +21,7 @@ from ldp_lib.jrr import JRR, KJRR, SignedRR
 from ldp_lib.limit.pair_tables import pair_error
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import AskSome, OneQuestion, design
+from ldp_lib.shrinkage import Plurality
 from ldp_lib.splitting import BRR, OBRR, OMRR, SPL, allocation
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import planner
@@ -457,6 +459,34 @@ def test_copies_among_attributes_of_equal_shares_have_less_error_up_to_few_answe
 
     assert lead(2) > 5
     assert max(lead(10), lead(16)) < -4
+
+
+def test_votes_for_a_common_answer_have_less_error_where_noise_is_neither_small_nor_huge():
+    """The card of Plurality: against one question each, shrunk in the way that the data choose."""
+
+    def over(epsilon, shares, first=(0.4, 0.3, 0.2, 0.1), runs=600):
+        joint, rng = tree_law(first, 0.5, [0, 0, 0]), np.random.default_rng(1)
+        people = Population.from_counts(np.rint(20_000 * joint).astype(int))
+        asked, votes = OneQuestion(k=people.k, epsilon=epsilon), Plurality(k=people.k, epsilon=epsilon, **shares)
+        raw = asked.simulate(people, rng=rng, runs=runs)
+        shrunk = shrinkage.choose(raw, shrinkage.question_noise(asked, people.n)).estimates
+        two = [
+            mse(found, marginal_frequencies(people)) for found in (votes.simulate(people, rng=rng, runs=runs), shrunk)
+        ]
+        ratio, noise = two[0].mean() / two[1].mean(), math.hypot(*(x.std() / x.mean() for x in two)) / runs**0.5
+        return np.array([ratio * (1 - 3 * noise), ratio * (1 + 3 * noise)])
+
+    default, model, card = {}, {"shares": (0.85, 0.15, 0.0)}, " ".join(CARDS["Plurality"].split())
+    assert "0.8 of the error of `OneQuestion` with the shrinkage that the data choose, 0.4 with" in card
+    for shares, said in ((default, 0.8), (model, 0.4)):
+        low, high = over(0.5, shares)
+        assert low - 0.05 < said < high + 0.05
+        assert high < 1
+    assert "hardly less at 0.1 or 1, and more at 2 or with .7 and thrice .1" in card
+    for epsilon in (0.1, 1.0):
+        assert min(over(epsilon, shares)[1] for shares in (default, model)) > 0.95
+    more = [over(2.0, shares)[0] for shares in (default, model)]
+    assert min(*more, *(over(0.5, shares, (0.7, 0.1, 0.1, 0.1))[0] for shares in (default, model))) > 1
 
 
 def test_a_hash_costs_next_to_nothing_only_if_answers_are_far_more_than_e_to_the_epsilon():
