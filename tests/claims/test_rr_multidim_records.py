@@ -449,6 +449,18 @@ def test_a_cluster_spends_what_its_attributes_spend():
     claim("rr-multidim/s6.3.2-equivalence").holds(all(equal), abs(levels[0] - levels[1]) < 1e-12)
 
 
+def test_a_pair_at_once_has_less_error_than_the_whole_record_unless_epsilon_is_large(adult):
+    """Each attribute would be kept with probability t by itself; a cluster spends what its attributes would."""
+    ahead = {}
+    for t in (0.1, 0.3, 0.4, 0.5, 0.7):
+        own = [math.log(product.mixing_ratio(t, size)) for size in adult.k]
+        whole, sizes = product.keep_probability(math.fsum(own), math.prod(adult.k)), adult.k
+        some = itertools.combinations(range(8), 2)
+        pairs = [product.keep_probability(own[i] + own[j], sizes[i] * sizes[j]) for i, j in some]
+        ahead[round(math.fsum(own), 1)] = {kept > whole for kept in pairs}  # whoever keeps more has less error
+    assert ahead == {4.6: {True}, 10.7: {True}, 13.3: {True}, 15.9: {False}, 21.9: {False}}
+
+
 def test_a_relative_error_needs_somebody_in_the_set(adult):
     tables = [adult.select(*pair).histogram.ravel() for pair in itertools.combinations(range(8), 2)]
     emptiest, fullest = max(tables, key=lambda t: (t == 0).mean()), min(tables, key=lambda t: (t == 0).mean())
