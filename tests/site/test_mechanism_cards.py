@@ -325,6 +325,9 @@ def test_one_report_of_all_answers_has_less_error_than_bits_up_to_two_dozen_ques
     assert over_bits(10, 2, 1.0) == pytest.approx(known)
     assert max(over_bits(k, d, b) for k in (10, 11, 40, 100) for d in range(2, 25) for b in (0.01, 0.1, 1, 4, 10)) < 1
     assert over_bits(10, 40, 1.0) > 1.8
+    even = Population.from_counts(np.ones(100, dtype=int))
+    one = [np.divide(*(total_error(bits(k=100, epsilon=b), even) for bits in (OUE, SUE))) for b in (1.0, 2.0)]
+    assert "`OUE` for each has {:.2f} of the error at 1, {:.2f} at 2".format(*one) in " ".join(CARDS["BRR"].split())
     k, lead = (10,) * 23 + (10_000,), []  # the card of OBRR, which can give one question most of its budget
     for budget in (0.1, 1.0):
         one, split = AskSome(k=k, epsilon=budget, m=24), np.exp(np.array(allocation.obrr(k, budget)) / 2)
