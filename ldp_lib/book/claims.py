@@ -101,7 +101,7 @@ class _Claim:
         if not evidence:
             raise TypeError(f"{self.id}: {verdict} needs at least one piece of evidence, got none")
         for i, item in enumerate(evidence, 1):
-            if not exact._is_boolean(item):
+            if type(item).__name__ not in exact.BOOLEANS:
                 kind = f"{type(item).__module__}.{type(item).__name__}"
                 raise TypeError(
                     f"{self.id}: evidence {i} of {len(evidence)} must be a boolean (bool, numpy.bool_ or SymPy's true "

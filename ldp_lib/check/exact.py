@@ -2,6 +2,8 @@
 
 import numpy as np
 
+BOOLEANS = ("bool", "bool_", "BooleanTrue", "BooleanFalse")  # SymPy need not be installed
+
 
 class _Passed:
     """Checks that passed: what a notebook shows of them is one line, and one for each fault at a reader's setting."""
@@ -24,11 +26,6 @@ def _fail(words, number=None):
     raise AssertionError(words)
 
 
-def _is_boolean(item):
-    """Whether item is a boolean; SymPy's two are told by name, so that SymPy need not be installed."""
-    return isinstance(item, bool | np.bool_) or str(type(item)).startswith("<class 'sympy.logic.boolalg.Boolean")
-
-
 def passed(*checks, says=None):
     """Return the line that says what was proved, if given, and how many checks passed.
 
@@ -45,7 +42,7 @@ def passed(*checks, says=None):
         raise TypeError("passed needs at least one check; got none")
     count, faults = 0, []
     for number, item in enumerate(checks, 1):
-        if _is_boolean(item):
+        if type(item).__name__ in BOOLEANS:
             name = f" ({says})" if says else ""
             words = f"check {number} of {len(checks)} is false{name}"
             item = _Passed() if item else _fail(words, number - 1)

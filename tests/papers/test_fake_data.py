@@ -368,7 +368,7 @@ def test_priors_are_probabilities_to_a_thousand_millionth():
             ValueError, match=r"priors must be non-negative and sum to 1; got \[0.5, .*\] for attribute 0"
         ):
             fakes._check_priors([(0.5, end)], (2,))
-    with pytest.raises(ValueError, match=r"for attribute 1, sum 0\.99999"):
+    with pytest.raises(ValueError, match=r"for attribute 1, sum 0\.9999999999999999$"):
         fakes._check_priors([(0.5, 0.5), (-1e-3, 1 + 1e-3)], (2, 2))
     with pytest.raises(ValueError, match="for attribute 1, sum inf"):
         fakes._check_priors([(0.5, 0.5), (math.inf, 0.5)], (2, 2))
