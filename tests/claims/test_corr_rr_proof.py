@@ -500,7 +500,9 @@ def test_the_endpoint_rule_is_clipping():
     small = [by_rule(x, y, 2, way) for x, y in itertools.product(two, repeat=2) for way in (False, True)]
     small += [by_rule(x, y, 10, True) for x, y in pairs[::11]]
     third = np.array([Fraction(1, 3)] * 3)  # a uniform pivot has no minimiser, and all p_y are equally good
-    assert all(corr_rr.quadratic(x, third, 10) == (0, 0) for x in laws)
+    assert all(corr_rr.quadratic(x, third, 10) == (0, 0) for x in (third, *laws))
+    # For the average over both, both must be: if one is, it is best copied to with 1/3, so that its report is uniform.
+    assert {by_rule(x, third, 10, True) for x in laws} == {(third[0], third[0])}
     shipped = [corr_rr.reuse_probability(x, y, n2=10) for x, y in pairs]
     # The chosen p_y is the best of all elevenths, by the exact error of the copying attribute.
     best = []
