@@ -118,12 +118,12 @@ def check_records(x, k, name="x"):
         raise ValueError(f"{allowed}; got shape {x.shape}")
     if x.dtype.kind not in "iu":
         raise TypeError(f"{name} must hold integers; got type {x.dtype}, first row {x[0]!r}")
-    unsigned, least = np.dtype(x.dtype.str.replace("i", "u")), 2 ** (8 * x.dtype.itemsize - 1)
-    largest = np.array([min(size, least if x.dtype.kind == "i" else 2 * least) - 1 for size in k], unsigned)
-    most = np.tile(largest, min(len(x), 2**13))
-    for start in range(0, len(x), 2**13):  # a block stays in the cache; a negative number reads as a large one
-        block = np.ascontiguousarray(x[start : start + 2**13]).view(unsigned).ravel()
-        if (block > most[: block.size]).any():
+    unsigned = np.dtype(x.dtype.str.replace("i", "u"))
+    largest = np.array([min(size - 1, np.iinfo(x.dtype).max) for size in k], unsigned)
+    rows = min(len(x), 2**13)  # a block stays in the cache, and is compared in the order in which it lies there
+    most = np.broadcast_to(largest, (rows, len(k))) if x.flags.f_contiguous else np.tile(largest, (rows, 1))
+    for start in range(0, len(x), 2**13):  # a negative number reads as a large one
+        if (x[start : start + 2**13].view(unsigned) > most[: len(x) - start]).any():
             row, j = np.argwhere((x < 0) | (x >= np.array(k)))[0].tolist()
             raise ValueError(f"{name} must be from 0 to {k[j] - 1} in column {j}; got {x[row, j]} in row {row}")
     return x

@@ -95,6 +95,7 @@ class _Split(Several):
         Shape (n, d), or (n, sum of all k_j) if values are reported as bits, in the smallest unsigned integer type.
         """
         y = np.empty((len(x), self._edges[-1]), self.dtype.base, order="F")
+        x = x.astype(_inputs.small_dtype(max(self.k)), order="F")
         for column, oracle, (start, stop) in zip(x.T, self.oracles, itertools.pairwise(self._edges), strict=True):
             y[:, start:stop] = oracle.perturb(column, rng=rng).reshape(len(x), -1)
         return y
