@@ -71,8 +71,11 @@ help:
 	@echo 'Setting up .venv (some minutes the first time).'
 	@$(PYTHON) -m venv --clear .venv || { \
 	    echo 'Python could not make a virtual environment; on Debian and Ubuntu, install python3-venv.'; exit 1; }
-	@# The lock is whole, so nothing is looked for; what pip would compile with one processor, all do.
-	@$(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock --no-deps --no-compile || { \
+	@# The lock is whole, so nothing is looked for. uv takes a fifth of pip's time; where it gets no files, pip tries.
+	@# What pip would compile with one processor, all do.
+	@{ $(BIN)/python -m pip install --quiet --require-hashes -r tools/installer.lock && \
+	    $(BIN)/uv pip install --quiet --require-hashes -r requirements.lock --no-deps --python $(BIN)/python; } 2>/dev/null || \
+	    $(BIN)/python -m pip install --quiet --require-hashes -r requirements.lock --no-deps --no-compile || { \
 	    echo 'The packages could not be installed. With a network, call make again: it begins anew.'; exit 1; }
 	@$(BIN)/python -m pip check --quiet
 	@$(BIN)/python -m compileall -q -j $(JOBS) -x '/tests?/' .venv/lib || true

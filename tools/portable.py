@@ -97,19 +97,9 @@ def pythons():
     return found | {"lowest-versions": (lowest, sys.executable, lax)}
 
 
-def find_uv():
-    """Return the path of uv, installed beside the environments that it makes where the machine has none."""
-    own = LOGS / "uv"
-    if not (found := shutil.which("uv", path=f"{own / 'bin'}:{os.environ['PATH']}")):
-        hashed = ["pip", "install", "--quiet", "--require-hashes", "-r", ROOT / "tools" / "portable.lock"]
-        subprocess.run([sys.executable, "-m", *hashed, "--target", own], check=True)
-        found = own / "bin" / "uv"
-    return str(found)
-
-
 def installed(name, requirements, python):
     """Make or reuse an environment in _build/portable; return its Python, or None and say why not."""
-    folder, uv = LOGS / f"venv-{name}", find_uv()
+    folder, uv = LOGS / f"venv-{name}", Path(sys.executable).with_name("uv")
     env = os.environ | {"VIRTUAL_ENV": str(folder), "PYTHONPATH": ""}
     venv = ["venv", "--quiet", "--allow-existing", "--seed", "--python", python, folder]  # tests of the wheel need pip
     for command in (venv, ["pip", "install", "--quiet", *requirements]):

@@ -128,7 +128,7 @@ def test_every_other_lock_has_exact_versions_and_checksums(path):
 def test_whatever_the_tools_install_has_checksums():
     assert {path.relative_to(ROOT).as_posix() for path in LOCKS} >= {
         "tools/mutants.lock",
-        "tools/portable.lock",
+        "tools/installer.lock",
         "benchmarks/requirements.lock",
     }
     places = ["Makefile", ".ci/run", "binder/*", ".github/workflows/*", "tools/*.py", "benchmarks/*.py", "tests/*.py"]
