@@ -211,8 +211,18 @@ def test_the_cost_of_the_allocation():
     steps = [newton_steps(digits) for digits in (4, 8, 16, 32, 64)]
     root = printed_obrr.newton(FIRST, 6.0, start=1e-3, threshold=1e-9).lam
     bad_start = printed_obrr.newton(FIRST, 6.0, start=2 * root)
+    x = sp.symbols("x")
+
+    def above_one(level):
+        """How many x above 1 solve Eq. (8), size by size."""
+        a = sp.Rational(level) * 20  # about exp(epsilon / 2); only the sign matters
+        return [sp.Poly(a * (x - 1) ** 3 - size * x * (x + 1), x).count_roots(1, None) for size in FIRST]
+
     claim("obrr/s-complexity").conditional(
-        steps == list(range(steps[0], steps[0] + 5)), bad_start.end == "lambda <= 0" and not bad_start.budgets
+        steps == list(range(steps[0], steps[0] + 5)),
+        bad_start.end == "lambda <= 0"
+        and not bad_start.budgets
+        and (above_one(root), above_one(bad_start.lam)) == ([1] * 5, [0] * 5),
     )
 
 
