@@ -15,7 +15,7 @@ class Limit:
     """The least error of any unbiased mechanism, for one user: divide by the number of users.
 
     The error is the total variance of what is estimated, of estimates that are unbiased near the population, for users
-    who are drawn at random and randomize independently (no dealer sends them secrets). `error` bounds it from below for
+    who are drawn, and randomize, independently (no dealer sends them secrets). `error` bounds it from below for
     every mechanism; `attained` is the error of a mixture of sets, and the two agree to rounding where the search is
     complete.
 
