@@ -1,9 +1,13 @@
 """The limit for data held fixed: attained by a design that knows the data, below that of evenly drawn users."""
 
+import json
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 
 from ldp_lib import limit
 from ldp_lib.limit._given_population import target_rows
@@ -23,6 +27,32 @@ def test_four_users_with_four_values_have_less_than_evenly_drawn_users():
     assert found.error / 4 <= found.attained / 4 < drawn / 4
     assert math.isclose(drawn / 4, 1.5, rel_tol=1e-8)
     assert limit.check_certificate(found)
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "ratio"), [((3,), math.log(4), 0.971), ((2, 2), 1.0, 0.880), ((2, 4), 0.5, 0.954)]
+)
+def test_the_limit_of_drawn_users_less_their_sampling_error_is_no_bound_at_given_data(k, epsilon, ratio):
+    """So "no report has less" and "within 3 % of the least possible" are for drawn users, or for the worst data."""
+    held = limit.fixed_data_error(k, epsilon, of([[0] * len(k)], k)).attained
+    drawn = limit.least_error(k, epsilon).error - sum(1 - 1 / size for size in k)
+    assert round(held / drawn, 3) == ratio
+
+
+def test_what_is_said_of_all_mechanisms_says_how_users_are_drawn_or_that_data_are_held_fixed():
+    root = Path(__file__).parents[2]
+    own = yaml.safe_load((root / "ldp_lib/book/ledger/own.yml").read_text(encoding="utf-8"))
+    rows = {row["id"]: (row["statement"], "drawn|held fixed") for row in own}
+    for name in ("limit_bound", "limit_attained", "limit_minimax", "pair_tables"):
+        cells = json.loads((root / f"notebooks/{name}.ipynb").read_text(encoding="utf-8"))["cells"]
+        text = "\n".join("".join(cell["source"]) for cell in cells)
+        found = re.findall(r":::\{prf:(?:theorem|proposition)\}.*\n:label: (\S+)\n([\s\S]*?)\n:::", text)
+        rows |= {label: (body, "drawn independently|data set") for label, body in found}
+    of_all = "least possible|unbiased mechanisms|over all mechanisms|protocol"
+    bounds = {name: row for name, row in rows.items() if re.search(of_all, " ".join(row[0].split()))}
+    assert len(bounds) > 20
+    assert {"thm-limit", "thm-two", "thm-binary", "thm-pairs-limit", "own/which-mechanism"} < set(bounds)
+    assert [name for name, (text, words) in bounds.items() if not re.search(words, " ".join(text.split()))] == []
 
 
 def variance_of_a_design(channels, x, target):
