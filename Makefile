@@ -125,8 +125,9 @@ library:
 thorough: lint types browser
 	@$(PYTEST) -m thorough tests
 
+# In one process, which imports once: there are others enough.
 portable-sample:
-	@$(BIN)/python tools/portable.py --jobs $(JOBS) --only all-at-once -- --nbval $(QUICK)
+	@$(BIN)/python tools/portable.py --jobs 0 --only all-at-once -- --nbval $(QUICK)
 
 check: lint types
 	@$(PYTEST) -m 'not brief and not slow and not thorough' $(ON_SITE:%=--ignore=%) tests

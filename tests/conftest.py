@@ -1,6 +1,7 @@
 """Settings of all tests, and fixtures for the checks of the built site: a local web server and a browser."""
 
 import functools
+import gc
 import os
 import re
 import threading
@@ -15,6 +16,9 @@ from hypothesis import settings
 # A busy machine is no failure, and all machines try the same examples.
 settings.register_profile("everywhere alike", deadline=None, derandomize=True)
 settings.load_profile("everywhere alike")
+
+# What is imported and collected stays, 400 MB in each worker: it is not looked at for garbage.
+gc.disable()
 
 MARKED = {
     name: marker
@@ -47,6 +51,12 @@ def pytest_collection_modifyitems(items):
             marker = more if seen[name] % SAMPLE else fewer
         if marker:
             item.add_marker(marker)
+
+
+def pytest_collection_finish():
+    """Look for garbage from here on, among what tests make."""
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
