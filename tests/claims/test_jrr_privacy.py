@@ -100,7 +100,7 @@ def test_the_two_cases_of_the_partner():
         seen.setdefault((*at, size, len(shown)), []).extend(found)
     told = (*POINTS[0], 4, (1,))  # one colluder, who told the truth: not the extremes of Eq. (45)
     assert extremes(*POINTS[0]) == (Fraction(9, 10), Fraction(1, 10))
-    # The notes on Eq. (33) and (50): nor is the ratio of these truths the stated one.
+    # On Eq. (33) and (50): nor is the ratio of these truths the stated one.
     assert given_truths(truth_law(4, *POINTS[0]), (1,)) == Fraction(8, 7)
     assert printed_jrr.ratio(*POINTS[0], 4, 1) == Fraction(7, 3)
     claim("jrr/eq-46").conditional(
@@ -227,7 +227,7 @@ def test_the_printed_ratio_is_too_small_for_every_number_of_colluders_between():
 
 
 def test_all_reports_say_more_at_every_rho_but_0_and_at_equal_ratio_there_is_no_gain():
-    """The notes on Section 3 and the abstract, without a delta, for an observer who knows the others' values."""
+    """On Section 3 and the abstract, without a delta, for an observer who knows the others' values."""
     gap, low, z = sp.symbols("g q z", positive=True)  # p - q and q, before they are scaled to p + q = 1
     t, x = (gap + low) / (gap + 2 * low), 1 / (1 + z)
     for sign, r in ((-1, -x * low / (gap + low)), (1, x)):  # rho from -q/p to 0, and from 0 to 1

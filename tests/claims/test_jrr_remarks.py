@@ -131,7 +131,7 @@ def test_the_share_of_frequencies_for_which_jrr_wins():
         assert {size: share(size, (t, r), t) for size in same} == same
     default = {"epsilon": 0.1, "n": 10_000, "colluders": 5}
     plain = 1 / (1 + math.exp(-0.1))
-    excess = math.log(printed_jrr.ratio(plain, 1 - 1 / plain, 10_000, 5)) / 0.1  # the note on the abstract
+    excess = math.log(printed_jrr.ratio(plain, 1 - 1 / plain, 10_000, 5)) / 0.1  # on the abstract
     assert 1 < excess < 1.01  # by less than one per cent
     searched = share(10_000, printed_jrr.algorithm_1(**default), plain)
     best = share(10_000, printed_jrr.optimum(**default), plain)
@@ -185,6 +185,5 @@ def test_what_is_said_of_other_work():
     claim("jrr/sec-6-s1").not_checkable(
         "A survey of other work, most of which is outside the sources of this book. What the paper says of its own "
         "mechanism there is checked elsewhere: that shuffling complements it as jrr/sec-4.6.5-s2, that the server sees "
-        "no report as jrr/sec-4.5.1-s1. That some post-processing improves it is so of an estimate cut off at 0 and "
-        "$n$, for four users and $p=3/5$."
+        "no report as jrr/sec-4.5.1-s1."
     )
