@@ -333,7 +333,7 @@ def test_the_curves_against_the_number_of_users():
 
 
 def test_just_outside_the_band_the_relative_error_of_many_users_can_be_larger():
-    """The note on jrr/sec-5.4-b1. Both values' errors are the same, so the mean absolute error of the count decides."""
+    """On jrr/sec-5.4-b1. Both values' errors are the same, so the mean absolute error of the count decides."""
     n, n1, (p, rho) = 2_302, 1_127, strongest(1.0)
     assert (2 * n1 - n) ** 2 == n + 2  # just outside
 
@@ -514,7 +514,7 @@ def test_every_percentile_of_the_relative_error():
         n, n1 = REAL[name]
         off_by.append((math.log(printed.JRR / printed.RR) - math.log(ratio(table_4(b, n), b, n, n1)) / 2) / error)
     few = (len(shown), len(turned), {x for x, *_ in turned.index}) == (120, 4, {10, 20})
-    for n, n1 in REAL.values():  # the note: at the 5th, at a budget of 1, in users
+    for n, n1 in REAL.values():  # at the 5th, at a budget of 1, in users
         pairs = [rr(1.0), *(choose(1.0, n) for choose in CHOICES.values())]
         plain, *joint = (math.sqrt(jrr.variance(n1, n, *pair)) for pair in pairs)
         assert 0 < stats.halfnorm.ppf(0.05) * (plain - min(joint)) < 1 / (2 * rr(1.0)[0] - 1)
@@ -542,7 +542,7 @@ def test_the_numbers_of_figure_3():
     less = np.round(100 - at_hundredth, 1).tolist() == [95.4, 62.8, 99.0]
     claim("jrr/sec-5.3.1-s5").reproduced(worst["s5"] < 3, could["s5"], less)
 
-    fits = {}  # the note on sec-5.3.1-s1: the numbers of Figure 3(a) come out from 25,000 users on, not before
+    fits = {}  # on sec-5.3.1-s1: the numbers of Figure 3(a) come out from 25,000 users on, not before
     for size in (10_000, 20_000, 24_000, 24_800, 25_000, 26_000, 40_000, 80_000, 2_000_000):
         ours = [100 * ratio(table_4(0.01, size), 0.01, size, int(f * size)) for f in SHARES]
         fits[size] = max(off(v, 0.05, exact) for v, exact in zip((5.8, 40.9, 1.0), ours, strict=True))
@@ -656,7 +656,7 @@ def test_the_curves_against_the_number_of_colluders():
             inside = rho > 1 - 1 / p
             assert np.allclose(printed_jrr.ratio(p[inside], rho[inside], size, m), math.exp(b), rtol=1e-9)
             assert (ratio((p, rho), b, size, size).min() < 1) == (m < limit)
-        assert (b, limit) in ((0.01, 50), (0.1, 452)) or b > 0.1  # the numbers of the note
+        assert (b, limit) in ((0.01, 50), (0.1, 452)) or b > 0.1  # .1: the number of the note
     most = {(b, n): table_4(b, n, 9 * n // 10) for b in (0.01, 0.1, 1.0) for n in (10_000, 40_000, 80_000)}
     above = [
         {round(100 * ratio(pair, *at, int(share * at[1])) - 100, 1) for share in SHARES} for at, pair in most.items()
