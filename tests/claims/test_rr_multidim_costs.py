@@ -127,7 +127,7 @@ def test_inversion_by_strassen_takes_a_bounded_multiple_of_size_to_the_log2_of_7
         matrix, work = count(grr.inverse, Counted(3), k)
         entries.append(matrix.size)
         arithmetic.add(work)
-    # The note: counting Adult's reports takes more additions than all eight inversions by Strassen's algorithm.
+    # Counting Adult's reports takes more additions than all eight inversions by Strassen's algorithm.
     inversions = {k: sum(product_and_inverse(math.ceil(math.log2(k)))[1]) for k in ADULT}
     assert 32_561 < inversions[16] < sum(map(inversions.get, ADULT)) < 32_561 * len(ADULT)
     claim("rr-multidim/s3.1-cost").holds(
@@ -337,7 +337,7 @@ def test_a_pass_of_raking_takes_three_operations_for_each_record_and_attribute(m
     claim("rr-multidim/alg-2-cost").holds(
         literal == {(n, m, it): (n * m * it,) * 3 for n, m, it in literal},
         shipped == {(n, m, it): n * m * (it + 1) for n, m, it in shipped},  # and once more for the gap
-        slow == [Fraction(1, 4 * (passes + 1)) for passes in (1, 9, 40)],  # the note: two weights that add up to this
+        slow == [Fraction(1, 4 * (passes + 1)) for passes in (1, 9, 40)],  # two weights that add up to this
     )
 
 
@@ -350,10 +350,8 @@ def test_an_earlier_scheme_is_described_in_two_sentences_only():
     assert dependence[0, 1] == 0
     claim("rr-multidim/s7-superior").not_checkable(
         "Section 7 says of the earlier scheme that it needs non-negligible disclosure and can form large or nearly "
-        "independent clusters. Of its own three points, the first holds of Algorithm 1, if the dependence of two "
-        "clusters is that of their most dependent attributes (two others in a cluster may be independent), the third "
-        "was seen at light randomization, and that the privacy loss is minimal is nowhere shown. Whether that is "
-        "superior depends on the earlier scheme's algorithm, which our text does not give."
+        "independent clusters. Whether Algorithm 1 is superior depends on the earlier scheme's algorithm, which our "
+        "text does not give."
     )
 
 
