@@ -80,7 +80,7 @@ def test_a_filter_over_the_joint_domain_needs_the_product_of_the_sizes_if_every_
         return [make(k=k, epsilon=1.0).perturb([k - 1], rng=np.random.default_rng(1)).nbytes for k in joint]
 
     hashed = sent(hashing.OLH)
-    assert max(sent(grr.GRR)) <= 2  # the note: other encodings of one value
+    assert max(sent(grr.GRR)) <= 2  # other encodings of one value
     assert min(hashed) == max(hashed) < 20
     claim("obrr/s-rappor-domain").conditional(
         sent(unary.SUE) == sent(unary.OUE) == joint,
