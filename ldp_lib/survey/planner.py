@@ -34,7 +34,8 @@ class Recommendation:
     error : float
         Total mean squared error, summed over all values of all attributes, or over all cells of all tables wanted.
     points : float
-        Root mean squared error of one frequency, or of one cell, in percentage points.
+        Root mean squared error of one frequency, or of one cell, in percentage points: over all of them, so that
+        attributes with many values count most, and frequencies of one with few err by more.
     why : str
         One sentence, which compares it with the second best.
     """
