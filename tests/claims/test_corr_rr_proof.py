@@ -473,9 +473,8 @@ def test_revised_version_what_its_words_leave_open():
     )
     claim("corr-rr-v2/eq-9").not_checkable(
         "The formula is missing from our text. The words lead to "
-        "$t=\\frac{n_2+1}{n_2-1}\\langle g_a,g_b\\rangle/|g_b|^2$ with $p_y=(1+(k-1)t)/k$. The first version has two "
-        "others: Proposition 1's, and that of its appendix, which the authors' published experiments use and which is "
-        "in general right for $k=2$ only. What is printed we cannot tell."
+        "$t=\\frac{n_2+1}{n_2-1}\\langle g_a,g_b\\rangle/|g_b|^2$ with $p_y=(1+(k-1)t)/k$; the first version has two "
+        "others. What is printed we cannot tell."
     )
 
 
