@@ -576,6 +576,7 @@ def test_weak_correlation():
     weak = shown[shown.panel.str[:-1].isin(["13", "14"])]
     behind = weak[weak["Corr-RR"] > weak[list(RIVALS)].min(axis=1)]
     one_in_each = len(weak) == 30 and list(zip(behind.panel, behind.x, strict=True)) == [("13c", 2), ("14c", 2)]
+    assert (behind["Corr-RR"] > behind[list(RIVALS)].max(axis=1)).all()  # and there behind all three rivals
     claim("corr-rr-v2/sent-4.3.2-low-corr").conditional(always > 5, max(worst) < -5 and one_in_each)
     expected = dict(zip(settings, as_run, strict=True)) | {(2, 0.5): loss[1]}
     grown = [np.array([[expected[d, b][m][0] for m in (*RIVALS, "Corr-RR")] for d in runs]) for b in (0.1, 0.3, 0.5)]
