@@ -3,6 +3,7 @@
 import itertools
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -40,6 +41,7 @@ from ldp_lib.tables._independence import p_value
 from ldp_lib.tables.covariance import table_covariance
 
 RNG = np.random.default_rng
+BOOK = Path(__file__).resolve().parents[2] / "book"
 UNEVEN = ((0.8, 0.2), (0.35, 0.65))
 PEOPLE = pd.DataFrame({"a": ["n", "y", "n", "n"] * 100, "b": [0, 1, 2, 0, 1] * 80, "w": [1.0, 2.0, 3.0, 2.0] * 100})
 PAIR = Survey({"a": ["n", "y"], "b": [0, 1, 2]}, 2.0, RRIndependent(k=(2, 3), epsilon=2.0))
@@ -105,6 +107,63 @@ def test_shares_of_two_questions_from_the_same_reports_depend_on_each_other():
         a, b = (each[:, 1] for each in mechanism.simulate(people, rng=RNG(16), runs=runs))
         seen = (a - b).var() / (a.var() + b.var())
         assert abs(seen / wanted - 1) < 5 * (2 / runs) ** 0.5 < abs(foil / wanted - 1)
+
+
+def difference_over_root(covariance):
+    """The standard error of a difference, over the root of the sum of both squares."""
+    own = np.trace(covariance)
+    return float((1 - 2 * covariance[0, 1] / own) ** 0.5)
+
+
+def all_alike(mechanism, columns):
+    """The exact covariance of two contributions, all reports listed, for each record that all people may hold."""
+    z = contributions(mechanism, files.to_frame(mechanism.reports()))[:, columns]
+    rows = np.asarray(mechanism.channel(), dtype=float)
+    return [np.cov(z.T, aweights=row, ddof=0) for row in rows]
+
+
+def test_the_error_of_a_difference_is_within_what_the_page_says_whatever_people_hold():
+    """Data held fixed, variances and covariance are linear in the population: people who all agree are worst."""
+    text = " ".join((BOOK / "survey.md").read_text(encoding="utf-8").split())
+    tenths = np.array([f for f in itertools.product(range(11), repeat=4) if sum(f) <= 10])
+    people, drawn = np.c_[tenths, 10 - tenths.sum(axis=1)] / 10, []
+    for epsilon, place in ((1.0, "{:.2f} to {:.2f} times at ε = 1 and"), (2.0, "{:.2f} to {:.2f} at 2, whatever")):
+        for mechanism in (GRR(k=5, epsilon=epsilon), SubsetSelection(k=5, epsilon=epsilon)):
+            covariances = np.array(all_alike(mechanism, [0, 1]))
+            ratios = [*map(difference_over_root, covariances)]
+            assert place.format(min(ratios), max(ratios)) in text
+            sampled = np.einsum("fx,xij->fij", people, covariances) - people[:, :2, None] * people[:, None, :2]
+            sampled[:, [0, 1], [0, 1]] += people[:, :2]
+        drawn.append(max(map(difference_over_root, sampled)))
+    assert "(with `sampling=True` up to {:.2f} and {:.2f})".format(*drawn) in text
+    assert {round(x, 6) for x in map(difference_over_root, all_alike(GRR(k=2, epsilon=2.0), [0, 1]))} == {1.414214}
+    for epsilon, place in ((2.0, "{:.2f} to {:.2f} times that root at ε = 2"), (6.0, "{:.2f} to {:.2f} times at 6")):
+        kinds = (
+            OneQuestion(k=(2, 2), epsilon=epsilon, groups=False),
+            AskSome(k=(2, 2), epsilon=epsilon, m=2),
+            RSFD(k=(2, 2), epsilon=epsilon),
+            RRIndependent(k=(2, 2), epsilon=epsilon),
+        )
+        found = [[*map(difference_over_root, all_alike(mechanism, [1, 3]))] for mechanism in kinds]
+        assert place.format(min(map(min, found)), max(map(max, found))) in text
+        assert found[0][0] == pytest.approx(max(map(max, found)))
+        assert found[0][1] == pytest.approx(min(map(min, found)))
+        assert found[3] == pytest.approx([1] * 4)
+        noise = np.exp(epsilon) / np.expm1(epsilon) ** 2  # in groups, half of the people yes: n times the variances
+        groups = [((4 * noise + 0.5 + part) / (4 * noise + 0.5)) ** 0.5 for part in (0.5, -0.5)]
+        assert found[0][:2] == pytest.approx(groups)
+
+
+def test_two_shares_within_given_depend_on_each_other():
+    """By the delta method, as `query` does, from the covariance of the four cells."""
+    mechanism = RRIndependent(k=(2, 2), epsilon=1.0)
+    covariance = table_covariance(mechanism, np.full((2, 2), 0.25), 0, 1, n=1_000, sampling=False)
+    yes, other, no = np.array([[-1, 0, 1, 0], [0, -1, 0, 1], [1, 0, -1, 0]])
+    for second, said in ((other, "1.38 times for yes of the one half"), (no, "1.41 times for yes less no of the same")):
+        both = np.array([yes, second])
+        found = difference_over_root(both @ np.asarray(covariance).reshape(4, 4) @ both.T)
+        assert said.startswith(f"{found:.2f}")
+        assert said in " ".join((BOOK / "survey.md").read_text(encoding="utf-8").split())
 
 
 def pair_tests(questions, epsilon, held, each, runs, rng):
