@@ -1,6 +1,7 @@
 """An hour of a survey statistician: products of contributions, many pairs and questions at once, weights, plans."""
 
 import itertools
+import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -74,6 +75,12 @@ def test_a_product_of_two_contributions_tells_of_both_only_if_each_question_is_r
         assert (a, b) == pytest.approx(own)
         apart = law @ z.prod(axis=1) - a * b - (truth[0, 0] - np.prod(own))
         assert abs(apart) < 1e-12 if alone else abs(apart) > 0.05
+    said = (
+        "of two answers and of three, are independent, .* is 0.07 with `RRJoint` and with `AskSome` .* -0.07 with one"
+    )
+    assert re.search(said, " ".join((BOOK / "survey.md").read_text(encoding="utf-8").split()))
+    told = {RRJoint: "0.07", AskSome: "0.07", OneQuestion: "-0.07"}.get(type(mechanism))
+    assert told in (None, f"{apart:.2f}")
 
 
 @pytest.mark.parametrize("groups", [True, False])
