@@ -151,7 +151,7 @@ def write(frame: pd.DataFrame, path: Any) -> None:
     manifest, `a.csv.json`.
     """
     frame, suffix = frame.reset_index(drop=True), _suffix(path)
-    told = {"survey": frame.attrs.get(KEY), "types": frame.dtypes.astype(str).to_dict()}
+    told = {"survey": frame.attrs.get(KEY), "types": dict(frame.dtypes.astype(str))}
     with atomic(path) as scratch:
         try:
             if suffix == ".csv":
@@ -190,7 +190,7 @@ def read(path: Any) -> pd.DataFrame:
     if told.pop("sha256") != digest(path, json.dumps(told)):
         raise ValueError(f"path must be a whole CSV file; {str(path)!r} was cut short or changed after it was written")
     frame = _from_csv(path, told)
-    frame.attrs |= {} if told["survey"] is None else {KEY: told["survey"]}
+    frame.attrs |= {KEY: told["survey"]} if told["survey"] else {}
     return frame
 
 
@@ -202,7 +202,7 @@ def listed(path):
     for name in sorted(path.rglob("*")) if path.is_dir() else [path]:
         hidden = any(part.startswith(".") for part in name.relative_to(path).parts)
         manifest = name.name.endswith(".csv.json") and name.with_suffix("").is_file()
-        folder = name.is_dir() and not name.is_symlink()
+        folder = name.is_dir() and not name.is_symlink() and len([*name.iterdir()]) >= 0  # else it raises
         if hidden and name.name.lower().endswith(SUFFIXES) and not folder:  # also a file named .csv and no more
             raise ValueError(f"reports must not lie in hidden files or folders; got {str(name)!r}: move or rename it")
         if not (hidden or manifest or folder or name.name in ("_SUCCESS", "_metadata", "_common_metadata")):

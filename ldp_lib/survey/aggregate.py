@@ -99,7 +99,7 @@ class Counts:
             raise ValueError(f"path must be a file of counts; {str(path)!r} is none, or is damaged or was changed")
         if (made := whole["mechanism"]) != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, as {str(path)!r} says; got {mechanism!r}")
-        return cls(mechanism, np.array(whole["counts"]), tuple(whole["parts"]), whole["survey"])
+        return cls(mechanism, whole["counts"], whole["parts"], whole["survey"])
 
 
 def _checksum(whole):
@@ -113,7 +113,8 @@ def aggregate(reports: Any, mechanism: Any, *, survey: str | None = None) -> Cou
     ----------
     reports : array, DataFrame, path, Dask data frame, or iterable of any of these
         Arrays as `perturb` returns them; data frames and files as `Survey.collect`, `files.to_frame` and `files.write`
-        make them. Of a folder all files are read, those of its folders too. Arrays, and files of arrays, say nothing of
+        make them. Of a folder all files are read, those of its folders too, also if their names begin with an
+        underscore, which Spark and Arrow leave aside. Arrays, and files of arrays, say nothing of
         the mechanism that made them: reports at another budget are counted like those of this one. Of pairs, as a
         dictionary's items or a groupby by path give them, both parts are counted: the file and the frame. A Dask data
         frame is counted by Dask's workers, where its partitions lie, each by itself: one that was doubled, then cut
