@@ -76,7 +76,7 @@ def check_description(found, wanted, what):
     if found == wanted:
         return
     if {type(found), type(wanted)} != {str}:
-        known = "if you know that all are of this one: survey.mark(reports)"
+        known = "if you know that all are of this one: survey.mark(reports), a data frame or counts"
         raise ValueError(f"reports must say of which survey they are, and not all do: {what}; {known}")
     a, b = map(_parts, (found, wanted))
     one = next((one for one in b if a.get(one) != b[one]), "description")
@@ -108,7 +108,7 @@ def check_numbers(frame, told, what):
 def _parts(description):
     told = json.loads(description)
     domain = told.pop("domain", {})
-    return {"attributes": list(domain)} | {f"labels of {name!r}": values for name, values in domain.items()} | told
+    return {"attributes": list(domain)} | {f"labels of {name!r}": str(values) for name, values in domain.items()} | told
 
 
 @contextlib.contextmanager

@@ -168,7 +168,10 @@ class Survey(Results):
         return self.mark(reports)
 
     def mark(self, reports: Any) -> Any:
-        """Return a frame or counts of reports that say they are of this survey; for those that do not, if you know."""
+        """Return a frame or counts of reports that say they are of this survey; for those that do not, if you know.
+
+        Of a file, mark what `files.read` gives, and of other software's frame what its ``to_pandas`` gives.
+        """
         if isinstance(reports, Counts):
             if reports.survey not in (None, self.description, _files.number(self.description)):
                 raise ValueError("reports must be of this survey; their description, or the rows', is of another one")
