@@ -23,8 +23,8 @@ from ldp_lib.tables._totals import near_covariance as near_covariance
 
 def rows(reports, mechanism, survey):
     """Return reports from memory and files as one data frame, with the columns that travelled with them."""
-    frames = [frame for frame, *_ in sources(reports, mechanism, survey, lambda frame, _: frame, whole=True)]
-    return frames[0] if len(frames) == 1 else pd.concat(frames or [pd.DataFrame()], ignore_index=True)
+    parts = [one for one, *_ in sources(reports, mechanism, survey, lambda one, _: one, whole=True)] or [pd.DataFrame()]
+    return pd.concat(parts, ignore_index=len(parts) > 1).__finalize__(parts[0])  # all tell this survey
 
 
 def blocks(reports, mechanism, survey):

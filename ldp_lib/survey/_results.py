@@ -232,7 +232,8 @@ class Results:
         of several is new, 0 to n-1 in their order, and joins no report of theirs. Several are put together by
         `pandas.concat`: whole numbers become floats beside missing ones or those of an unsigned type, so that of ids
         beyond 2**53 some become equal. Give such ids as texts. A column that one of them lacks, or names otherwise, is
-        missing there, and `groupby` leaves these rows out. Contributions do not say of which survey they are.
+        missing there, and `groupby` leaves these rows out; the groups 1 of one and "1" of another are two groups.
+        Contributions do not say of which survey they are.
         """
         frame = self._read(_estimates.rows, reports)
         names = [f"{name}={label}" for name, label in self._labels().to_numpy()]
