@@ -64,7 +64,7 @@ def guises(label):
     for way in (text.replace(",", "."), text.replace(",", "")):
         with contextlib.suppress(ValueError):
             found.add(np.float32(way) if "." in way else float(way))
-    return found | {"" if f" {text.strip('!()*-./:;<>?[]{}')} " in NOTHING else text}
+    return found | {"" if f" {text.strip('!$()*-./:;<>?[]{}')} " in NOTHING else text}
 
 
 def places(values, labels):
@@ -146,7 +146,7 @@ def codes(frame, name, survey):
     if list(frame).count(name) != 1:
         raise ValueError(f"frame must have one column {name!r}; got {list(frame.columns)}")
     labels, column = survey.domain[name], frame[name]
-    if column.dtype == object and len({_key(v)[0] for v in column if hasattr(v, "real") and v == v}) > 1:
+    if column.dtype == object and len({_key(v)[0] for v in column if hasattr(v, "real") and pd.notna(v) is True}) > 1:
         raise TypeError(f"frame must not mix booleans with numbers in column {name!r}, since True equals 1")
     try:
         number, distinct = pd.factorize(column)  # a missing value has number -1
