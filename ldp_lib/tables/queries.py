@@ -71,7 +71,7 @@ def ask_cells(mechanism, y, attributes, subset) -> Answer:
         With at most 2**22 cells together.
     subset : array_like or callable
         Distinct cells, one a row; a table of booleans; or a function from cells, one a row, to booleans, such as
-        ``lambda cells: cells.sum(axis=1) >= 2``.
+        ``lambda cells: cells.sum(axis=1) >= 2``. One that holds for no cell, such as one on labels, has the share 0.
 
     Returns
     -------
