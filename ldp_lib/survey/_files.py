@@ -202,7 +202,7 @@ def listed(path):
     for name in sorted(path.rglob("*")) if path.is_dir() else [path]:
         hidden = any(part.startswith(".") for part in name.relative_to(path).parts)
         manifest = name.name.endswith(".csv.json") and name.with_suffix("").is_file()
-        folder = name.is_dir() and not name.is_symlink() and len([*name.iterdir()]) >= 0  # else it raises
+        folder = name.is_dir() and not name.is_symlink() and bool([name, *name.iterdir()])  # raises if shut
         if hidden and name.name.lower().endswith(SUFFIXES) and not folder:  # also a file named .csv and no more
             raise ValueError(f"reports must not lie in hidden files or folders; got {str(name)!r}: move or rename it")
         if not (hidden or manifest or folder or name.name in ("_SUCCESS", "_metadata", "_common_metadata")):
