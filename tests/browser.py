@@ -8,7 +8,8 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+# The shell does what the checks need in three quarters of the whole browser's time.
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 MAC = "/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"
 MISSING = (
     "NO BROWSER: the checks of the site did not run. Install chromium or google-chrome so that it is on the PATH, "
@@ -50,9 +51,10 @@ def install(playwright):
         if not sudo or subprocess.run([*sudo, "true"], capture_output=True).returncode == 0:
             print("Installing Debian's chromium for the checks of the site.", flush=True)
             subprocess.run([*sudo, "apt-get", "update", "-qq"], **quiet)
-            subprocess.run([*sudo, "apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium"], **quiet)
-            if find(playwright):
-                return
+            for package in NAMES[:2]:  # not every system has the first one
+                subprocess.run([*sudo, "apt-get", "install", "-y", "-qq", "--no-install-recommends", package], **quiet)
+                if find(playwright):
+                    return
     print("Downloading Playwright's chromium for the checks of the site.", flush=True)
     subprocess.run([sys.executable, "-m", "playwright", "install", "chromium"], stdout=subprocess.DEVNULL)
 
