@@ -347,7 +347,12 @@ def test_the_clustering_keeps_its_limits():
 
 
 def test_the_ends_of_cramers_v():
-    """All tables of 2 by 3 values with counts up to 2: exact."""
+    """All tables of 2 by 3 values with counts up to 2, and of 3 by 3 with counts up to 1: exact.
+
+    For every table: chi-squared over n, plus one, is the sum of (o / n_a)(o / n_b). That is at most the sum of o / n_a,
+    the number of values of the first attribute that occur, and equal to it only if each o / n_b is 0 or 1, that is, if
+    the second determines the first. The same with the two exchanged.
+    """
     zero, one, unequal, stated = [], [], [], []
 
     def by_hand(table):  # chi-squared over n and over the smaller number of categories less one
@@ -355,27 +360,21 @@ def test_the_ends_of_cramers_v():
         cells = ((table[a, b], Fraction(rows[a] * columns[b], n)) for a, b in np.ndindex(*table.shape))
         return sum((o - e) ** 2 / e for o, e in cells if e) / n / min(len(rows) - 1, len(columns) - 1)
 
-    for counts in itertools.product(range(3), repeat=6):
-        table = np.array(counts).reshape(2, 3) * Fraction(1)
-        if (table.sum(axis=1) > 0).sum() < 2 or (table.sum(axis=0) > 0).sum() < 2:
-            continue  # an attribute that does not vary
-        v = clusters.cramers_v(table, squared=True)
-        stated.append(clusters.cramers_v(table.T, squared=True) == v == by_hand(table))
-        stated.append(math.isclose(clusters.cramers_v(table), math.sqrt(v)))
-        independent = (table * table.sum() == np.outer(table.sum(axis=1), table.sum(axis=0))).all()
-        function = ((table > 0).sum(axis=0) <= 1).all()  # the three values determine the two
-        zero.append((v == 0) == independent)
-        one.append((v == 1) == function)
-        unequal.append(0 <= v <= 1)
-    for counts in itertools.product(range(2), repeat=9):  # and all tables of 3 by 3 values with counts up to 1
-        table = np.array(counts).reshape(3, 3) * Fraction(1)
-        if (table.sum(axis=1) > 0).sum() < 2 or (table.sum(axis=0) > 0).sum() < 2:
-            continue
-        v = clusters.cramers_v(table, squared=True)
-        function = any(((table > 0).sum(axis=axis) <= 1).all() for axis in (0, 1))
-        zero.append((v == 0) == (table * table.sum() == np.outer(table.sum(axis=1), table.sum(axis=0))).all())
-        one.append(function or v < 1)
-        unequal.append(0 <= v <= 1)
+    def determined(table):  # whether the attribute of the rows is a function of the other and takes all its values
+        return table.any(axis=1).all() and ((table > 0).sum(axis=0) <= 1).all()
+
+    for shape, most in (((2, 3), 2), ((3, 3), 1)):
+        for counts in itertools.product(range(most + 1), repeat=math.prod(shape)):
+            table = np.array(counts).reshape(shape) * Fraction(1)
+            rows, columns = table.sum(axis=1), table.sum(axis=0)
+            if min(np.count_nonzero(rows), np.count_nonzero(columns)) < 2:
+                continue  # an attribute that does not vary
+            v = clusters.cramers_v(table, squared=True)
+            stated.append(clusters.cramers_v(table.T, squared=True) == v == by_hand(table))
+            stated.append(math.isclose(clusters.cramers_v(table), math.sqrt(v)))
+            zero.append((v == 0) == (table * table.sum() == np.outer(rows, columns)).all())
+            one.append((v == 1) == (determined(table) or determined(table.T)))
+            unequal.append(0 <= v <= 1)
     unused = clusters.cramers_v(np.diag([1, 1, 0]) * Fraction(1), squared=True)
     claim("rr-multidim/eq-9").holds(all(stated), all(zero), all(one), all(unequal), unused == Fraction(1, 2))
 
