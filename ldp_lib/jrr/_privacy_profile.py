@@ -66,7 +66,7 @@ def signed_delta(epsilon, p, rho, n, colluders=0, ones=None):
     ways = _width(others) if ones and ones < others else 1
     _check_work(_width(colluders) * ways * _width(n) ** 2, _width(ones or 0) * _width(others - (ones or 0)))
     s, q = _step(p, rho), 1 - p
-    chances = ((p + s, p - s), (q + s, q - s))
+    chances = (p + s, p - s), (q + s, q - s)
     laws = [
         (weight, _sign_law(halves, n - colluders, chances, others if ones is None else ones))
         for weight, halves in _views(n, colluders)

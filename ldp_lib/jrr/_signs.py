@@ -71,7 +71,7 @@ def toss(own, sign, chances, moves, rng):
     """
     y = np.zeros(own.shape, np.uint8)
     for holds, chance, move in zip((True, False), chances, moves, strict=True):
-        for direction in (-1, 0, 1):
+        for direction in range(-1, 2):
             who = (own == holds) & (sign == direction)
             y[who] = _sampling.bernoulli(chance + direction * move, np.count_nonzero(who), rng)
     return y

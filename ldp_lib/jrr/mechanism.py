@@ -44,7 +44,7 @@ class Reports(pure.Oracle):
                 f"got {self.epsilon!r} with p = {self.p_!r}"
             )
         check_parameters(self.p_, self.rho_, self.k)
-        for name in ("epsilon", "p", "rho"):
+        for name in "epsilon", "p", "rho":
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, float(getattr(self, name)))
 

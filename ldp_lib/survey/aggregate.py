@@ -170,8 +170,8 @@ def _watched(blocks, mechanism, what, known, parts):
     ValueError if they begin like this once more, or if others began so.
     """
     text, head = b"", None
-    for found, y in itertools.chain(blocks, [(None, b"")]):
-        text += b"" if head == b"" else bytes(y)
+    for found, y in itertools.chain(blocks, [(None, np.empty(0))]):
+        text += b"" if head == b"" else y.tobytes()
         if head is None and (found is None or len(text) >= 4_096 * mechanism.dtype.itemsize):
             head = _beginning(text, mechanism, what)
             begun = [f"the beginning of {what}{MARK}{hashlib.sha256(head).hexdigest()}"] if head else []

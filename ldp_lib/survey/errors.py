@@ -65,7 +65,7 @@ def total_errors(
 def _seeded(mechanism, population):
     """Return a generator seeded by a checksum of the mechanism's `repr` and the population's records and counts."""
     seed = hashlib.sha256(f"{(mechanism, population.k)!r}".encode())
-    for part in (population.records, population.counts):
+    for part in population.records, population.counts:
         seed.update(part.astype("<i8").tobytes())
     return np.random.default_rng(int.from_bytes(seed.digest(), "big"))
 
