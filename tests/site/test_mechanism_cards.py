@@ -17,7 +17,7 @@ from ldp_lib.datasets import load_adult
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
-from ldp_lib.jrr import JRR, KJRR, SignedRR
+from ldp_lib.jrr import JRR, KJRR, JointUnary, SignedRR
 from ldp_lib.limit.pair_tables import pair_error
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import AskSome, OneQuestion, design
@@ -299,6 +299,22 @@ def test_a_shared_randomization_of_many_values_needs_few_values_to_gain():
     assert max(over_sets(k, 1.0, common) for k in (3, 4, 5) for common in (0.7, 1.0)) < 1
     assert [round(over_sets(16, 1.0, common), 1) for common in (0.7, 1.0)] == [1.9, 1.9]
     assert min(over_sets(k, epsilon, 1.0) for k, epsilon in ((6, 0.5), (10, 1.0), (50, 3.0))) > 1.1
+
+
+def test_signs_inside_bits_take_away_most_where_they_move_the_report_and_little_where_sets_are_better():
+    """The card of JointUnary, which moves truths if nothing else is said: value by value, and in total beside sets."""
+    for counts in ([500, 500], [600, 300, 60, 40], [900, 20, 20, 20, 20, 20], [1, 1], [2, 1, 1]):
+        people = Population.from_counts(counts)
+        truth, report = (JointUnary(k=people.k[0], epsilon=1.0, lean=x).variance(people) for x in ("truth", "report"))
+        bits = OUE(k=people.k[0], epsilon=1.0).variance(people)
+        assert (report <= truth * (1 + 1e-9)).all()
+        assert (report < bits).all()
+        assert counts != [500, 500] or (truth > 0.998 * bits).all()
+    even = Population.from_counts([1_000] * 6)
+    sets = total_error(SubsetSelection(k=6, epsilon=3.0), even)
+    for lean in ("truth", "report"):
+        assert 0.25 < sets / total_error(JointUnary(k=6, epsilon=3.0, lean=lean), even) < 0.28
+    assert all(words in CARDS["JointUnary"] for words in ('lean="report"', "about a quarter"))
 
 
 def test_signed_reports_have_no_more_variance_than_tied_truths():
