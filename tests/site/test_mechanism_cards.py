@@ -317,6 +317,17 @@ def test_signs_inside_bits_take_away_most_where_they_move_the_report_and_little_
     assert all(words in CARDS["JointUnary"] for words in ('lean="report"', "about a quarter"))
 
 
+def test_symmetric_bits_have_more_error_than_one_answer_or_other_bits():
+    """The card of SUE."""
+
+    def over_bits(made, k, epsilon):
+        even = Population.from_counts([100] * k)
+        return total_error(made(k=k, epsilon=epsilon), even) / total_error(SUE(k=k, epsilon=epsilon), even)
+
+    assert max(over_bits(GRR, k, epsilon) for k in (2, 3, 4, 5) for epsilon in (0.01, 0.1, 1.0, 4.0, 10.0)) < 1
+    assert [over_bits(OUE, k, 1.0) < 1 for k in (3, 4, 5, 6, 100)] == [False, False, True, True, True]
+
+
 def test_signed_reports_have_no_more_variance_than_tied_truths():
     assert "never has more variance" in CARDS["JRR"]
     for people in (Population.from_counts([10_000 - ones, ones]) for ones in range(0, 10_001, 1_250)):
