@@ -1,10 +1,12 @@
 """The audit lets every correct mechanism pass and catches mechanisms with one planted fault each."""
 
+import inspect
 import math
 import os
 from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -164,6 +166,14 @@ def test_a_planted_fault_is_caught(fault, correct, x, x2, runs, more):
     rng = np.random.default_rng(4)
     assert not audit(fault, x, x2, rng=rng, runs=runs, **more).passed
     assert audit(correct, x, x2, rng=rng, runs=runs, **more).passed
+
+
+def test_a_p_that_is_too_large_takes_more_reports_where_more_answers_are_possible():
+    """Page quality: the fault above, of four answers, by the usual number of reports."""
+    page = (Path(__file__).parents[2] / "book" / "quality.md").read_text(encoding="utf-8")
+    usual = inspect.signature(audit).parameters["runs"].default
+    assert f"(two answers, ε = 1, {FAULTS[0][4]:,} reports; of four answers its usual {usual:,} do not show it)" in page
+    assert all(audit(LargeP(k=4, epsilon=1.0), 0, 1, rng=np.random.default_rng(i)).passed for i in range(3))
 
 
 def test_amplification_holds_for_one_attribute_but_not_for_the_record():
