@@ -366,10 +366,10 @@ def test_one_report_of_all_answers_has_less_error_than_bits_up_to_two_dozen_ques
 def test_reports_in_the_form_of_records_have_less_error_than_constant_fakes_once_few_records_are_possible():
     """The card of RSRFD, chapters fake_data and audit_baselines: what is as complete a report, without fakes."""
 
-    def over_fakes(people, epsilon):
+    def over_fakes(people, epsilon, made=RRJoint):
         priors = [tuple(np.eye(len(f))[f.argmax()]) for f in marginal_frequencies(people)]
         faked = RSRFD(k=people.k, epsilon=epsilon, priors=priors)
-        return total_error(RRJoint(k=people.k, epsilon=epsilon), people) / total_error(faked, people)
+        return total_error(made(k=people.k, epsilon=epsilon), people) / total_error(faked, people)
 
     def evenly(k, times):
         e, cells, fakes = times * math.prod(k), math.prod(k), 2 * len(k) - 1
@@ -384,6 +384,9 @@ def test_reports_in_the_form_of_records_have_less_error_than_constant_fakes_once
     sizes = [k for d in (2, 3, 4) for k in itertools.combinations_with_replacement((2, 3, 5, 10, 50, 1_000), d)]
     assert max(evenly(k, times) for k in sizes for times in (1.4, 2, 10, 1e6)) < 1
     assert evenly((10, 10), 1) > 1.1  # not yet where as many are possible as e^epsilon
+    twenty = Population.from_records(np.tile([[0], [1]], (50, 20)), k=(2,) * 20)  # errors turn on the shares alone
+    assert f"20 yes-or-no questions at 8 {over_fakes(twenty, 8.0, SPL):.2f} times" in CARDS["RSRFD"]
+    assert over_fakes(twenty, 6.0, SPL) > 1
     adult = load_adult()
     assert round(over_fakes(adult.select("workclass", "relationship", "race", "sex"), 7.0), 2) == 0.44
     assert [round(over_fakes(adult.select("sex", "income"), epsilon), 1) for epsilon in (0.5, 2.0)] == [1.1, 0.5]
