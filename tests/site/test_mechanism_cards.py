@@ -269,6 +269,7 @@ def test_of_no_more_than_e_to_the_epsilon_possible_records_the_whole_one_has_les
         assert planner.pairs_error(at_once, 1) < planner.pairs_error(apart, 1)
     whole, *split = errors((4, 4, 4), math.log(64 / 8))
     assert max(split) < whole  # eight times as many
+    assert "for shares if no more than $e^\\varepsilon$ are possible" in CARDS["RRJoint"]
 
 
 @pytest.mark.parametrize(("epsilon", "records"), [(1.0, 200), (2.0, 200), (4.0, 500)])
