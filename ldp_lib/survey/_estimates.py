@@ -99,7 +99,7 @@ def weighted_shares(z, weights, *, population=None, sampling=False, dealt=None):
     w = np.asarray(weights, float)
     n, mean, own = len(w), w @ z / w.sum(), z
     total = w.sum() if population is None else population
-    far = 4 * np.sqrt(w @ (w - 1)) + w.max()  # what an independent choice of people nearly never exceeds
+    far = 4 * (w @ (w - 1)) ** 0.5 + w.max()  # what an independent choice of people nearly never exceeds
     if not isinstance(total, Real) or total < n or not abs(w.sum() - total) <= far:
         raise ValueError(f"population must be near the sum of the weights, {w.sum():.6g}; got {population!r}")
     if not isinstance(sampling, bool | str) or sampling not in (False, True, "poisson", "with replacement"):

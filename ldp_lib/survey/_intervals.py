@@ -69,7 +69,7 @@ def standard_errors(mechanism: Any, estimate: Any, n: float, *, sampling: bool =
         raise ValueError(f"estimate must be what the mechanism estimates, for k = {mechanism.k}; got shapes {sizes}")
     near = plug_in_population(estimate, check_users(n))
     pairs = zip(listed(mechanism.variance(near)), marginal_frequencies(near), strict=True)
-    spread = [np.sqrt(variance + sampling * f * (1 - f) / n) for variance, f in pairs]
+    spread = [(variance + sampling * f * (1 - f) / n) ** 0.5 for variance, f in pairs]
     return spread if isinstance(mechanism.k, tuple) else spread[0]
 
 

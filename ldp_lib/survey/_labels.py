@@ -101,11 +101,15 @@ def categories(frame, epsilon):
         told = f"frame must have categorical columns only; {loose[0]!r} is {frame[loose[0]].dtype}. Not to read labels"
         raise TypeError(f"{told} off the answers, declare them, as in Survey({{{loose[0]!r}: [...]}}, {epsilon=})")
     kinds = {name: frame[name].cat.categories for name in frame}
-    sure = [name for name, kind in kinds.items() if frame[name].cat.ordered or not kind.is_monotonic_increasing]
-    if kinds and not sure and all(set(frame[name].dropna()) == set(kind) for name, kind in kinds.items()):
+    if kinds and all(_looks_read_off(frame[name]) for name in frame):
         told = 'if astype("category") read them off the answers, they tell what people said'
         warnings.warn(f"all categories are sorted, and all occur: {told}", stacklevel=3)
     return kinds
+
+
+def _looks_read_off(one):
+    """Return whether a column's categories are sorted, not ordered, and all occur."""
+    return not one.cat.ordered and set(one.dropna()) == {*(kind := one.cat.categories)} and kind.is_monotonic_increasing
 
 
 def check_people(frame, least=1):
@@ -182,9 +186,7 @@ def rebuild(text):
     families = {family.__name__: family for family in MECHANISMS}
     try:
         made = ast.parse(text, mode="eval").body
-        arguments = {
-            one.arg: families.get(ast.unparse(one.value)) or ast.literal_eval(one.value) for one in made.keywords
-        }
-        return families[made.func.id](**arguments)
+        told = {one.arg: families.get(ast.unparse(one.value)) or ast.literal_eval(one.value) for one in made.keywords}
+        return families[made.func.id](**told)
     except (AttributeError, KeyError, SyntaxError, TypeError, ValueError) as error:
         raise ValueError(f"mechanism must be one of the library to be read from a file; got {text}: {error}") from None

@@ -90,7 +90,7 @@ class Results:
                 told = replace(told, weights=np.bincount(frame["report_asked"], w, len(told.weights_)))
             z, asks = _estimates.contributions(told, frame), (told, frame.get("report_asked"))
             flat, variance = _estimates.weighted_shares(z, w, population=population, sampling=sampling, dealt=asks)
-            spread = np.sqrt(np.where(variance < -1e-12, np.nan, variance.clip(0)))
+            spread = np.where(variance < -1e-12, np.nan, variance.clip(0)) ** 0.5
         else:
             if not isinstance(sampling, bool) or population is not None:
                 raise ValueError("weights must be given with population, and with a sampling that is not True or False")
@@ -125,7 +125,7 @@ class Results:
         flat, covariance = self._raw(self._numbers(a, b), reports, sampling)
         sides = [pd.CategoricalIndex(self.domain[name], self.domain[name], name=name) for name in (a, b)]
         index = pd.MultiIndex.from_product(sides)  # `unstack` keeps the order of categories, and sorts texts
-        spread = np.sqrt(np.maximum(np.diag(covariance), 0))
+        spread = np.diag(covariance).clip(0) ** 0.5
         found = self._with_intervals(pd.DataFrame(index=index), flat, spread, confidence, simultaneous)
         return found.assign(estimate=project_simplex(flat)) if projected else found
 
@@ -147,12 +147,12 @@ class Results:
         """
         if not isinstance(where, Mapping) or not where or not isinstance(given, Mapping | None):
             raise TypeError(f"where and given must map attributes to a label or several; got {where!r}, {given!r}")
-        among = [*(given or {}).items()]
-        flat, covariance = self._raw(self._numbers(*where, *dict(among)), reports, sampling)
-        chosen = [self._chosen(name, wanted) for name, wanted in (*where.items(), *among)]
+        given = given or {}
+        flat, covariance = self._raw(self._numbers(*where, *given), reports, sampling)
+        chosen = [self._chosen(name, wanted) for name, wanted in (*where.items(), *given.items())]
         slope = functools.reduce(np.kron, chosen)
         found = flat @ slope
-        if among:
+        if given:
             base = functools.reduce(np.kron, [np.ones(len(self.domain[name])) for name in where] + chosen[len(where) :])
             if (whole := flat @ base) < 5 * max(base @ covariance @ base, 1e-20) ** 0.5:  # rounding: below 0
                 raise ValueError(f"given must hold more people; their estimated share, {whole:.3g}, is near the noise")
@@ -163,7 +163,7 @@ class Results:
             raise TypeError(f"where must name one label, since {self.mechanism!r} has no covariances here")
         found, spread = float(found), float(max(variance, 0) ** 0.5)
         half = half_width(confidence) * spread
-        return Share(estimate=found, standard_error=spread, low=found - half, high=found + half)
+        return Share(found, spread, found - half, found + half)
 
     def difference(
         self,
@@ -187,7 +187,7 @@ class Results:
         _ = parts[0] + parts[1] if weights is None else self._read(_estimates.rows, parts)
         one, other = (self.estimate(part, sampling=sampling, weights=weights) for part in parts)
         spread = np.hypot(one["standard_error"], other["standard_error"])
-        apart = (one["estimate"] - other["estimate"]).to_numpy()
+        apart = one["estimate"] - other["estimate"]
         return self._with_intervals(self._labels(), apart, spread, confidence, simultaneous)
 
     def associations(self, reports: Reports, *, adjust: str | None = "holm") -> pd.DataFrame:
@@ -232,8 +232,9 @@ class Results:
         of several is new, 0 to n-1 in their order, and joins no report of theirs. Several are put together by
         `pandas.concat`: whole numbers become floats beside missing ones or those of an unsigned type, so that of ids
         beyond 2**53 some become equal. Give such ids as texts. A column that one of them lacks, or names otherwise, is
-        missing there, and `groupby` leaves these rows out; the groups 1 of one and "1" of another are two groups.
-        Contributions do not say of which survey they are.
+        missing there, and `groupby` leaves these rows out; the groups 1 of one and "1" of another are two groups, also
+        0.1 of 32 bits and of 64, but 1 and True are one. Categories in orders that differ become texts, which compare
+        by their letters. Contributions do not say of which survey they are.
         """
         frame = self._read(_estimates.rows, reports)
         names = [f"{name}={label}" for name, label in self._labels().to_numpy()]
@@ -249,7 +250,7 @@ class Results:
 
     def _numbers(self, *names):
         order = list(self.domain)
-        if len({name for name in names if isinstance(name, str)} & set(order)) < len(names):
+        if len({name for name in names if isinstance(name, str) and name in order}) < len(names):
             raise ValueError(f"attributes must be different ones of {order}; got {names}")
         return tuple(order.index(name) for name in names)
 

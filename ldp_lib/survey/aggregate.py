@@ -231,7 +231,7 @@ def _leaves(reports):
     if isinstance(reports, str | os.PathLike):
         yield from files.listed(reports)
     elif isinstance(reports, pd.DataFrame | np.ndarray):
-        yield reports if isinstance(reports, pd.DataFrame) else files.to_frame(reports)
+        yield reports if hasattr(reports, "attrs") else files.to_frame(reports)
     elif isinstance(reports, Iterable) and not hasattr(type(reports), "items"):
         if isinstance(reports, list | tuple) and len(set(map(id, reports))) < len(reports):
             raise ValueError("counts must be of different reports; the same frame, array or path is there twice")

@@ -58,7 +58,7 @@ def total_errors(
         rng = _seeded(mechanism, population) if rng is None else rng
         _inputs.require(rng=rng, runs=runs)
         sums = ((joined(mechanism.simulate(population, rng=rng, runs=runs)) - truth) ** 2).sum(axis=1)
-        return float(sums.mean()), float(sums.std(ddof=1) / np.sqrt(runs)) if runs > 1 else float("inf")
+        return float(sums.mean()), float(sums.std(ddof=1) / runs**0.5) if runs > 1 else np.inf
     return float((variance + (mean - truth) ** 2).sum()), 0.0
 
 
@@ -121,4 +121,4 @@ def pair_table_errors(
     every = pd.DataFrame(rows, columns=["way", "mechanism", "estimator", "error"])
     errors = every.groupby(["way", "mechanism", "estimator"], sort=False)["error"]
     told = errors.agg(error="mean", standard_error="sem").reset_index().drop(columns="way")
-    return told.assign(root=np.sqrt(told["error"] / len(pairs))).sort_values("error", kind="stable", ignore_index=True)
+    return told.assign(root=(told["error"] / len(pairs)) ** 0.5).sort_values("error", kind="stable", ignore_index=True)

@@ -157,8 +157,7 @@ class Survey(Results):
             they do. So may an order of first appearance: categories in no order of their own are sorted.
         """
         _inputs.check_bool(shuffle=shuffle)
-        x = self.encode(frame)
-        names = _labels.check_kept(frame, weights, keep, self.domain)
+        x, names = self.encode(frame), _labels.check_kept(frame, weights, keep, self.domain)
         reports = _files.to_frame(self.mechanism.perturb(x.reshape(-1, *np.shape(self.mechanism.k)), rng=rng))
         reports[names] = frame[names].set_axis(reports.index)
         if shuffle:
@@ -172,11 +171,12 @@ class Survey(Results):
 
         Of a file, mark what `files.read` gives, and of other software's frame what its ``to_pandas`` gives.
         """
+        own = self.description
         if isinstance(reports, Counts):
-            if reports.survey not in (None, self.description, _files.number(self.description)):
+            if reports.survey not in (None, own, _files.number(own)):
                 raise ValueError("reports must be of this survey; their description, or the rows', is of another one")
-            return replace(reports, survey=self.description)
-        marked = reports.assign(**{_files.NUMBER: reports.get(_files.NUMBER, _files.number(self.description))})
-        _files.check_numbers(marked, self.description, "the data frame")
-        marked.attrs = {_files.KEY: self.description, **reports.attrs}
+            return replace(reports, survey=own)
+        marked = reports.assign(**{_files.NUMBER: reports.get(_files.NUMBER, _files.number(own))})
+        _files.check_numbers(marked, own, "the data frame")
+        marked.attrs = {_files.KEY: own, **reports.attrs}
         return marked

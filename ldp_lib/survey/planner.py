@@ -145,8 +145,7 @@ def _errors(k, epsilon, n, wants="frequencies", sampling=False):
     """
     require(epsilon=epsilon)
     epsilon, sizes = float(epsilon), check_domain(k)
-    k = sizes[0] if isinstance(k, Integral) else sizes
-    n = check_users(n)
+    k, n = sizes[0] if isinstance(k, Integral) else sizes, check_users(n)
     check_bool(sampling=sampling)
     if wants not in WANTS:
         raise ValueError(f"wants must be one of {WANTS}; got {wants!r}")
