@@ -171,7 +171,7 @@ def write(frame: pd.DataFrame, path: Any) -> None:
         except (TypeError, ValueError, NotImplementedError, OverflowError) as why:
             raise ValueError(f"frame must have columns that a {suffix} file keeps; got {told['types']}: {why}") from why
         if suffix == ".csv":
-            save_json(told | {"sha256": digest(scratch, json.dumps(told))}, f"{path}.json")
+            save_json(told | {"sha256": digest(scratch, json.dumps(told))}, f"{Path(path)}.json")
 
 
 def _from_csv(path, told):
@@ -187,7 +187,7 @@ def read(path: Any) -> pd.DataFrame:
     if _suffix(path) != ".csv":
         with opened(path):
             return pd.read_parquet(path, page_checksum_verification=True)
-    manifest = Path(f"{path}.json")
+    manifest = Path(f"{Path(path)}.json")
     told = load_json(manifest, {"sha256", "types", "survey"}) if manifest.is_file() else None
     if told is None:
         known = "if the rows are whole: survey.mark(pandas.read_csv(path, keep_default_na=False, dtype={'group': str}))"
