@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 import yaml
 
-from ldp_lib import limit
+from ldp_lib import OneQuestion, limit
+from ldp_lib.datasets import load_adult
 from ldp_lib.limit._given_population import target_rows
-from ldp_lib.population import Population
+from ldp_lib.population import Population, marginal_frequencies
 
 
 def of(records, k):
@@ -53,6 +54,22 @@ def test_what_is_said_of_all_mechanisms_says_how_users_are_drawn_or_that_data_ar
     assert len(bounds) > 20
     assert {"thm-limit", "thm-two", "thm-binary", "thm-pairs-limit", "own/which-mechanism"} < set(bounds)
     assert [name for name, (text, words) in bounds.items() if not re.search(words, " ".join(text.split()))] == []
+
+
+def test_own_data_are_told_which_population_the_limit_is_for():
+    """Without a population it is that of equally likely records: on Adult's people one question each has less."""
+    people = load_adult().select("sex", "race", "income")
+    drawn = people.n * sum(map(sum, OneQuestion(k=people.k, epsilon=1.0).variance(people)))
+    drawn += sum(1 - (f**2).sum() for f in marginal_frequencies(people))
+    assert 0.95 < drawn / limit.least_error(people.k, 1.0).error < 0.96
+    even = []
+    for path in sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb")):
+        text = "\n".join("".join(c["source"]) for c in json.loads(path.read_text(encoding="utf-8"))["cells"])
+        own = text.partition("## On your own data")[2].partition("## What it changes")[0]
+        if re.search(r"least_error\((?:[^(),]|\([^()]*\))+, [^(),]+\)", own):  # two arguments, no population
+            even.append(path.stem)
+            assert re.search("all records are equally likely|at the uniform distribution", own), path.stem
+    assert even == ["limit_attained", "limit_minimax", "optimal_sets"]
 
 
 def variance_of_a_design(channels, x, target):
