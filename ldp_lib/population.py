@@ -131,8 +131,8 @@ class Population:
     def from_shares(cls, shares, n):
         """Return a population of n users with these shares of values, one array an attribute, rounded to whole users.
 
-        The attributes are put together in the order of their values: the joint table is no estimate of anything. The
-        cost does not depend on n.
+        Those of a list or a series are read by their places too. The attributes are put together in the order of their
+        values: the joint table is no estimate of anything. The cost does not depend on n.
         """
         reached = [np.cumsum(_whole(part, n)) for part in shares]
         ends = np.unique(np.concatenate([[0], *reached]))  # between two of these all users have the same record
@@ -213,8 +213,8 @@ def _whole(shares, n):
     # Largest remainders; of equal ones, the first.
     if min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
         raise ValueError(f"shares must be at least 0 and sum to 1 for each attribute; got {shares!r}")
-    counts = np.floor(shares * n).astype(np.int64)
-    counts[np.argsort(counts - shares * n, kind="stable")[: n - counts.sum()]] += 1
+    counts = (exact := np.array(shares) * n).astype("i8")  # rounded down
+    counts[np.argsort(counts - exact, kind="stable")[: n - counts.sum()]] += 1
     return counts
 
 
