@@ -194,8 +194,8 @@ def _worst_variance(mechanism, n, sampling):
 def check_joint(mechanism, attributes):
     """Raise TypeError unless the reports of a mechanism give an unbiased table of so many attributes."""
     if mechanism.joint < attributes:
-        told = f"mechanism must tell of {attributes} attributes of one person at once; {mechanism!r} does not"
-        raise TypeError(f"{told}: before anybody is asked take recommend(k=, epsilon=, n=, wants='tables').mechanism")
+        told = f"mechanism must tell of {attributes} attributes of one person at once; {mechanism!r} does not: before"
+        raise TypeError(f"{told} anybody is asked take AskSome(m=), or for two what recommend(wants='tables') names")
 
 
 def plug_in_population(estimate, n):
