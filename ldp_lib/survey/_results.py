@@ -65,7 +65,7 @@ class Results:
         simultaneous : bool
         sampling : bool, or with weights "poisson" or "with replacement"
             Whether to add the error of drawing the people at random, and by which design: True and "poisson" if each
-            was asked independently of the others; "with replacement" is the approximation of Hansen and Hurwitz.
+            was asked independently of the others; "with replacement" by Hansen and Hurwitz. Neither is for clusters.
         projected : bool
             Whether to give the nearest probabilities in place of the raw estimates, which may be negative. The
             standard errors and intervals are always those of the raw estimates.
@@ -215,7 +215,7 @@ class Results:
         """Return n made-up people whose pair tables are near the estimated ones: a tree of attributes, sampled.
 
         They cost no further budget, and are biased: tables are repaired first, and dependence beyond the tree is lost.
-        Where users are few they may still be nearer to the truth than `table`.
+        Tests of them find noise. Where users are few they may still be nearer to the truth than `table`.
         """
         if len(self.domain) < 2:
             raise ValueError("domain must have at least two attributes for synthetic people")
@@ -226,15 +226,16 @@ class Results:
     def contributions(self, reports: Reports) -> pd.DataFrame:
         """Return each person's unbiased contribution to each share, in columns ``attribute=value``, and kept columns.
 
-        Means of a column, also within groups, by SQL and with weights, are unbiased estimates of shares. Single
-        entries say nothing that can be read: they lie far outside 0 to 1. The mean of the product of two columns is not
-        the share of both, unless each question is randomized by itself (page `survey`). One frame's index is kept; that
-        of several is new, 0 to n-1 in their order, and joins no report of theirs. Several are put together by
-        `pandas.concat`: whole numbers become floats beside missing ones or those of an unsigned type, so that of ids
-        beyond 2**53 some become equal. Give such ids as texts. A column that one of them lacks, or names otherwise, is
-        missing there, and `groupby` leaves these rows out; the groups 1 of one and "1" of another are two groups, also
-        0.1 of 32 bits and of 64, but 1 and True are one. Categories in orders that differ become texts, which compare
-        by their letters. Contributions do not say of which survey they are.
+        Means of a column, also within groups, by SQL and with weights, are unbiased estimates of shares. Single entries
+        say nothing that can be read: they lie far outside 0 to 1. The standard error of a mean, also of columns added
+        up with factors, is `sem` if people are drawn at random; if held fixed it is less. The mean of the product of
+        two columns is not the share of both, unless each question is randomized by itself (page `survey`). One frame's
+        index is kept; that of several is new, 0 to n-1 in their order, and joins no report of theirs. Several are put
+        together by `pandas.concat`: whole numbers become floats beside missing ones or those of an unsigned type, so
+        that of ids beyond 2**53 some become equal. Give such ids as texts. A column that one of them lacks, or names
+        otherwise, is missing there, and `groupby` leaves these rows out; the groups 1 of one and "1" of another are two
+        groups, also 0.1 of 32 bits and of 64, but 1 and True are one. Categories in orders that differ become texts,
+        which compare by their letters. Contributions do not say of which survey they are.
         """
         frame = self._read(_estimates.rows, reports)
         names = [f"{name}={label}" for name, label in self._labels().to_numpy()]

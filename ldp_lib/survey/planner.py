@@ -90,8 +90,9 @@ def recommend(
     Mechanisms equal to within rounding count as one; the first of the list is taken. For tables compared are those of
     `errors.collectors` from which unbiased tables follow; up to 12 attributes, people are asked two or more of them
     together (`ask_pairs`), as many as have the least error, with more attributes two. Its sets are best for the
-    dependences, so others may have less error of all cells. Not compared are reports about numbered cells or lines of
-    one pair's table, which have less error for many answers or small budgets: `book/choose.md`.
+    dependences, so others may have less error of all cells. Tables of more than 2,048 cells are refused, since two of
+    the ways compared build matrices of all cells: take `ask_pairs` itself. Not compared are reports about numbered
+    cells or lines of one pair's table, which have less error for many answers or small budgets: `book/choose.md`.
     """
     rows = _errors(k, epsilon, n, wants, sampling)
     least = min(error for error, _ in rows) * (1 + 1e-9)

@@ -38,6 +38,9 @@ def ask(mechanism, y, where, given=None) -> Answer:
 
     Notes
     -----
+    It is for the users who reported. If they are drawn at random from many more, f (1-f) / n is to be added to the
+    variance of a share f, and within a given box of share g this over g.
+
     A report adds the product over clusters of a score whose mean is 1 for users in the box, else 0. The mean square of
     the scores less the estimate, over n, has the estimate's variance as its mean, the users' data held fixed: the
     square of a user's own mean is that mean. The cost is that of reading the named columns once a box.
