@@ -230,12 +230,11 @@ class Results:
         say nothing that can be read: they lie far outside 0 to 1. The standard error of a mean, also of columns added
         up with factors, is `sem` if people are drawn at random; if held fixed it is less. The mean of the product of
         two columns is not the share of both, unless each question is randomized by itself (page `survey`). One frame's
-        index is kept; that of several is new, 0 to n-1 in their order, and joins no report of theirs. Several are put
-        together by `pandas.concat`: whole numbers become floats beside missing ones or those of an unsigned type, so
-        that of ids beyond 2**53 some become equal. Give such ids as texts. A column that one of them lacks, or names
-        otherwise, is missing there, and `groupby` leaves these rows out; the groups 1 of one and "1" of another are two
-        groups, also 0.1 of 32 bits and of 64, but 1 and True are one. Categories in orders that differ become texts,
-        which compare by their letters. Contributions do not say of which survey they are.
+        index is kept; that of several is new, 0 to n-1 in their order, and joins no report of theirs. They are put
+        together by `pandas.concat`: whole numbers become floats beside missing or unsigned ones, so that of ids beyond
+        2**53 some become equal: take texts. A column that one lacks, or names otherwise, is missing there, and left out
+        by `groupby`; 1 of one and "1" of another are two groups, also 0.1 of 32 bits and of 64, but 1 and True are one.
+        Categories in orders that differ become texts, in their letters' order. Nothing says of which survey they are.
         """
         frame = self._read(_estimates.rows, reports)
         names = [f"{name}={label}" for name, label in self._labels().to_numpy()]
