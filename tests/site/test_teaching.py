@@ -16,7 +16,23 @@ from docutils import nodes
 from docutils.utils import new_document
 from scipy.stats import binom, norm
 
-from ldp_lib import GRR, OLH, OUE, SPL, OneQuestion, Population, RRJoint, jrr, leakage, limit, splitting, subset
+from ldp_lib import (
+    GRR,
+    OLH,
+    OMRR,
+    OUE,
+    SPL,
+    OneQuestion,
+    Population,
+    RRJoint,
+    channel,
+    jrr,
+    leakage,
+    limit,
+    splitting,
+    subset,
+    total_error,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
@@ -324,6 +340,27 @@ def test_the_numbers_in_words_are_right():
     assert "5 each" in told["attribute_sampling"]
     assert (4 / 0.8, 1 / 0.2, 4 / 0.5, 1 / 0.5) == (5, 5, 8, 2)
     assert "the terms are 8 and 2" in told["attribute_sampling"]
+
+
+def test_a_question_names_the_report_the_domains_and_the_shares_for_which_its_answer_is_right():
+    """Each other case would have another answer."""
+    asked = {slug: " ".join(q["ask"] for q in ENTRIES[slug]["questions"]) for slug in ENTRIES}
+    assert "with 2 and 16 by unary encoding at ε = 1" in str(ENTRIES["budget_splitting"])
+    people = Population.from_counts(np.ones((2, 16), dtype=int))
+    equal, best = (total_error(made(k=people.k, epsilon=1.0), people) for made in (SPL, OMRR))
+    assert 2.6 < equal / best < 2.7  # by GRR
+    assert "by the rule for unary encoding at small ε" in asked["budget_splitting"]
+    small = np.array(splitting.omrr((2, 16), 0.01))
+    assert small[1] / small[0] == pytest.approx((16 * 15 / 2) ** (1 / 3), rel=0.01)  # 4.9 by GRR, not 2
+    assert "$d$ attributes of equally many answers" in asked["attribute_sampling"]
+    each = np.array([subset.error(math.exp(0.01), k, subset.optimal_size(math.exp(0.01), k)) for k in (2, 1_000)])
+    assert 1.1 < (each ** (1 / 3)).sum() ** 3 / np.sqrt(each).sum() ** 2 < 1.3  # 2 for equal ones
+    assert "each yes for half of the people" in asked["attacker"]
+    agree, rare = np.array([[0.95, 0.0], [0.0, 0.05]]), [0.95, 0.05]
+    table = leakage.attribute_channel(OneQuestion(k=(2, 2), epsilon=0.5).channel(), agree, 1)
+    assert channel.success_rate(table, rare) == pytest.approx(0.95)  # no better than a blind guess
+    assert asked["fake_data"].startswith("Answers are sent by GRR.")
+    assert asked["corr_rr"].count("given") == 2
 
 
 def test_no_answer_or_question_begins_as_a_list_or_heading_would():
