@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -319,6 +320,22 @@ def test_a_first_group_that_is_told_to_say_1_saves_people_whatever_the_shares():
     shares = itertools.product(np.linspace(0.01, 0.99, 50), np.linspace(0, 1, 51))
     saved = [1 - (spread(0, *both) / spread(2 / 12, *both)) ** 2 for both in shares]
     assert [round(100 * x) for x in (min(saved), max(saved))] == [27, 84]
+
+
+def test_what_a_deniable_zero_costs_depends_on_the_shares():
+    """Chapter noncompliance, at 6: randomized response and a group told to say 1, over that group and p_2 = 5/6."""
+    p, s = 6 / 7, lambda one: math.sqrt(max(one * (1 - one), 0))
+
+    def people(tell, non):
+        told, deniable = s(tell + non), s(p * tell + (1 - p) * non)
+        return ((deniable + p * told) / (2 * p - 1) / ((told + s(tell + non / 6)) * 6 / 5)) ** 2
+
+    assert round(people(0.554, 0.129), 2) == 1.19
+    shares = itertools.product(np.linspace(0.02, 0.98, 25), np.linspace(0, 1, 21))
+    over = [people(holders * told, 1 - holders) for holders, told in shares]
+    assert (round(min(over), 2), round(max(over))) == (1.05, 11)
+    chapter = Path(__file__).resolve().parents[2] / "notebooks" / "noncompliance.ipynb"
+    assert "second design, here with a fifth more people" in chapter.read_text(encoding="utf-8")
 
 
 def test_copies_and_votes_win_against_raw_answers_only():
