@@ -33,6 +33,7 @@ from ldp_lib import (
     subset,
     total_error,
 )
+from ldp_lib.corr_rr import tree_law
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
@@ -361,6 +362,9 @@ def test_a_question_names_the_report_the_domains_and_the_shares_for_which_its_an
     assert channel.success_rate(table, rare) == pytest.approx(0.95)  # no better than a blind guess
     assert asked["fake_data"].startswith("Answers are sent by GRR.")
     assert asked["corr_rr"].count("given") == 2
+    assert "The chapter's unbiased mechanisms have the same errors" in str(ENTRIES["which_mechanism"])
+    twins = [limit.least_error((2, 2, 2), 2.0, tree_law([0.5, 0.5], rho, [0, 0])) for rho in (0.99, 0)]
+    assert twins[0].attained < 0.85 * twins[1].error  # some mechanism gains from correlation
 
 
 def test_no_answer_or_question_begins_as_a_list_or_heading_would():
