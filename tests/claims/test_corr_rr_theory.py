@@ -403,13 +403,14 @@ def test_at_uniform_frequencies_random_guessing_is_as_good_as_any_unless_the_dat
     flat = corr_rr.quadratic(np.array([half, half]), np.array([half, half]), n2) == (0, 0)
 
     def fixed_variance(p_y):
-        """Sum of X1's two variances for users 00, 01, 10, 11 with e = 3, exactly."""
-        shows = [row[0] + row[1] for row in corr_rr.channel(ODDS, 2, [[1, p_y], [p_y, 1]])]
-        return 2 * sum(x * (1 - x) for x in shows) / (4 * HALF) ** 2
+        """Sum of X1's two variances for users 00, 01, 10, 11, for any e."""
+        shows = [row[0] + row[1] for row in corr_rr.channel(e, 2, [[1, p_y], [p_y, 1]])]
+        return 2 * sum(x * (1 - x) for x in shows) / (4 * (e - 1) / (e + 1)) ** 2
 
-    never, coin, always = (fixed_variance(x) for x in (0 * ONE, HALF, ONE))
-    assert (never, coin, always) == (Fraction(7, 16), Fraction(15, 32), Fraction(7, 16))
-    assert coin > max(never, always)
+    e = sp.symbols("e", positive=True)
+    never, coin, always = (fixed_variance(sp.Rational(x, 2)) for x in range(3))
+    assert [32 * x.subs(e, 3) for x in (never, coin, always)] == [14, 15, 14]
+    assert {sp.cancel(coin - x) for x in (never, always)} == {sp.Rational(1, 32)}  # larger, whatever e is
     # Users drawn at random, as the paper counts: from the reports, both attributes uniform and dependent in any way.
     spreads = set()
     for p_y, both in itertools.product((0 * ONE, HALF, ONE), (0 * ONE, ONE / 8, ONE / 4)):
