@@ -271,6 +271,11 @@ def test_on_adult_two_small_questions_asked_as_one_have_less_error_before_all_ar
     assert [AskSome(k=(4,) * 4, epsilon=epsilon).m_ for epsilon in (3.25, 3.27)] == [1, 2]
     three = [planner.recommend(k=(8,) * 3, epsilon=epsilon, n=10_000).mechanism for epsilon in (4.75, 5.0)]
     assert list(map(type, three)) == [OneQuestion, AskSome]  # its last exercise
+    for yes, low in ((5, 1.33), (1, 1.73)):  # of ten: two questions are better asked as one from 1.34 or 1.74 on
+        town = Population.from_counts(np.outer([yes, 10 - yes], [yes, 10 - yes]) * 100)
+        for epsilon, apart in ((low, True), (low + 0.02, False)):
+            ways = (way(k=(2, 2), epsilon=epsilon) for way in (OneQuestion, RRJoint))
+            assert np.less(*(total_error(way, town) for way in ways)) == apart
     people = ADULT.select("sex", "income")  # the pair's own variance, by randomized response on its four records
     p, q = design.support_probabilities(subset.keep_probability(math.exp(4), 1 / 4), 2, 1)
     apart = [pure.variance(f, people.n, p, q) for f in marginal_frequencies(people)]
