@@ -268,6 +268,8 @@ def test_plurality_gains_where_noise_is_large_and_loses_with_many_people_or_a_la
     assert over(1, 0.5) < 1 / 3
     assert over(10, 0.5) > 1
     assert over(1, 2.0) > 2
+    two = syn_a(20_000, d=2, rho=0.5, frequencies=SKEWED, rng=np.random.default_rng(9))
+    assert f"two have {over(1, 0.5, two):.1f} times" in answer
     real = [datasets.load_corr_rr(name) for name in datasets.CORR_RR]  # the chapter's answer
     found = [[over(1, epsilon, data) for data in real] for epsilon in (0.1, 0.5)]
     said = "its error is {:.0f} to {:.0f} times that of attribute sampling (at 0.1 {:.1f} to {:.1f})"
