@@ -199,7 +199,7 @@ const scenes = (() => {
     },
     says(v, { parts, best, equal }) {
       const list = parts.map((part) => part.toPrecision(2)), gain = digits(100 * (equal / best - 1), 2);
-      return `At ε = ${v.epsilon} the best parts are ${list[0]}, ${list[1]} and ${list[2]}. ` +
+      return `At ε = ${v.epsilon}, with ${v.k1}, ${v.k2} and ${v.k3} answers, the best parts are ${list[0]}, ${list[1]} and ${list[2]}. ` +
         (equal / best < 1.0005 ? "Equal parts do as well." : `Equal parts have ${gain}\u00a0% more error.`);
     },
     draw(v, { parts, best, equal }) {
