@@ -218,7 +218,17 @@ def test_cond_rr_is_accurate_for_uniform_frequencies_and_not_for_others():
         assert all(
             as_printed and y < splitting_error([f_, f_], n, w) for (y, as_printed), w in zip(found, z, strict=True)
         )
+    # In general: both cases report like GRR at epsilon, whose error falls with the budget, and SPL at epsilon / d.
+    w, t, share = sp.symbols("w t f", positive=True)  # w = q / (p - q), 2 + t values
+    p, q = grr.probabilities(1 + 1 / w, 2 + t)
+    assert sp.cancel(q / (p - q) - w) == 0
+    assert min(sp.Poly(sp.cancel(pure.variance(share, n, p, q)), w, t, share).coeffs()) > 0
     assert bad > 100 * spl[1]
+    # The formula needs domains of one size: with two and three values attribute 2's bias is not as printed.
+    law = np.array([[3, 1, 2], [1, 4, 1]]) * ONE / 12
+    mean = cond_expectation([law.sum(axis=1), law.sum(axis=0)], conditionals(law), 3 * ONE)[1]
+    assert list(mean - law.sum(axis=0)) == [0, ONE / 16, -ONE / 16]
+    assert not cond_error(law, n, 3 * ONE)[1]
     # The bias of three attributes: records, noise and copies enumerated, and the stated sum over the two pivots.
     weights = np.random.default_rng(6).integers(1, 9, size=(2, 2, 2))
     law, truth, (p, q) = weights * (ONE / int(weights.sum())), grr.channel(root, 2), grr.probabilities(root, 2)
