@@ -102,6 +102,8 @@ def test_table_2():
     (solved,) = sp.linsolve(conditions, cells)
     shipped = jrr.table(p, rho)
     # The range: the entries are linear in rho, so that both ends decide; just outside one is negative.
+    ends = [v.subs(rho, r) for r in (1 - 1 / p, 1) for v in (BOTH, ONE, NONE)]
+    assert all(zero(v - w) for v, w in zip(ends, (2 * p - 1, q, 0, p, 0, q), strict=True))  # for every p from 1/2 on
     tops, tiny = [Fraction(i, 20) for i in range(11, 21)], Fraction(1, 1000)
     inside = [min(jrr.table(t, r)) for t in tops for r in (1 - 1 / t, Fraction(1))]
     outside = [min(jrr.table(t, r)) for t in tops[:-1] for r in (1 - 1 / t - tiny, 1 + tiny)]
