@@ -9,8 +9,8 @@ def generator() -> np.random.Generator:
     """Return a cryptographically secure generator: ChaCha20 with a key of 256 bits from the operating system.
 
     It takes the place of ``numpy.random.default_rng()``. Its numbers cost two to seven times as much, a `perturb` up to
-    three times. It is neither reproducible nor to be shared with a copy of the process, or sent to another one: these
-    would draw the same numbers. What its `spawn` derives has at most 128 bits.
+    about three times. It is neither reproducible nor to be shared with a copy of the process, or sent to another one:
+    these would draw the same numbers. What its `spawn` derives has at most 128 bits.
 
     Raises
     ------
