@@ -710,7 +710,7 @@ def test_moderate_and_strong_correlation():
 
 
 def test_forty_per_cent_below_rsrfd_needs_a_small_phase_one():
-    ten, twenty = (four(2, 0.1, 0.1, UNIFORM, share=share, runs=8000) for share in (0.1, 0.2))
+    ten, twenty = (four(2, 0.9, 0.1, UNIFORM, share=share, runs=8000) for share in (0.1, 0.2))
     times = [one["SPL"][0] / one["Corr-RR"][0] for one in (ten, twenty)]
     shown = printed_values.load("corr_rr_figures").query("panel == '9a' and x <= 20")
     as_shown = (shown["Corr-RR"] < 0.6 * shown["RS+RFD"]) & (shown["Corr-RR"] < shown.SPL / 3)
@@ -718,19 +718,26 @@ def test_forty_per_cent_below_rsrfd_needs_a_small_phase_one():
     assert (shown["Corr-RR"] > shown.SPL / 4).all()
     panels = printed_values.load("corr_rr_figures").query("panel in ('9a', '9b', '9c')")
     least = [part.x[part["Corr-RR"].idxmin()] for _, part in panels.groupby("panel")]
-    looser = [four(2, 0.1, budget, UNIFORM, share=0.1, runs=1500) for budget in (0.3, 0.5)]
+    looser = [four(2, 0.9, budget, UNIFORM, share=0.1, runs=1500) for budget in (0.3, 0.5)]
     further = panels[panels.epsilon.isin([0.3, 0.5]) & (panels.x <= 20)]
     part, factor = 1 - further["Corr-RR"] / further["RS+RFD"], further.SPL / further["Corr-RR"]
     assert [round(part.min(), 2), round(part.max(), 2)] == [0.56, 0.66]
     assert [round(factor.min(), 1), round(factor.max(), 1)] == [2.8, 3.1]
     # Under uniform marginals the table that Phase I sets is of no matter: the error is exact for each share.
-    people, shares = synthetic(2, 0.1, UNIFORM), (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+    people, shares = synthetic(2, 0.9, UNIFORM), (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
     grows = [
         [expected_error(CorrRR(k=people.k, epsilon=b, n1=round(x * people.n), reuse=1.0), people) for x in shares]
         for b in (0.1, 0.3, 0.5)
     ]
     one, ten_of = (expected_error(CorrRR(k=(4, 4), epsilon=0.5, n1=x, reuse=0.25), people) for x in (200, 2000))
     assert round(ten_of / one, 2) == 1.3  # the notes on 10 to 20 and 5 to 10 %
+    assert set(panels.rho) == {0.9}
+    rsrfd = TwoPhaseRSRFD(k=people.k, epsilon=0.1, n1=people.n // 5)
+    raw = two_phase_error(rsrfd, people, np.random.default_rng(3), 8000)
+    for (rival, error), less in ((twenty["RS+RFD"], 0.38), (raw, 0.57)):
+        rest = twenty["Corr-RR"][0] / rival
+        assert abs(1 - rest - less) < 0.005 + 3 * rest * error / rival
+    assert round(times[1], 1) == 2.5
     claim("corr-rr-v2/sent-4.3.4-40").reproduced(
         saved(ten, "Corr-RR", "RS+RFD") > 0.4,
         times[0] > 3,
