@@ -121,7 +121,10 @@ def test_the_extremes_of_equation_45():
             both, one, none = jrr.table(t, r)
             chances = [both / t, one / t, one / (1 - t), none / (1 - t)]
             found.append((max(chances), min(chances)) == extremes(t, r))
-    claim("jrr/eq-45").holds(len(found) == 51, all(found))
+    # In general: of the four, Eq. (41) to (44), the two left out each time are not beyond the others: p >= q, rho <= 1.
+    both, one, none = jrr.table(p, rho)
+    beyond = both / p - none / q, one / q - one / p
+    claim("jrr/eq-45").holds(len(found) == 51, all(found), *(zero(gap - (p - q) * (1 - rho)) for gap in beyond))
 
 
 def test_the_derivative_of_appendix_h():
