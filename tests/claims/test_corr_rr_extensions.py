@@ -224,6 +224,10 @@ def test_cond_rr_is_accurate_for_uniform_frequencies_and_not_for_others():
     assert sp.cancel(q / (p - q) - w) == 0
     assert min(sp.Poly(sp.cancel(pure.variance(share, n, p, q)), w, t, share).coeffs()) > 0
     assert bad > 100 * spl[1]
+    # Nor with conditionals that are not the data's, which miss the frequencies themselves.
+    own = [uneven.sum(axis=1), uneven.sum(axis=0)]
+    missed = cond_expectation(own, {(0, 1): np.eye(2, dtype=int), (1, 0): np.eye(2, dtype=int)}, root**2)
+    assert all((mean - f_ != 0).all() for mean, f_ in zip(missed, own, strict=True))  # though their columns sum to 1
     # The formula needs domains of one size: with two and three values attribute 2's bias is not as printed.
     law = np.array([[3, 1, 2], [1, 4, 1]]) * ONE / 12
     mean = cond_expectation([law.sum(axis=1), law.sum(axis=0)], conditionals(law), 3 * ONE)[1]

@@ -241,10 +241,13 @@ def test_five_times_below_fake_data():
     found = [synthetic(2, d, 0.9, 1, 0.2) for d in (2, 3, 4, 6)]
     over60 = [below(a, 0.4 * a.spl) for a in (*found[1:], synthetic(2, 5, 0.9, 1, 0.2))]
     six, ten = found[3], synthetic(2, 6, 0.9, 1, 0.1)
-    up_to = between(six, six.rsfd / 5.5, six.rsfd / 5)
+    up_to = between(six, six.rsfd / 5.5, six.rsfd / 5) and all(below(a, a.rsfd / 5, -1) for a in found[:3])
     loose = synthetic(2, 2, 0.9, 5, 0.2)
+    three, five = (synthetic(2, 6, 0.9, e, 0.2) for e in (3, 5))
+    more = [below(three, three.rsfd / 10), below(five, five.rsfd / 17)]
     claim("corr-rr-v1/sent-4.3.2-5x").conditional(
-        up_to and all(over60), between(ten, ten.rsfd / 9.5, ten.rsfd / 8.5) and below(loose, loose.spl, -1)
+        up_to and all(over60),
+        between(ten, ten.rsfd / 9.5, ten.rsfd / 8.5) and all(more) and below(loose, loose.spl, -1),
     )
 
 
