@@ -184,6 +184,8 @@ def _two(plus, minus, chances):
 
 
 def _binomial(size, chance):
+    if not size:
+        return 0, np.ones(1)
     reach = 14 * math.sqrt(size * chance * (1 - chance)) + 60
     low, high = max(0, math.floor(size * chance - reach)), min(size, math.ceil(size * chance + reach))
     return low, stats.binom.pmf(np.arange(low, high + 1), size, chance)
