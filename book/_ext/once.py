@@ -1,8 +1,8 @@
 """Sphinx extension: what packages look up again for each docstring and each citation is looked up once.
 
 numpydoc compiles its template for each docstring, pybtex reads for each citation which packages are installed, and for
-the list of chapters beside each page Sphinx copies all sections of all pages, to leave them out again: together a quarter
-of the time that the site takes. The pages are the same.
+the list of chapters beside each page Sphinx copies all sections of all pages, to leave them out again: together a
+quarter of the time that the site takes. The pages are the same.
 """
 
 from functools import cache, wraps
