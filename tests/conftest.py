@@ -72,7 +72,7 @@ def pytest_xdist_make_scheduler(config, log):
             file, _, test = nodeid.partition("::")
             if file.endswith("test_site.py"):
                 page = re.search(r"\[((?:book|notebooks)/\w+)\]", test)
-                return page[1] if page else file
+                return page[1] if page else nodeid.partition("[")[0]
             return file if file.endswith(WHOLE) else nodeid.partition("[")[0]
 
     return Apart(config, log)
