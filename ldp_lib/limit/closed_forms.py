@@ -1,7 +1,8 @@
 """Closed forms that no unbiased mechanism's error is below: what the planner shows, without a search.
 
-Users are drawn from the uniform distribution, and what drawing them adds is left out: every unbiased mechanism has at
-least this variance at some data set held fixed. (At a given one a design that knows it may have less.)
+Users are drawn from the uniform distribution and randomize independently, and what drawing them adds is left out: every
+unbiased mechanism without a dealer of secrets has at least this variance at some data set held fixed. (At a given one a
+design that knows it may have less.)
 Errors are for one user: divide by their number. A set of records with the share mu informs by at most
 (e-1)^2 mu (1-mu) / (1 + (e-1) mu)^2, and so by sinh(epsilon/2)^2.
 """
@@ -26,12 +27,11 @@ def simple_error(k, epsilon):
 
     Notes
     -----
-    Data are drawn uniformly. It is the least error itself for one attribute, and for equal domains up to
-    e = 1 + k (2k-3). Else the larger of two: the squared sum of (k_j - 1) / sqrt(k_j) over sinh(epsilon/2)^2, and each
-    attribute alone at the whole budget. `limit.least_error` proves no less up to epsilon = 5 in all domains tried, but
-    less at larger budgets: for two attributes of 4 and 50 values at epsilon = 8 it is 0.94 of it, for seven binary ones
-    at 7 it is 0.72.
-    Chapter `limit_attained`.
+    Data are drawn uniformly, and users randomize independently (no dealer sends them secrets). It is the least error
+    itself for one attribute, and for equal domains up to e = 1 + k (2k-3). Else the larger of two: the squared sum of
+    (k_j - 1) / sqrt(k_j) over sinh(epsilon/2)^2, and each attribute alone at the whole budget. `limit.least_error`
+    proves no less up to epsilon = 5 in all domains tried, but less at larger budgets: for two attributes of 4 and 50
+    values at epsilon = 8 it is 0.94 of it, for seven binary ones at 7 it is 0.72. Chapter `limit_attained`.
     """
     k, _ = check_domain(k), require(epsilon=epsilon)
     e, drawing = math.exp(epsilon), sum(1 - 1 / size for size in k)
@@ -44,8 +44,8 @@ def simple_error(k, epsilon):
 def simple_pair_error(k, epsilon):
     """Return a bound of the total error of all pair tables that no unbiased mechanism is below, on average over data.
 
-    `k` has at least two domain sizes. But for rounding `limit.pair_tables.least_pair_error` is never below. Chapter
-    `pair_tables`.
+    `k` has at least two domain sizes. Data are drawn uniformly, and users randomize independently (no dealer sends them
+    secrets). But for rounding `limit.pair_tables.least_pair_error` is never below. Chapter `pair_tables`.
     """
     k, _ = check_attributes(k), require(epsilon=epsilon)
     cells = [a * b for a, b in itertools.combinations(k, 2)]

@@ -22,8 +22,8 @@ def linear_error(target, epsilon):
     -------
     float
         The squared sum of the singular values of `target`, its rows' means subtracted, over N sinh(epsilon/2)^2. No
-        protocol whose estimates are unbiased near the uniform distribution has less for users drawn independently from
-        it; divide by their number.
+        protocol whose estimates are unbiased near the uniform distribution has less for users who are drawn from it,
+        and randomize, independently; divide by their number.
 
     Raises
     ------

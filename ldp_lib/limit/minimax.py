@@ -27,10 +27,11 @@ def minimax_error(k, epsilon, n, *, interactive=True):
     Returns
     -------
     float
-        For every such protocol and every estimator there is a joint distribution of the records, from which the n users
-        are drawn independently, at which the expected squared error of all frequencies together is at least this. It is
-        n times never above the larger of ``least_error(k, epsilon).error`` and the sum of 1 - 1/k_j, the error of the
-        records themselves, and tends to it. (For two attributes and more the second may be larger, at large budgets.)
+        For every such protocol (users randomize independently) and every estimator there is a joint distribution of the
+        records, from which the n users are drawn independently, at which the expected squared error of all frequencies
+        together is at least this. It is n times never above the larger of ``least_error(k, epsilon).error`` and the sum
+        of 1 - 1/k_j, the error of the records themselves, and tends to it. (For two attributes and more the second may
+        be larger, at large budgets.)
 
     Raises
     ------

@@ -71,12 +71,12 @@ def least_pair_error(k, epsilon):
     Returns
     -------
     Limit
-        For at most 16 records `error` and `attained` agree to rounding. For others the bound lets every space have
-        what the total and its own largest share allow: it may be loose for large budgets, and has no certificate. The
-        sets have names: ("values", j, size) asks whether attribute j has one of so many values, ("boxes", j, l, size,
-        size) whether both of two do, ("balanced", j, l, size) whether a pair's values fit, with so many values of l for
-        every value of j, as evenly as can be; ("record", j, l, ...) asks for one value of each of these attributes;
-        ("records", mask) is any set of records.
+        For users who are drawn uniformly, and randomize, independently. For at most 16 records `error` and `attained`
+        agree to rounding. For others the bound lets every space have what the total and its own largest share allow: it
+        may be loose for large budgets, and has no certificate. The sets have names: ("values", j, size) asks whether
+        attribute j has one of so many values, ("boxes", j, l, size, size) whether both of two do, ("balanced", j, l,
+        size) whether a pair's values fit, with so many values of l for every value of j, as evenly as can be;
+        ("record", j, l, ...) asks for one value of each of these attributes; ("records", mask) is any set of records.
 
     Raises
     ------

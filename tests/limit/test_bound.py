@@ -1,6 +1,8 @@
 """The limit: certificates that hold and can fail, sets found by brute force, and mechanisms that do not beat it."""
 
 import dataclasses
+import importlib
+import inspect
 import itertools
 import json
 import math
@@ -1236,6 +1238,8 @@ def test_two_users_with_masks_of_a_dealer_have_less_error_than_the_bound():
     alone = [sum(p for y, p in law[0, 1].items() if y[i] == v) for i in (0, 1) for v in range(5)]
     assert alone == [Fraction(1, 5)] * 10
     assert math.isclose(limit.least_error((2,), math.log(e)).error / 2, 1, rel_tol=1e-8)
+    # without what drawing the users adds it is below the closed form too
+    assert Fraction(51, 56) - Fraction(1, 4) < Fraction(closed_forms.simple_error(2, math.log(e)) / 2)
     root = Path(__file__).resolve().parents[2]
     chapter = json.loads((root / "notebooks/limit_bound.ipynb").read_text(encoding="utf-8"))["cells"]
     (theorem,) = ("".join(c["source"]) for c in chapter if ":label: thm-certificate" in "".join(c["source"]))
@@ -1243,3 +1247,32 @@ def test_two_users_with_masks_of_a_dealer_have_less_error_than_the_bound():
     assert "51/56, and the bound is 1" in theorem
     conventions = (root / "book/theorems.md").read_text(encoding="utf-8").partition("## The limit")[0]
     assert "users randomize independently" in conventions
+    claims = " ".join((root / "book/claims.md").read_text(encoding="utf-8").split())
+    assert "In rows on the least error or variance users randomize independently" in claims
+
+
+def test_what_the_library_says_of_all_mechanisms_says_that_users_randomize_independently():
+    modules = [
+        f"ldp_lib.limit.{name}" for name in ("bound", "closed_forms", "linear_targets", "minimax", "pair_tables")
+    ]
+    found = (f for name in modules for _, f in inspect.getmembers(importlib.import_module(name), inspect.isfunction))
+    texts = {f.__name__: " ".join((f.__doc__ or "").split()) for f in found if f.__module__ in modules}
+    told = {
+        of: text for of, text in texts.items() if re.search(r"(?i)\b(no|any|every)\b[^.]* (mechanism|protocol)\b", text)
+    }
+    bounds = {"least_error", "fixed_data_error", "simple_error", "simple_pair_error", "linear_error", "minimax_error"}
+    assert {*bounds, "least_pair_error"} <= set(told)
+    independent = "users randomize independently|drawn.*, and randomize, independently"
+    assert [of for of, text in told.items() if not re.search(independent, text)] == []
+
+
+def test_where_some_budgets_were_tried_the_page_of_results_says_so():
+    root = Path(__file__).resolve().parents[2]
+    for epsilon in (0.02, 0.3, 0.75, 0.97):  # more than the chapter tries
+        alone = sum(math.sqrt(limit.least_error(size, epsilon).attained) for size in ADULT) ** 2
+        assert 1 < alone / limit.least_error(ADULT, epsilon).error < 1.01
+    own = (root / "ldp_lib/book/ledger/own.yml").read_text(encoding="utf-8")
+    assert "within 1 % of it at all budgets tried up to 1" in " ".join(own.split())
+    page = (root / "book/results.md").read_text(encoding="utf-8")
+    (row,) = (line for line in page.splitlines() if line.startswith("| Attribute sampling is near the least error "))
+    assert "| within 1 % | attribute sampling | those tried up to 1 |" in row
