@@ -221,6 +221,9 @@ def test_in_the_corr_rr_papers_tables_correlation_does_not_enter_the_limit():
         bool(max(excess.values()) < 1 + 1e-9),
         bool(largest_excess(tables["mushroom"], 0.65) > 1 + 1e-3),  # the check can fail
     )
+    chapter = (Path(__file__).parents[2] / "notebooks/limit_correlation.ipynb").read_text(encoding="utf-8")
+    (line,) = (line for line in chapter.splitlines() if "own/correlation-papers" in line)
+    assert "is, to nine digits, the variance of attribute sampling" in line  # floats, and no proof
 
 
 def independent(joint):
