@@ -135,6 +135,27 @@ def test_undone_copies_have_the_stated_variance_for_every_record(k, p_ab, p_ba, 
     assert stated >= (1 - ONE / k) * (2 / (p - q) ** 2 - 1)  # the pivot is named: a half of the users each
 
 
+def test_copies_undone_by_both_entries_at_once_can_have_less_variance_than_none_but_not_than_a_named_pivot():
+    """The least variance at uniform users, by weighted least squares over whole reports; RS+FD has p_y = 1/k."""
+    targets = np.kron(np.eye(3), np.ones((3, 1))) - 1 / 3  # of a record's first answer
+
+    def least(p_ab, p_ba):
+        law = np.array(corr_rr.channel(3.0, 3, [[1, p_ab], [p_ba, 1]]), dtype=float)
+        chances = law.mean(axis=0)
+        added = (law / chances).T @ np.linalg.pinv((law / chances) @ law.T) @ targets
+        assert np.allclose(law @ added, targets)  # unbiased for every record
+        return chances @ (added**2).sum(axis=1)
+
+    a, b = (1 / 3 + x * np.array([1, 0, -1]) for x in (0.03, 0.3))
+    best = [float(corr_rr.reuse_probability(*pair, n2=10**9)) for pair in ((b, a), (a, b))]
+    assert np.allclose(best, [1, 0.4], atol=1e-6)
+    p, q = grr.probabilities(3.0, 3)
+    assert math.isclose(least(1 / 3, 1 / 3), 2 / 3 * 4 / (p - q) ** 2)
+    assert round(least(*best) / least(1 / 3, 1 / 3), 2) == 0.83
+    grid = np.linspace(0.05, 1, 20)
+    assert min(least(x, y) for x in grid for y in grid if x + y < 1.99) > 2 / 3 * 2 / (p - q) ** 2
+
+
 def test_with_the_data_fixed_agreement_takes_off_at_most_the_stated_share_and_it_is_reached():
     for k, d, epsilon in itertools.product((2, 4), (2, 4), (0.1, 0.5, 1.0)):
         p, q = grr.probabilities(math.exp(epsilon), k)
