@@ -360,7 +360,8 @@ def test_a_question_names_the_report_the_domains_and_the_shares_for_which_its_an
     agree, rare = np.array([[0.95, 0.0], [0.0, 0.05]]), [0.95, 0.05]
     table = leakage.attribute_channel(OneQuestion(k=(2, 2), epsilon=0.5).channel(), agree, 1)
     assert channel.success_rate(table, rare) == pytest.approx(0.95)  # no better than a blind guess
-    assert asked["fake_data"].startswith("Answers are sent by GRR.")
+    drawn = "Fakes are drawn alike for all people, each by itself, and values are counted."  # else own/fakes-open
+    assert asked["fake_data"].startswith(f"Answers are sent by GRR. {drawn}")
     assert asked["corr_rr"].count("given") == 2
     assert "The chapter's unbiased mechanisms have the same errors" in str(ENTRIES["which_mechanism"])
     twins = [limit.least_error((2, 2, 2), 2.0, tree_law([0.5, 0.5], rho, [0, 0])) for rho in (0.99, 0)]
