@@ -1,6 +1,7 @@
 """A chapter can be finished: minutes, cells, pictures, first screen and exercises are measured, not hoped for."""
 
 import ast
+import functools
 import itertools
 import re
 from pathlib import Path
@@ -277,13 +278,13 @@ AUDIT_RULES = [
 @pytest.mark.parametrize("path", AUDIT, ids=lambda path: path.stem)
 @pytest.mark.parametrize("rule", AUDIT_RULES, ids=lambda rule: rule.__name__)
 def test_every_audit_chapter_keeps_every_rule(rule, path):
-    assert rule(nbformat.read(path, as_version=4)) == []
+    assert rule(read(path)) == []
 
 
 @pytest.mark.parametrize("path", LEARN, ids=lambda path: path.stem)
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_every_learn_chapter_keeps_every_rule(rule, path):
-    assert rule(nbformat.read(path, as_version=4)) == []
+    assert rule(read(path)) == []
 
 
 @pytest.mark.parametrize("path", THEORY, ids=lambda path: path.stem)
@@ -308,8 +309,9 @@ def test_what_comes_next_is_the_next_chapter():
     assert wrong == {}
 
 
+@functools.cache
 def read(path):
-    """Return a stored notebook."""
+    """Return a stored notebook, which is read once."""
     return nbformat.read(path, as_version=4)
 
 

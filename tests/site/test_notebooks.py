@@ -1,6 +1,7 @@
 """Rules for every notebook, as stored. That stored outputs are right is checked by running them (pytest --nbval)."""
 
 import ast
+import functools
 import re
 from pathlib import Path
 
@@ -186,10 +187,16 @@ def test_there_are_notebooks():
     assert NOTEBOOKS
 
 
+@functools.cache
+def read(path):
+    """Return a stored notebook, which is read once."""
+    return nbformat.read(path, as_version=4)
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
 def test_every_notebook_keeps_every_rule(rule, path):
-    assert rule(nbformat.read(path, as_version=4)) == []
+    assert rule(read(path)) == []
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
