@@ -93,10 +93,22 @@ def test_the_two_measures_of_error():
         undefined = np.mean(np.abs(estimate - [0, 40]) / np.array([0, 40]))
     panels = DRAWN[DRAWN.panel.str[0].isin(["3", "4"])]
     shares = {of: max(part.share) for of, part in panels.groupby([panels.panel.str[0], "quantity"])}
+    # Figure 4: nobody of 20 users holds a 1, and .2 stands for that; one holder would give another ARE.
+    z = {"as drawn": [], "one holder": []}
+    nobody = panels[(panels.quantity == "are") & (panels.n * panels.share < 1)]
+    for row in nobody.itertuples():
+        t, r = table_4(row.epsilon, row.n) if row.mechanism == "JRR" else rr(row.epsilon)
+        law = [(abs(c - row.n * (1 - t)) / (2 * t - 1), chance) for c, chance in reports(row.n, 0, t, r).items()]
+        mean, square = (sum(chance * error**power for error, chance in law) for power in (1, 2))
+        for name, held in (("as drawn", row.n * row.share), ("one holder", 1)):
+            drawn_error = row.value / np.mean([1 / held, 1 / (row.n - held)])
+            z[name].append(abs(drawn_error - mean) / math.sqrt((square - mean**2) / 1_000))
     claim("jrr/eq-29").holds(
         bool(np.isclose(relative, short) and relative > 0),
         undefined == math.inf,
         all(shares[figure, "mse"] == 1 > shares[figure, "are"] for figure in "34"),
+        sorted(nobody.panel) == ["4d", "4d", "4e", "4e", "4f", "4f"] and set(nobody.n) == {20},
+        max(z["as drawn"]) < 5 < min(z["one holder"]),
     )
 
 
