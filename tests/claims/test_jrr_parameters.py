@@ -18,7 +18,7 @@ q, noise = 1 - p, p * (1 - p) / (2 * p - 1) ** 2
 
 
 def feasible(t, r, n, colluders, e):
-    """Problem (22) as printed."""
+    """The first constraint of problem (22), as printed; the ranges of p and rho are the caller's."""
     top = colluders * max((1 - r) * t, t + r * (1 - t)) + t * (n - colluders - 1)
     low = min((1 - r) * (1 - t), 1 - t + r * t)
     return top <= e * (colluders * low + (1 - t) * (n - colluders - 1))
