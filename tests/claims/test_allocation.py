@@ -172,20 +172,22 @@ def test_the_size_of_reports():
 
 
 def test_each_person_has_one_ticket_an_attribute():
-    rng = np.random.default_rng(2)
+    """The words beside Algorithm 3 ask for l ones a row; the bit vectors of Preliminaries have one in each block."""
+    rng, blocks = np.random.default_rng(2), np.cumsum(FIRST)[:-1]
     x = np.column_stack([rng.integers(size, size=50) for size in FIRST])
-    encoded = np.concatenate([np.eye(size, dtype=int)[column] for size, column in zip(FIRST, x.T, strict=True)], axis=1)
+    encoded = BRR(k=FIRST, epsilon=700.0).perturb(x, rng=rng)  # the library's bits: one flips with probability e^-70
     people = Population.from_records(x, k=FIRST)
     histograms = np.concatenate([people.select(j).histogram for j in range(people.d)])
-    votes = np.split(encoded, np.cumsum(FIRST)[:-1], axis=1)
-    anywhere = rng.permuted(encoded, axis=1)  # as many tickets each, but for any attribute: the text alone allows it
+    votes = np.split(encoded, blocks, axis=1)
+    anywhere = rng.permuted(encoded, axis=1)  # the sums alone allow tickets for any attribute
     assert (anywhere.sum(axis=1) == 5).all()
-    assert any((part.sum(axis=1) != 1).any() for part in np.split(anywhere, np.cumsum(FIRST)[:-1], axis=1))
+    assert any((part.sum(axis=1) != 1).any() for part in np.split(anywhere, blocks, axis=1))
     claim("obrr/alg-3").holds(
         all((part.sum(axis=1) == 1).all() for part in votes),
+        all((part.argmax(axis=1) == held).all() for part, held in zip(votes, x.T, strict=True)),
         (encoded.sum(axis=1) == 5).all(),
         (encoded.sum(axis=0) == histograms).all(),
-        histograms.sum() == 5 * people.n,
+        encoded.sum() == 5 * people.n,
     )
 
 
