@@ -423,6 +423,8 @@ def test_a_secure_sum_says_the_count_and_nothing_else():
 def test_the_symmetric_matrix_randomizes_least():
     e, k = sp.symbols("e k", positive=True)
     largest = sp.solve(sp.Symbol("T") * (1 + (k - 1) / e) - k, sp.Symbol("T"))[0]  # columns hold k in all
+    kept = sp.Symbol("p", positive=True)  # the mended matrix: p + (1-p)/k on the diagonal, (1-p)/k elsewhere
+    assert sp.cancel(kept + (1 - kept) / k - grr.probabilities(1 + kept * k / (1 - kept), k)[0]) == 0
     draw, within = np.random.default_rng(1), []
     for size in (2, 3, 5) * 20:
         some = random_channel(draw, size)
