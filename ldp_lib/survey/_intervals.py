@@ -45,7 +45,7 @@ def standard_errors(mechanism: Any, estimate: Any, n: float, *, sampling: bool =
         One with exact moments. In groups n times the weights are the numbers asked: where others came, give these as
         weights; `Survey.estimate` does.
     estimate : array (k,) or list of d arrays (k_j,)
-        What ``mechanism.estimate(reports)`` returned.
+        What ``mechanism.estimate(reports)`` returned, or shares that are planned for: fractions, not percentages.
     n : int
         Number of users.
     sampling : bool

@@ -67,8 +67,8 @@ class Results:
             Whether to add the error of drawing the people at random, and by which design: True and "poisson" if each
             was asked independently of the others; "with replacement" by Hansen and Hurwitz. Neither is for clusters.
         projected : bool
-            Whether to give the nearest probabilities in place of the raw estimates, which may be negative. The
-            standard errors and intervals are always those of the raw estimates.
+            Whether to give the nearest probabilities in place of the raw estimates, which may be negative; their means
+            over days or groups are biased. Standard errors and intervals are always those of the raw estimates.
         weights : str, optional
             The column of design weights that travelled with the reports (`collect`).
         population : float, optional
@@ -177,8 +177,8 @@ class Results:
     ) -> pd.DataFrame:
         """Return the shares of `a` less those of `b`, two groups or two waves with reports of their own.
 
-        Options as in `estimate`. No report may be in both. With `sampling` the people of the two must be different
-        ones; held fixed they may be the same, each asked twice, and then each spends the budget twice.
+        Options as in `estimate`. No report may be in both. With `sampling`, which the arms of an experiment need, the
+        people of the two must be different ones; held fixed they may be the same, each asked twice at twice the budget.
         """
         if a is b:
             raise ValueError("a and b must be different reports; got the same twice")
@@ -228,8 +228,8 @@ class Results:
 
         Means of a column, also within groups, by SQL and with weights, are unbiased estimates of shares. Single entries
         say nothing that can be read: they lie far outside 0 to 1. The standard error of a mean, also of columns added
-        up with factors, is `sem` if people are drawn at random; if held fixed it is less. The mean of the product of
-        two columns is not the share of both, unless each question is randomized by itself (page `survey`). One frame's
+        up with factors, is `sem` if people are drawn at random, and less if held fixed; 0 in a group of whom nobody was
+        asked. The mean of two columns' product is not the share of both but for questions randomized alone. One frame's
         index is kept; that of several is new, 0 to n-1 in their order, and joins no report of theirs. They are put
         together by `pandas.concat`: whole numbers become floats beside missing or unsigned ones, so that of ids beyond
         2**53 some become equal: take texts. A column that one lacks, or names otherwise, is missing there, and left out

@@ -32,7 +32,8 @@ class Counts:
     mechanism : Mechanism
         The mechanism that made the reports, with its parameters.
     counts : array of int64
-        What the mechanism's `count` gives; the first entry is the number of reports.
+        What the mechanism's `count` gives; the first entry is the number of reports. Nothing compares one entry with
+        the others: of numbers kept elsewhere, as in a database, all that one report raises must be raised together.
     parts : tuple of str
         Names of the parts that were counted: of a file its name and checksum, and a checksum of how the reports begin.
         No part can be added twice, and parts of one checksum are one part. A frame or an array of fewer than 32
