@@ -182,7 +182,8 @@ def _from_csv(path, told):
 def read(path: Any) -> pd.DataFrame:
     """Read a frame that `write` wrote; ValueError if it was cut short or changed, or a CSV file has no manifest.
 
-    Who reads such a file by `pandas.read_csv` names all kept columns of texts in `dtype`: "01" and "1" become one else.
+    Who reads such a file by `pandas.read_csv`, Dask, Polars, DuckDB or Arrow names the type of all kept columns of
+    texts, in `dtype` or `schema_overrides`: "01" and "1", or the versions "1.1" and "1.10", become one else.
     """
     if _suffix(path) != ".csv":
         with opened(path):

@@ -132,6 +132,18 @@ def test_weights_of_one_over_the_squared_error_favour_small_estimates_by_enumera
     assert law @ np.array(raw)[:, 1] == pytest.approx(0.05)
 
 
+def test_stored_reports_have_the_same_noise_every_day():
+    """Ten days, on each of which four in five of 1,000 devices send the report that they stored."""
+    n, days, runs, p, rng = 1_000, 10, 1_500, truth(1.0), RNG(18)
+    x = np.arange(n) < 300
+    stored = np.where(rng.random((runs, n)) < p, x, ~x)
+    sent = [rng.random((runs, n)) < 0.8 for _ in range(days)]
+    daily = [(stored * some).sum(axis=1) / some.sum(axis=1) for some in sent]
+    mean = (np.mean(daily, axis=0) - (1 - p)) / (2 * p - 1)
+    told = standard_errors(GRR(k=2, epsilon=1.0), np.array([0.7, 0.3]), 800)[1] / days**0.5
+    assert abs(mean.std() / told - 2.9) < 0.05 + 4 * 2.9 / (2 * runs) ** 0.5
+
+
 def test_noise_adds_to_squares_and_distances_as_the_page_says():
     mechanism, people = Survey({"a": range(20)}, 1.0).mechanism, Population.from_shares([np.full(20, 0.05)], 2_000)
     found = mechanism.simulate(people, rng=RNG(6), runs=1_000)[0]
@@ -367,3 +379,43 @@ def test_one_question_s_planner_takes_arms_by_their_own_people():
     runs = [survey.mechanism.simulate(one, rng=RNG(13 + i), runs=4_000)[0][:, 1] for i, one in enumerate(people)]
     noise = np.var(runs[0] - runs[1])
     assert abs(noise + sum(0.16 / one for one in n) - planned**2) < 5 * noise * (2 / 4_000) ** 0.5
+
+
+@pytest.mark.parametrize("said", [False, True])
+def test_reports_of_two_versions_in_one_stream_are_divided_by_their_column(said):
+    """As the page says; `said`: whether the stream says that all are of the first, as an Arrow data set does."""
+    other = Survey({"a": ["x", "y"], "b": [1, 2, 4]}, 2.0)
+    parts = [ONE.collect(PEOPLE, rng=RNG(14)), other.collect(PEOPLE.replace({"b": {3: 4}}), rng=RNG(15))]
+    stream = pd.concat(parts, ignore_index=True).sample(frac=1, random_state=1)
+    stream.attrs = dict(parts[0].attrs) if said else {}
+    for survey in (ONE, other):
+        with pytest.raises(ValueError, match="reports must be of one survey"):
+            survey.estimate(survey.mark(stream))
+    number = parts[0]["report_survey"][0]
+    for key, part in stream.groupby("report_survey"):
+        part.attrs.clear()
+        survey, wrong = (ONE, other) if key == number else (other, ONE)
+        right = parts[survey is other]
+        assert survey.estimate(survey.mark(part)).equals(survey.estimate(right))
+        with pytest.raises(ValueError, match="reports must be of one survey"):
+            wrong.mark(part)
+
+
+def test_a_mean_of_ratios_is_too_large_and_the_ratio_of_means_is_not():
+    days, rng = 200_000, RNG(16)
+    divisor, divided = 6 + rng.normal(size=days), 7.2 + rng.normal(size=days)
+    ratios = divided / divisor
+    assert abs(ratios.mean() - 1.24) < 0.005 + 4 * ratios.std() / days**0.5
+    assert abs(divided.mean() / divisor.mean() - 1.2) < 5 * 1.6 / 6 / days**0.5
+    assert ratios.mean() > 1.2 + 20 * ratios.std() / days**0.5
+
+
+def test_kept_versions_are_told_apart_by_read_and_not_by_readers_that_guess_types(tmp_path):
+    people = PEOPLE.assign(version=["1.1", "1.10"] * 300, site=["01", "1"] * 300)
+    files.write(PAIR.collect(people, rng=RNG(17), keep=["version", "site"]), path := tmp_path / "batch.csv")
+    assert files.read(path)[["version", "site"]].nunique().tolist() == [2, 2]
+    assert pd.read_csv(path)[["version", "site"]].nunique().tolist() == [1, 1]
+    named = pd.read_csv(path, dtype={"version": str, "site": str})
+    assert named[["version", "site"]].nunique().tolist() == [2, 2]
+    csv = pytest.importorskip("pyarrow.csv")
+    assert len(csv.read_csv(str(path))["version"].unique()) == 1
