@@ -250,15 +250,16 @@ def test_checksums_of_a_survey_in_another_type_are_refused_and_never_passed_over
 TEXT = '[{"v": "01", "date": "2024-01", "seen_at": 40000000}, {"v": "1", "date": "2024-02", "seen_at": 31536001}]'
 
 
-def test_read_json_makes_numbers_and_times_of_texts_unless_it_is_told_not_to():
+def test_read_json_makes_numbers_and_times_of_texts_and_json_itself_does_not():
     made, kept = pd.read_json(io.StringIO(TEXT)), pd.read_json(io.StringIO(TEXT), dtype=False)
     assert made["v"].tolist() == [1, 1]
     assert kept["v"].tolist() == ["01", "1"]
     month = Survey({"date": ["2024-01", "2024-02", "else"]}, 1.0, other="else")
     assert month.encode(made).ravel().tolist() == [2, 2]
     plain = pd.DataFrame(json.loads(TEXT), dtype=object)
-    for one in (kept, plain):
-        assert month.encode(one).ravel().tolist() == [0, 1]
+    assert month.encode(plain).ravel().tolist() == [0, 1]
+    newer = int(pd.__version__.split(".")[0]) > 2
+    assert month.encode(kept).ravel().tolist() == ([0, 1] if newer else [2, 2])
     assert str(made["seen_at"][0]).startswith("1971-04-08")
     assert plain["seen_at"].tolist() == [40000000, 31536001]
     assert pd.read_json(io.StringIO('[{"seen_at": 31536000}]'))["seen_at"].tolist() == [31536000]
