@@ -105,6 +105,20 @@ def test_looks_at_a_growing_experiment_add_up_as_the_page_says():
         assert outside < 0.05 if found is None else abs(outside - found) < 4 * (found * (1 - found) / runs) ** 0.5
 
 
+def test_households_in_one_arm_are_clusters():
+    """Two who answer alike and are in one arm: 500 households, of whom three in ten say yes, at epsilon = 5."""
+    survey, p, n, runs, rng = yes_no(5.0), truth(5.0), 500, 20_000, RNG(19)
+    yes = 2 * rng.binomial(n // 2, 0.3, (2, runs))
+    reported = rng.binomial(yes, p) + rng.binomial(n - yes, 1 - p)
+    apart = np.diff(reported, axis=0)[0] / n / (2 * p - 1)
+    law = np.array([0.7, 0.3])
+    told = 2**0.5 * standard_errors(survey.mechanism, law, n, sampling=True)[1]
+    held = (abs(apart) < 1.96 * told).mean()
+    assert abs(held - 0.84) < 0.005 + 4 * (0.84 * 0.16 / runs) ** 0.5
+    sums = [2**0.5 * (told**2 / 2 + 0.21 / n) ** 0.5 * side for side in (-1.96, 1.96)]  # with pairs that answer alike
+    assert abs(((sums[0] < apart) & (apart < sums[1])).mean() - 0.95) < 0.01
+
+
 # Days, and what is no sum.
 
 
@@ -307,6 +321,15 @@ def test_versions_that_read_as_one_number_are_refused_and_told_apart_by_a_letter
     assert whole.encode(pd.DataFrame({"v": ["2.0.10", "2.0.1"]})).ravel().tolist() == [1, 0]
     with pytest.raises(ValueError, match="reads like"):
         whole.encode(pd.DataFrame({"v": ["1.10"]}))
+
+
+@pytest.mark.parametrize("answer", ["answer.yes", "ja", "yes!", "\U0001f44d\U0001f3fd", "3\ufe0f\u20e3", "R.string.no"])
+def test_what_apps_write_for_an_answer_goes_to_other_as_the_page_says(answer):
+    survey = Survey({"v": ["yes", "no", "\U0001f44d", "3", "else"]}, 1.0, other="else")
+    assert survey.encode(pd.DataFrame({"v": [answer]})).item() == 4
+    for same in ("YES", " no", "\U0001f44d\ufe0f", "\u0663", "\u0969"):
+        with pytest.raises(ValueError, match="reads like"):
+            survey.encode(pd.DataFrame({"v": [same]}))
 
 
 # Counters of servers, and devices alone.
