@@ -56,6 +56,19 @@ def test_arms_are_drawn_from_the_people_asked_and_their_difference_needs_samplin
         assert abs(held.mean() - holds) < 0.005 + 4 * (holds * (1 - holds) / runs) ** 0.5  # rounded on the page
 
 
+@pytest.mark.parametrize(("weight", "holds"), [(1.0, 0.42), (2.0, 0.85)])
+def test_weighted_arms_need_sampling_with_replacement(weight, holds):
+    """Poisson sampling takes people who were sure to be asked as certain, but which arm they are in is random."""
+    survey, n, arms = Survey({"buy": ["no", "yes"]}, 4.0, OneQuestion(k=(2,), epsilon=4.0)), 1_000, [0, 1]
+    people = survey.decode((np.arange(2 * n) % n < 300).astype(int)[:, None]).assign(w=weight, arm=np.repeat(arms, n))
+    reports = survey.collect(people, rng=RNG(20), weights="w", keep=["arm"])
+    parts = [reports[reports["arm"] == one] for one in arms]
+    true = (2 * (np.exp(4) / (np.exp(4) - 1) ** 2 + 0.21) / n) ** 0.5
+    for sampling, held in ((True, holds), ("with replacement", 0.95)):
+        told = survey.difference(*parts, sampling=sampling, weights="w")["standard_error"][1]
+        assert 2 * norm.cdf(1.96 * told / true) - 1 == pytest.approx(held, abs=0.02)
+
+
 def test_an_effect_on_some_only_leaves_intervals_of_the_people_asked_too_wide_with_sampling():
     """The people are fixed, and which arm they are in is random: every twentieth person changes from no to yes."""
     n, rng, draws = 1_000, RNG(2), 20_000
@@ -91,6 +104,18 @@ def test_a_budget_for_each_arm_gives_the_difference_its_typical_error(sampling):
     mechanism = recommend(k=3, epsilon=epsilon, n=n, sampling=sampling).mechanism
     error = standard_errors(mechanism, np.full(3, 1 / 3), n, sampling=sampling) * 2**0.5
     assert (100 * np.mean(error**2) ** 0.5) == pytest.approx(points, rel=2e-3)
+
+
+def test_a_main_question_beside_one_of_many_answers_needs_weights_of_its_own():
+    even, n = [np.full(2, 1 / 2), np.full(200, 1 / 200)], 10_000
+    best = recommend(k=(2, 200), epsilon=1.0, n=n)
+    for mechanism, told in (
+        (best.mechanism, [9.1, 3.8]),
+        (OneQuestion(k=(2, 200), epsilon=1.0, weights=[1, 1]), [2.8, 5.3]),
+    ):
+        widths = [196 * one[0] for one in standard_errors(mechanism, even, n)]
+        assert widths == pytest.approx(told, abs=0.05)
+    assert best.margin() == pytest.approx(3.9, abs=0.05)
 
 
 def test_looks_at_a_growing_experiment_add_up_as_the_page_says():
