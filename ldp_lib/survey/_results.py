@@ -177,8 +177,8 @@ class Results:
     ) -> pd.DataFrame:
         """Return the shares of `a` less those of `b`, two groups or two waves with reports of their own.
 
-        Options as in `estimate`. No report may be in both. With `sampling`, which arms of an experiment need (beside
-        weights "with replacement"), people must be different ones; held fixed they may be asked twice, at twice the budget.
+        Options as in `estimate`. No report may be in both. With `sampling`, which arms of an experiment need, beside
+        weights "with replacement", people must be different; held fixed they may be asked twice, at twice the budget.
         """
         if a is b:
             raise ValueError("a and b must be different reports; got the same twice")
