@@ -154,7 +154,9 @@ def test_algorithm_1_is_shipped_as_printed_and_bounded_as_stated():
     # Where the steps of rho are long, a tenth of the step of p leads to nine times as many pairs or more.
     slow = [loop(0.1, 20, 10, step, 1e-2)[1] for step in (1e-3, 1e-4, 1e-5)]
     many = min(slow[1] / slow[0], slow[2] / slow[1]) > 9
-    # Up to four steps of p they are short enough: the search ends at its first p.
+    # Up to four steps of p they are short enough: the search ends at its first p. There the two lines of the constraint
+    # (above) leave the rho from -step/(cp) to step/(cq), with c = M/(n-1) at most 1: four steps or more.
+    assert sp.cancel(1 / p + 1 / q - 4 - (p - q) ** 2 / (p * q)) == 0
     found += [(step, loop(0.1, 20, 10, step, 1e-3)) for step in (1e-3, 2.5e-4)]
     at_once = all(math.isclose(pair[0], top - step, rel_tol=1e-14) for step, (pair, _) in found)
     claim("jrr/alg-1-complexity").conditional(within, at_once and fine < 2 * coarse and many)
