@@ -67,8 +67,8 @@ class Results:
             Whether to add the error of drawing the people at random, and by which design: True and "poisson" if each
             was asked independently of the others; "with replacement" by Hansen and Hurwitz. Neither is for clusters.
         projected : bool
-            Whether to give the nearest probabilities in place of the raw estimates, which may be negative; their means
-            over days or groups are biased. Standard errors and intervals are always those of the raw estimates.
+            Whether to give the nearest probabilities, which are biased: means, sums and differences take the raw
+            estimates, which may be negative. Standard errors and intervals are always those of the raw ones.
         weights : str, optional
             The column of design weights that travelled with the reports (`collect`).
         population : float, optional

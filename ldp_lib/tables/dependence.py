@@ -19,14 +19,16 @@ RARE_VALUE = 4.0  # standard errors above 0 below which a share is too rare to d
 
 
 def cramers_v(table, covariance) -> CramersV:
-    """Measure Cramer's V of a raw or repaired table, with its noise taken off.
+    """Measure Cramer's V of a raw table, with its noise taken off.
 
     Parameters
     ----------
     table : array_like, shape (k_1, k_2)
-        Cells may be negative.
+        In shares; cells may be negative. Not a repaired one, some of whose noise is off already: of two attributes with
+        10 values, 6,000 users at epsilon 2.5, intervals then held in 15 of 100 surveys.
     covariance : array_like, shape (cells, cells)
-        Of the raw table, such as `covariance.table_covariance` at the repaired one.
+        Of the raw table, such as `covariance.table_covariance` at the repaired one. Of a table in percent it is 10,000
+        times as large.
 
     Returns
     -------
@@ -85,6 +87,9 @@ def power(mechanism, table, *attributes, n, level=0.05) -> float:
 
 def users_to_see(mechanism, table, *attributes, chance=0.8, level=0.05) -> int:
     """Return how many users `independence_test` needs to reject independence in `table` with probability `chance`.
+
+    `table` is the dependence that matters. An estimated one, repaired, shows noise as dependence, and tells too few:
+    for a V of 0.1, after 3,000 users at epsilon 1, 6,800 in place of 50,000 (two attributes with 4 values).
 
     As told by `power`, and so many that five are expected to hold each value, because with fewer it tells too much.
     For strong dependence of three and more values each give a `chance` of 0.9 where 0.8 is wanted: see `power`.
