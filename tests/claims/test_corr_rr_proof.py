@@ -532,8 +532,15 @@ def test_the_appendixs_minimiser_is_optimal_for_two_values_only():
     # <g_a,g_b> is at least -1/4. At the end, where an attribute that never has the pivot's only value copies, it is.
     never, only = np.array([0, 1, 0, 0]), np.array([1, 0, 0, 0])
     assert sp.limit(appendix_minimizer(never, only, n2, sp.Integer(3)), n2, sp.oo) == HALF
-    # It is too large, by (k - 2) / k of the best one's distance from 1 or more, where the pivot is not uniform and the
-    # best one is below 1; so for four values its error is larger there, and otherwise both are cut to 1.
+    # What is left to 1 is a share of what is left by the best one: at most 2/k, because y = |g_b|^2 is at most 1 - 1/k.
+    # So where the best one is below 1 it is too large, and for four values its error too; otherwise both are cut to 1.
+    square = sp.Symbol("y")
+
+    def left(size, y):
+        return 2 * size**2 * y / ((size - 1) * (4 * size * y + (size - 2) ** 2))
+
+    rest = 2 * (k - 2) ** 2 * (k - 1 - k * square) / (k * (k - 1) * (4 * k * square + (k - 2) ** 2))
+    assert is_zero(2 / k - left(k, square) - rest)
     for size in (3, 4):
         laws = np.array([x for x in itertools.product(range(7), repeat=size) if sum(x) == 6]) / 6
         f_copy, f_pivot = (laws[i] for i in np.indices((len(laws), len(laws))).reshape(2, -1))
@@ -542,9 +549,8 @@ def test_the_appendixs_minimiser_is_optimal_for_two_values_only():
         c1, c2 = corr_rr.quadratic(f_copy, f_pivot, 10**9)
         best, shown = -c1 / (2 * c2), appendix_minimizer(f_copy, f_pivot, 10**9, 3.0)
         inside = best < 1 - 1e-6
-        assert (shown - best >= (1 - best) * (size - 2) / size - 1e-6)[inside].all()
-        assert (np.abs(shown - best)[np.abs(best - 1) < 1e-6] < 1e-6).all()  # where <g_a,g_b> is |g_b|^2
-        assert (best - shown >= (best - 1) * (size - 2) / size - 1e-6)[~inside].all()
+        squares = ((f_pivot - 1 / size) ** 2).sum(axis=1)
+        assert np.allclose(1 - shown, (1 - best) * left(size, squares), rtol=0, atol=1e-6)
         more = [c1 * x + c2 * x**2 for x in (np.clip(shown, 0, 1), np.clip(best, 0, 1))]
         too_large = more[0] - more[1] > 1e-4
     too_large = bool((too_large == inside).all() and 0 < inside.mean() < 1)  # of four values
