@@ -182,7 +182,14 @@ def test_the_guarantees_of_jrr_and_shuffled_rr_differ_as_stated_and_not_for_one_
     follows = [beyond(law, alpha)[0] * alpha**2 <= jrr.variance(3, size, p, rho) for alpha in range(5, 40, 5)]
     rare = [beyond({0: 1 - far, error: far}, 10) for error in (100, 1_000)]
     weaker = all(follows) and 0 < far < 1 and all(f == far and m > 10 * mse for f, m in rare)
-    claim("jrr/sec-5.1-s3").conditional(stated and pure_rr == 0 and 1e-5 < shuffled < 1 and weaker, 1e-5 < joint < 1)
+    ends = [  # delta at the ratio of Eq. (20) for two or one fewer than ten users: 0 only if all others collude
+        [privacy.transcript_delta(math.log(printed_jrr.ratio(0.6, r, size, m)), 0.6, r, size) for r in (-0.5, 0.5)]
+        for m in (size - 2, size - 1)
+    ]
+    claim("jrr/sec-5.1-s3").conditional(
+        stated and pure_rr == 0 and 1e-5 < shuffled < 1 and weaker,
+        1e-5 < joint < 1 and max(ends[1]) < 1e-12 < 1e-5 < min(ends[0]),
+    )
 
 
 def test_which_pair_the_comparison_uses():
@@ -219,6 +226,7 @@ def test_the_losing_band():
     n = 10_000
     # All shares lose at the least budget, so the band is all of [0, 1]; at p0 it is 1/sqrt(n) <= 1/2 for n >= 4.
     all_lose = min(ratio(table_4(0.001, n), 0.001, n, n1) for n1 in range(0, n + 1, 50)) > 1
+    assert ratio(table_4(0.001, 80_000), 0.001, 80_000, 0) < 1  # sec-5.3.5-s4: not with many more users
     narrow = all(
         (ratio((top, part * least), b, size, n1) > 1) == (abs(2 * n1 - size) < math.sqrt(size))
         for b, part in ((0.1, 1), (0.1, 0.2), (1.0, 1), (0.01, 0.5))
@@ -377,9 +385,10 @@ def test_the_summary():
     gains = [1 - ratio(table_4(b, many), b, many, ones) for b in (0.01, 0.1, 1.0) for ones in (many // 100, many // 10)]
     other = [
         1 - ratio(table_4(b, *at), b, at[0], ones)
-        for at, ones in (((many, 5), many // 2), ((200, 5), 2), ((many, many // 2), many // 100))
+        for at, ones in (((many, 5), many // 2), ((200, 5), 2), ((200, 5), 20), ((many, many // 2), many // 100))
         for b in (0.01, 0.1, 1.0)
     ]
+    assert 0.31 < 1 - ratio(best_pair(1.0, 200), 1.0, 200, 2) < 0.32  # not Algorithm 1's: a gain with 200 users too
     in_per_cent = [round(100 * f(gains)) for f in (min, max)]
     too_close = [ratio(table_4(b, many), b, many, int(share * many)) for b, share in ((0.01, 0.4), (0.001, 0.1))]
     assert [round(100 * (value - 1), 1) for value in too_close] == [4.2, 0.1]
@@ -661,6 +670,7 @@ def test_the_curves_against_the_number_of_colluders():
         all((abs(chosen[m][1] - (1 - 1 / chosen[m][0])) < 1e-3) == (m <= 2) for m in some),
         all(np.diff([chosen[m][1] for m in some[2:]]) > 0),
         [round(v, 2) for v in (chosen[5][1], 1 - 1 / chosen[5][0])] == [-0.38, -0.91],
+        round(coarse(0.1, 10_000)[1], 2) == -0.91,  # with longer steps five colluders are few
     )
     for b, size in ((0.01, 10_000), (0.1, 10_000), (1.0, 10_000), (0.5, 100), (3.0, 100)):  # sec-5.3.3-s4, correction
         top, limit = rr(b)[0], math.ceil((size - 1) * math.exp(-b) * math.tanh(b / 2))

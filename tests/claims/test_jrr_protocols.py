@@ -131,8 +131,8 @@ def test_what_cannot_be_settled():
         assert grows[: n // 2 + 1] == sorted(set(grows))
         assert set(grows[n // 2 :]) == {(T + S) / (1 - T - S)}
     claim("jrr/sec-4.5.1-s4").not_checkable(
-        "A judgement about practice. What can be said: the loss does not need all others; it grows with every "
-        "colluder who shows a sign, until half of the users do."
+        "A judgement about practice. What can be said: the loss does not need all others; at worst, if all "
+        "shown signs are equal, it grows with every colluder who shows a sign, until half of the users do."
     )
     claim("jrr/sec-4.5.2-s4").not_checkable(
         "A statement about the cited shuffling protocol. Its abstract states "
