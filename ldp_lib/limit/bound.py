@@ -95,9 +95,9 @@ def fixed_data_error(k, epsilon, population):
         No protocol in which users randomize independently, and whose estimates are unbiased for every data set, has, at
         these data, a total variance below `error` divided by the number of users. `attained` is reached if each user's
         mechanism is chosen with the own record known to the designer; up to 10 possible records it is `error`, beyond
-        them `error` holds for every population. No mechanism that does not know the data does as well everywhere: at
-        some data set its variance is at least ``least_error(k, epsilon).error`` less the sum of 1 - 1/k_j, divided by
-        n.
+        them `error` holds for every population. Every such protocol has, at some data set, at least
+        ``least_error(k, epsilon).error`` less the sum of 1 - 1/k_j, divided by n. For one attribute of two values that
+        is `attained` divided by n, and randomized response has it at all data.
 
     Raises
     ------

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import yaml
 
-from ldp_lib import OneQuestion, limit
+from ldp_lib import GRR, OneQuestion, limit
 from ldp_lib.datasets import load_adult
 from ldp_lib.limit._given_population import target_rows
 from ldp_lib.population import Population, marginal_frequencies
@@ -113,8 +113,20 @@ def test_it_is_the_same_for_all_data_and_at_most_what_no_mechanism_beats_everywh
     drawn = limit.least_error(k, epsilon).error - sum(1 - 1 / size for size in k)
     assert found[0].error == found[1].error <= drawn * (1 + 1e-9)
     assert all(limit.check_certificate(one) for one in found)
-    if k == (2,):  # randomized response, whatever the data are
+    if k == (2,):  # randomized response, whatever the data are, and whether or not the designer knows them
         assert math.isclose(found[0].error, drawn, rel_tol=1e-6)
+        for people in (corner, other):
+            assert math.isclose(people.n * GRR(k=2, epsilon=epsilon).variance(people).sum(), drawn, rel_tol=1e-6)
+    else:
+        assert found[0].error < 0.995 * drawn
+
+
+def test_what_a_design_must_know_has_its_exception_where_it_is_said():
+    """For one yes-or-no question none has to know the data, as the test above shows."""
+    assert "one attribute of two values" in " ".join(limit.fixed_data_error.__doc__.split())
+    text = (Path(__file__).parents[2] / "notebooks/limit_minimax.ipynb").read_text(encoding="utf-8")
+    (said,) = re.findall(r"attains [^ ]* knows the data\.([^\n\"]*)", text)
+    assert "one yes-or-no question, attains both" in said
 
 
 def test_bad_input():
