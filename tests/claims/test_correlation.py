@@ -361,3 +361,14 @@ def test_nine_users_with_masks_of_a_dealer_have_less_than_every_population_leave
     results = (root / "book/results.md").read_text(encoding="utf-8")
     assert "| any, without a dealer | 1 |" in results
     assert "| any unbiased, without a dealer | up to ln 2 |" in results
+
+
+def test_v_bounds_every_limit_but_is_not_the_largest_where_smaller_sets_are_better():
+    """Two attributes of four values at ε = 1: the largest limit, that of the uniform population, is 0.79 of V."""
+    most = 9 / math.tanh(0.5) ** 2
+    skewed = np.random.default_rng(1).dirichlet(np.full(8, 0.3)).reshape(2, 4)
+    assert 0.78 < least_error((4, 4), 1.0).attained / most < 0.79
+    assert least_error((2, 4), 1.0, skewed).attained < (1 / math.sqrt(2) + 3 / 2) ** 2 / math.tanh(0.5) ** 2
+    glossary = (Path(__file__).resolve().parents[2] / "book/glossary.md").read_text(encoding="utf-8")
+    (row,) = (line for line in glossary.splitlines() if line.startswith("| $V$, $h$ |"))
+    assert "a number that no $L(F)$ exceeds" in row
