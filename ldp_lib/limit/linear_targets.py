@@ -32,8 +32,8 @@ def linear_error(target, epsilon):
 
     Notes
     -----
-    Attained if a random set of a share 1 / (1 + exp(epsilon)) of the records has a covariance matrix proportional to
-    the root of that of the targets' rows. Chapter `limit_bound`.
+    Attained if a random set of a share 1 / (1 + exp(epsilon)) of the records, which holds each record equally often,
+    has a covariance matrix proportional to the root of that of the targets' rows. Chapter `limit_bound`.
     """
     rows = np.asarray(unmasked(target, "target"), float)
     if rows.ndim != 2 or rows.size <= len(rows) or not abs(rows).max() <= 1e100:  # whose square is no infinity

@@ -53,6 +53,16 @@ def test_prefixes_have_at_least_the_closed_form_and_for_five_values_at_small_bud
         assert least < bound * 1.1
 
 
+@pytest.mark.parametrize(("often", "over"), [((2, 2, 2, 2), 1.0), ((4, 2, 1, 1), 1.157)])
+def test_it_is_attained_by_sets_with_the_root_as_covariance_if_they_hold_each_record_equally_often(often, over):
+    """One record of four, at e^epsilon = 3. If some are drawn more often, likelihoods do not sum to 1 for each."""
+    shares = np.array(often) / 8
+    covariance = np.diag(shares) - np.outer(shares, shares)  # a target whose root it is
+    found = attained(covariance, math.log(3)) / limit.linear_error(covariance, math.log(3))
+    assert math.isclose(found, over, rel_tol=1e-3)
+    assert "holds each record equally often" in " ".join(limit.linear_error.__doc__.split())
+
+
 def test_prefixes_from_one_question_each_cost_more_than_sets_chosen_for_them():
     """Half-lines and one value by randomized response, at e^epsilon = 3: both above what the best sets attain."""
     k, e = 6, 3.0
