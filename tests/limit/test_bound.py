@@ -15,7 +15,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from ldp_lib import OneQuestion, channel, grr, limit
+from ldp_lib import OneQuestion, SubsetSelection, channel, grr, limit
 from ldp_lib.datasets import load_adult
 from ldp_lib.limit import LawCertificate, SetCertificate, TableCertificate, _covering, _uniform, closed_forms
 from ldp_lib.limit._any_population import tilt_and_ceiling
@@ -161,6 +161,18 @@ def test_one_question_is_best_for_equal_domains_up_to_a_budget(k, d):
 @pytest.mark.parametrize("d", [2, 10])
 def test_one_question_is_not_best_beyond(d):
     assert limit.least_error((2,) * d, math.log(12)).attained < d * d * (13 / 11) ** 2 / 2
+
+
+def test_one_question_attains_the_planners_limit_at_every_budget_and_several_do_not():
+    """So "far below what can be had at large epsilon" is for several."""
+    for size, epsilon in itertools.product((2, 5, 16), (0.5, 4.0, 12.0)):
+        people = Population.from_counts(np.ones(size, int))
+        one = size * SubsetSelection(k=size, epsilon=epsilon).variance(people).sum()
+        assert math.isclose(closed_forms.simple_error(size, epsilon), one, rel_tol=1e-6)
+    fixed = limit.least_error((2, 2), 5.0).error - 1  # proved, all sets being tried
+    assert fixed > 1.5 * closed_forms.simple_error((2, 2), 5.0)
+    choose = (Path(__file__).parents[2] / "book/choose.md").read_text(encoding="utf-8")
+    assert "One question attains it. For several" in " ".join(choose.split())
 
 
 def test_one_attribute_is_subset_selection():
