@@ -289,6 +289,10 @@ def test_cond_rr_carries_dependence_over_through_the_noise():
     # The joint law is not kept, nor is the direction: the pivot's reports are nearer to uniform than the pivot is.
     report = pair_given_pivot(turned, conditionals(turned)[0, 1], Fraction(11, 10))
     assert (round(covariance(turned), 2), round(covariance(report), 2)) == (Fraction(18, 100), -Fraction(23, 100))
+    # Over both pivots the binary reports of dependent attributes may be independent: the means of the two laws differ.
+    rare = np.array([[9, 116], [116, 3509]]) * Fraction(1, 3750)
+    one, two = (pair_given_pivot(law, conditionals(law)[0, 1], Fraction(23, 5)) for law in (rare, rare.T))
+    assert min(map(covariance, (rare, one, two))) > 0 == covariance((one + two.T) / 2)
     claim("corr-rr-v2/ext-cond-rr-accuracy").holds(all(kept), all(fakes), bool(whole))
 
 

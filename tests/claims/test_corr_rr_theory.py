@@ -103,6 +103,13 @@ def test_the_copying_rule_in_words_is_the_channel_that_ships_and_its_ratio_is_e_
     claim("corr-rr-v1/alg-1-phase2").holds(all(agree), drawn)
     claim("corr-rr-v2/eq-indirect").holds(all(agree))
 
+    # A mixture of channels within the budget is within it: its excess is the same mixture of theirs. With weights that
+    # depend on the value it need not be: the choice between two constant reports, 0-LDP each, tells the value.
+    e, w, a, b, a2, b2 = sp.symbols("e w a b a2 b2")
+    excess = w * a + (1 - w) * b - e * (w * a2 + (1 - w) * b2)
+    assert sp.expand(excess - (w * (a - e * a2) + (1 - w) * (b - e * b2))) == 0
+    constant = np.array([[[1, 0], [1, 0]], [[0, 1], [0, 1]]]) * ONE
+    assert [channel.privacy_ratio(x) for x in (*constant, constant[[0, 1], [0, 1]])] == [1, 1, math.inf]
     coins, mixtures = np.random.default_rng(2), []
     for _ in range(200):
         weights = coins.integers(1, 9, size=(2, 4, 4))
