@@ -256,15 +256,17 @@ def test_the_estimate_is_a_biased_debiased_count():
         g = [[v - THIRD for v in TRUTH[:3]], [v - THIRD for v in TRUTH[3:]]]
         off = [(t[m] * g[1 - m][v] - g[m][v]) / 2 for m in (0, 1) for v in range(3)]
         biases.append([x - f for x, f in zip(found, TRUTH, strict=True)] == off != [0] * 6)
-    # And for three attributes, with another p_y for each pair: nine users' frequencies, weights on all records.
-    table = [[ONE, TENTHS[9], TENTHS[4]], [TENTHS[2], ONE, TENTHS[7]], [TENTHS[5], 0 * ONE, ONE]]
-    weights = np.random.default_rng(4).integers(1, 9, size=(3, 3, 3))
-    law = weights * (ONE / int(weights.sum()))
-    seen = (law.ravel() @ corr_rr.channel(ODDS, 3, table)).reshape(3, 3, 3)
-    g, found = ([x.sum(axis=tuple({0, 1, 2} - {m})) - THIRD for m in range(3)] for x in (law, seen))
-    for m in range(3):
-        mixed = sum((3 * table[j][m] - 1) / 2 * g[j] for j in range(3) if j != m)
-        biases.append(list(found[m] / (p - q) - g[m]) == list((mixed - 2 * g[m]) / 3))
+    # And for other numbers of values and of attributes, with another p_y for each pair: weights on all records.
+    table = [[ONE, TENTHS[9], TENTHS[4], TENTHS[1]], [TENTHS[2], ONE, TENTHS[7], TENTHS[6]]]
+    table += [[TENTHS[5], 0 * ONE, ONE, TENTHS[8]], [TENTHS[3], TENTHS[10], TENTHS[8], ONE]]
+    for k, d in ((3, 3), (2, 4), (4, 2)):
+        weights, gap = np.random.default_rng(4).integers(1, 9, size=(k,) * d), (ODDS - 1) / (ODDS + k - 1)
+        law = weights * (ONE / int(weights.sum()))
+        seen = (law.ravel() @ corr_rr.channel(ODDS, k, [row[:d] for row in table[:d]])).reshape((k,) * d)
+        g, found = ([x.sum(axis=tuple({*range(d)} - {m})) - ONE / k for m in range(d)] for x in (law, seen))
+        for m in range(d):
+            mixed = sum((k * table[j][m] - 1) / (k - 1) * g[j] for j in range(d) if j != m)
+            biases.append(list(found[m] / gap - g[m]) == list((mixed - (d - 1) * g[m]) / d))
     # The exception: equal frequencies, copied always.
     crossed = [WORDS.index(x) for x in [(0, 2), (2, 0)]]
     assert expected(corr_rr.channel(ODDS, 3, [[ONE, ONE], [ONE, ONE]]), users=crossed) == [HALF, 0, HALF] * 2
