@@ -146,6 +146,14 @@ def test_algorithm_1_is_shipped_as_printed_and_bounded_as_stated():
     found = [*zip((1e-3, 5e-4, 1e-4), loops, strict=True), (1e-4, (wide, coarse)), (1e-5, (near, fine))]
     area = 2 * (1 / (1 + math.exp(-0.1)) - 0.5)
     within = all(v[1] <= area / (u[3] * u[4]) for u, v in zip(settings, loops, strict=True))
+    for b, stated in ((0.01, 0.000249), (0.1, 0.000238), (1.0, 0.000135)):  # on sec-5.3.4-s4: the step of the optimum
+        design, wrong, share = {"epsilon": b, "n": 10_000, "colluders": 5}, 1 / (1 + math.exp(b)), 5 / 9_999
+        step = share * wrong / (1 - share)
+        best = printed_jrr.optimum(**design, n1=1_000)
+        assert round(step, 6) == stated
+        assert best[1] < 0
+        assert np.allclose(printed_jrr.algorithm_1(**design, step_p=step * (1 + 1e-9)), best, rtol=0, atol=1e-8)
+        assert not np.allclose(printed_jrr.algorithm_1(**design), best, rtol=0, atol=1e-5)
     # A search that fails tries every pair: the stated area over both steps, and up to one rho more for each p.
     none, tried = loop(0.1, 20, 19, 1e-4, 0.3)
     rows = (1 / (1 + math.exp(-0.1)) - 0.5) / 1e-4
