@@ -106,7 +106,7 @@ def test_larger_groups_are_more_likely_to_hold_a_colluder():
             assert given[g] == chance(size + 1, m, g + 1) == 1 - Fraction(math.comb(size - m, g), math.comb(size, g))
         assert list(given.values()) == sorted(set(given.values()))
     few = [chance(10_000, 5, g) / Fraction((g - 1) * 5, 9_999) for g in range(2, 11)]
-    assert all(Fraction(99, 100) < v <= 1 for v in few)  # the note: for few colluders in proportion to g - 1
+    assert all(Fraction(99, 100) < v <= 1 for v in few)  # the note: in proportion to g - 1
     claim("jrr/sec-4.6.4-s4").holds(
         all(found[g] == chance(6, 2, g) for g in found),
         found == {2: Fraction(2, 5), 3: Fraction(7, 10), 4: Fraction(9, 10)},
