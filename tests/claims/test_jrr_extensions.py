@@ -62,11 +62,15 @@ def test_the_table_of_k_values():
         lie**2 + rho * p * lie / (k - 1) ** 2,
     ]
     total = printed[0] + 2 * (k - 1) * printed[1] + (k - 1) ** 2 * printed[2]
+    w = (1 - p) / p  # the entries rise, fall and rise with rho, each in a line through its zero
+    zeros, slopes = (-(k - 1) / w, k - 1, -(k - 1) * w), (1, -1 / (k - 1), 1 / (k - 1) ** 2)
+    lines = [v - p * lie * slope * (rho - at) for v, slope, at in zip(printed, slopes, zeros, strict=True)]
     edges = [min(jrr.table(t, r, m)) for t, m in CORNERS for r in jrr.rho_range(t, m)]
     odds = {(t, m): (1 - t) / t for t, m in (*CORNERS, (Fraction(1, 5), 3), (Fraction(1, 5), 6))}  # of a lie
     outside = [jrr.table(t, r, m) for (t, m), w in odds.items() for r in (m, -(m - 1) * min(w, 1 / w) - FIFTH)]
     claim("jrr/eq-27").holds(
         sp.cancel(total - 1) == 0,
+        all(sp.cancel(v) == 0 for v in lines),
         all(sp.cancel(a - b) == 0 for a, b in zip(printed, jrr.table(p, rho, k), strict=True)),
         edges == [0] * 18,
         all(jrr.rho_range(t, m) == (-(m - 1) * min(w, 1 / w), m - 1) for (t, m), w in odds.items()),
