@@ -95,7 +95,7 @@ def test_quoted_orders_cannot_be_checked():
     )
     claim("obrr/s-em-exponential").not_checkable(
         "A remark on algorithms of other papers, which are cited (LoPub's, and that of RAPPOR-unknown) but not "
-        "described; it is not said which cost is meant, nor in what it is exponential."
+        "described; it is not said in what their computational complexity is exponential."
     )
 
 
