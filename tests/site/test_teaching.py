@@ -22,6 +22,7 @@ from ldp_lib import (
     OMRR,
     OUE,
     SPL,
+    AskSome,
     OneQuestion,
     Population,
     RRJoint,
@@ -33,6 +34,7 @@ from ldp_lib import (
     subset,
     total_error,
 )
+from ldp_lib.book import best_settings
 from ldp_lib.corr_rr import tree_law
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -366,6 +368,15 @@ def test_a_question_names_the_report_the_domains_and_the_shares_for_which_its_an
     assert "The chapter's unbiased mechanisms have the same errors" in str(ENTRIES["which_mechanism"])
     twins = [limit.least_error((2, 2, 2), 2.0, tree_law([0.5, 0.5], rho, [0, 0])) for rho in (0.99, 0)]
     assert twins[0].attained < 0.85 * twins[1].error  # some mechanism gains from correlation
+
+
+def test_the_union_s_whole_record_costs_more_than_a_split_by_randomized_response_not_always_by_sets():
+    """Six questions of four answers at ε = 1, each with a sixth of the budget."""
+    assert "randomized response on the whole record more than that" in (ROOT / "assignments" / "ps6.yml").read_text()
+    people = best_settings.uniform_population((4,) * 6)
+    made = RRJoint(k=people.k, epsilon=1.0), SPL(k=people.k, epsilon=1.0), AskSome(k=people.k, epsilon=1.0, m=6)
+    by_response, split, by_sets = (people.n * total_error(one, people) for one in made)
+    assert by_sets < 0.5 * split < 0.01 * by_response
 
 
 def test_no_answer_or_question_begins_as_a_list_or_heading_would():
