@@ -134,7 +134,8 @@ def test_the_error_of_a_difference_is_within_what_the_page_says_whatever_people_
     text = " ".join((BOOK / "survey.md").read_text(encoding="utf-8").split())
     tenths = np.array([f for f in itertools.product(range(11), repeat=4) if sum(f) <= 10])
     people, drawn = np.c_[tenths, 10 - tenths.sum(axis=1)] / 10, []
-    for epsilon, place in ((1.0, "{:.2f} to {:.2f} times at ε = 1 and"), (2.0, "{:.2f} to {:.2f} at 2, whatever")):
+    alone = {1.0: "{:.2f} to {:.2f} times at ε = 1 and", 2.0: "{:.2f} to {:.2f} at 2, whatever", 4.0: ""}
+    for epsilon, place in alone.items():
         for mechanism in (GRR(k=5, epsilon=epsilon), SubsetSelection(k=5, epsilon=epsilon)):
             covariances = np.array(all_alike(mechanism, [0, 1]))
             ratios = [*map(difference_over_root, covariances)]
@@ -142,7 +143,11 @@ def test_the_error_of_a_difference_is_within_what_the_page_says_whatever_people_
             sampled = np.einsum("fx,xij->fij", people, covariances) - people[:, :2, None] * people[:, None, :2]
             sampled[:, [0, 1], [0, 1]] += people[:, :2]
         drawn.append(max(map(difference_over_root, sampled)))
-    assert "(with `sampling=True` up to {:.2f} and {:.2f})".format(*drawn) in text
+        asked = OneQuestion(k=(5,) * 3, epsilon=epsilon)  # groups are drawn from the people
+        of_three = [value_covariance(asked, [f] * 3, 0, 30_000, False)[:2, :2] for f in people]
+        assert max(ratios) + 0.01 < max(map(difference_over_root, of_three)) < drawn[-1]
+    assert "this one question. If each is asked one of several, or with `sampling=True`, it is up to" in text
+    assert "up to {:.2f}, {:.2f} and, at 4, {:.2f} times".format(*drawn) in text
     assert {round(x, 6) for x in map(difference_over_root, all_alike(GRR(k=2, epsilon=2.0), [0, 1]))} == {1.414214}
     for epsilon, place in ((2.0, "{:.2f} to {:.2f} times that root at ε = 2"), (6.0, "{:.2f} to {:.2f} times at 6")):
         kinds = (
