@@ -129,6 +129,19 @@ def all_alike(mechanism, columns):
     return [np.cov(z.T, aweights=row, ddof=0) for row in rows]
 
 
+def test_a_mean_s_own_error_is_too_large_where_each_is_dealt_one_of_ten_questions():
+    """The page said by up to 1.5 times, for any ε; exact errors with people drawn, who all say yes, or half of them."""
+    text, n, found = " ".join((BOOK / "survey.md").read_text(encoding="utf-8").split()), 20_000, []
+    for epsilon, share in ((2.0, 1.0), (4.0, 1.0), (4.0, 0.5)):
+        mechanism, people = OneQuestion(k=(2,) * 10, epsilon=epsilon), np.arange(n)[:, None] < share * n
+        reports = mechanism.perturb(np.repeat(people, 10, axis=1).astype(int), rng=RNG(3))
+        told = contributions(mechanism, files.to_frame(reports))[:, 1].std() / n**0.5
+        true = value_covariance(mechanism, [np.array([1 - share, share])] * 10, 0, n, True)[1, 1] ** 0.5
+        found.append(told / true)
+    assert "too large by up to {:.1f} times at ε = 2 and {:.1f} times at 4, the most".format(*found[:2]) in text
+    assert found[2] == pytest.approx(1, abs=0.02)
+
+
 def test_the_error_of_a_difference_is_within_what_the_page_says_whatever_people_hold():
     """Data held fixed, variances and covariance are linear in the population: people who all agree are worst."""
     text = " ".join((BOOK / "survey.md").read_text(encoding="utf-8").split())
