@@ -1,6 +1,8 @@
 """An hour on an analyst's ways: no answer as a label, scores, indices, clusters, made-up people, the largest share."""
 
 import itertools
+import math
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -223,6 +225,21 @@ def test_clusters_are_told_by_their_sums_and_not_by_draws_with_replacement():
     true = (held.var(ddof=1) / few * (1 - few / villages) + noise**2) ** 0.5
     assert sums == pytest.approx(true, rel=0.2)
     assert alone < 0.75 * true
+
+
+def test_how_often_intervals_hold_where_villages_were_drawn_is_said_for_each_epsilon():
+    """The page said in 70 of 100 surveys, for any ε and any villages."""
+    said, held, n = (Path(__file__).resolve().parents[2] / "book" / "survey.md").read_text(encoding="utf-8"), {}, 800
+    for alike, epsilon in itertools.product((2, 0.3), (1.0, 2.0, 4.0)):
+        mechanism, spread = AskSome(k=(2, 3), epsilon=epsilon, m=2), (4 * (2 * alike + 1)) ** -0.5  # of a beta law
+        noise = value_covariance(mechanism, [np.full(2, 1 / 2), np.full(3, 1 / 3)], 0, n, False)[1, 1]
+        true = noise + spread**2 / 40 + (0.25 - spread**2) / n
+        times = 1.96 * ((noise + 0.25 / n) / true) ** 0.5
+        held.setdefault(f"{spread:.2g}", []).append(round(100 * math.erf(times / 2**0.5)))
+    (few, first), (many, second) = held.items()
+    assert f"deviation is {few}," in said
+    assert "{}, {} and {} of 100 surveys at ε = 1, 2 and 4".format(*first) in said
+    assert "where it is {}, in {}, {} and {}.".format(many, *second) in said
 
 
 @pytest.mark.parametrize("mechanism", [RRJoint(k=(2, 4, 3), epsilon=4.0), RRIndependent(k=(2, 4, 3), epsilon=6.0)])
