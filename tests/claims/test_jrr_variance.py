@@ -163,12 +163,24 @@ def test_the_count_has_the_moments_of_equations_31_and_51_to_70():
 def test_the_steps_of_lemmas_1_and_2():
     grid = [(m, c) for m in range(2, 80) for c in range(m + 1)]
     square = {(m, c): (2 * c - m) ** 2 for m, c in grid}
-    claim("jrr/eq-71").holds(all((square[m, c] < m) == (-np.sqrt(m) < 2 * c - m < np.sqrt(m)) for m, c in grid))
+    # For every n: a product of two factors is negative between their roots only, and these are the ends.
+    root = sp.symbols("r", positive=True)  # of n
+    claim("jrr/eq-71").holds(
+        zero((2 * n1 - n) ** 2 - root**2 - (2 * n1 - n - root) * (2 * n1 - n + root)),
+        all((square[m, c] < m) == (-np.sqrt(m) < 2 * c - m < np.sqrt(m)) for m, c in grid),
+    )
     claim("jrr/eq-72").holds(
-        all((square[m, c] < m) == ((m - np.sqrt(m)) / 2 < c < (m + np.sqrt(m)) / 2) for m, c in grid)
+        zero((2 * n1 - n) ** 2 - root**2 - 4 * (n1 - (n - root) / 2) * (n1 - (n + root) / 2)),
+        all((square[m, c] < m) == ((m - np.sqrt(m)) / 2 < c < (m + np.sqrt(m)) / 2) for m, c in grid),
     )
     a = {(m, c): Fraction(square[m, c] - m, m - 1) for m, c in grid}
-    claim("jrr/eq-73").holds(all(Fraction(-m, m - 1) <= a[m, c] <= m for m, c in grid), a[4, 2] == Fraction(-4, 3))
+    middle = ((2 * n1 - n) ** 2 - n) / (n - 1)
+    claim("jrr/eq-73").holds(
+        zero(middle + n / (n - 1) - (2 * n1 - n) ** 2 / (n - 1)),  # not negative
+        zero(n - middle - 4 * n1 * (n - n1) / (n - 1)),  # nor this, for n1 from 0 to n
+        all(Fraction(-m, m - 1) <= a[m, c] <= m for m, c in grid),
+        a[4, 2] == Fraction(-4, 3),
+    )
     # -n/(n-1) is -1 - 1/(n-1), not 1/(n-1) - 1.
     claim("jrr/eq-74").refuted(
         a[4, 2] < Fraction(1, 3) - 1, all(Fraction(-m, m - 1) == -1 - Fraction(1, m - 1) for m in range(2, 80))
