@@ -275,8 +275,8 @@ def test_at_larger_epsilon_correlation_gains_a_fifth_at_most_and_more_with_more_
     three = least_error((2, 2, 2), 2.5, tables[3, 0.99])
     claim("own/correlation-large-budgets").holds(
         deepest == ((3, 0.99), 2.5) and bool(0.79 < ratios[deepest] < 0.8) and len(tables) == 11,
-        all(abs(ratio - 1) < 1e-4 for (_, epsilon), ratio in ratios.items() if epsilon == 0.5),
-        max(gaps) < 1e-4,
+        all(abs(ratio - 1) < 5e-5 for (_, epsilon), ratio in ratios.items() if epsilon == 0.5),
+        max(gaps) < 1e-6,  # of what is attained, over what is proved: far below the one part in 10^4 that is told
         bool(not_all_alike(5, 2.5, 0.99) < 0.64 * least_error((2,) * 5, 2.5).error),
         bool(not_all_alike(8, 3.0, 0.99) < 0.54 * least_error((2,) * 8, 3.0).error),
         bool(not_all_alike(3, 2.5, 0.99) > three.attained),
