@@ -11,6 +11,7 @@ import yaml
 
 from ldp_lib import GRR, OneQuestion, limit
 from ldp_lib.datasets import load_adult
+from ldp_lib.grr import GRR
 from ldp_lib.limit._given_population import target_rows
 from ldp_lib.population import Population, marginal_frequencies
 
@@ -27,6 +28,9 @@ def test_four_users_with_four_values_have_less_than_evenly_drawn_users():
     assert round(found.attained / 4, 4) == 1.3995
     assert found.error / 4 <= found.attained / 4 < drawn / 4
     assert math.isclose(drawn / 4, 1.5, rel_tol=1e-8)
+    held = GRR(k=4, epsilon=math.log(3)).variance(of([[0], [1], [2], [3]], (4,)))
+    assert math.isclose(held.sum(), 6 / 4, rel_tol=1e-12)  # below the bound for drawn users: own/limit-any-domain
+    assert math.isclose(limit.linear_error(np.eye(4), math.log(3)), 27 / 4)
     assert limit.check_certificate(found)
 
 
