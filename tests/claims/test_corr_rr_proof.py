@@ -468,8 +468,8 @@ def test_revised_version_what_its_words_determine():
 def test_revised_version_what_its_words_leave_open():
     claim("corr-rr-v2/eq-5").not_checkable(
         "The formula is missing from our text. For two attributes the words lead to $1/k+\\frac{p-q}2[g_a+tg_b]$ with "
-        "$g=f-1/k$ and $t=(kp_y-1)/(k-1)$; the first version's printed form, which the authors' published code uses, is "
-        "in general right for $k=2$ only. What is printed we cannot tell."
+        "$g=f-1/k$ and $t=(kp_y-1)/(k-1)$; the first version's printed form, which the authors' published code uses, "
+        "is in general right for $k=2$ only. What is printed we cannot tell."
     )
     claim("corr-rr-v2/eq-9").not_checkable(
         "The formula is missing from our text. For two attributes the words lead to "

@@ -11,7 +11,6 @@ import yaml
 
 from ldp_lib import GRR, OneQuestion, limit
 from ldp_lib.datasets import load_adult
-from ldp_lib.grr import GRR
 from ldp_lib.limit._given_population import target_rows
 from ldp_lib.population import Population, marginal_frequencies
 
