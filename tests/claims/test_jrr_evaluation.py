@@ -704,6 +704,7 @@ def test_the_curves_against_the_share():
     turned = [jrr.variance(c, 100, 0.6, 0.1) for c in range(101)]  # for rho > 0 it falls, then rises
     assert (np.diff(turned[:51]) < 0).all()
     assert np.allclose(turned, turned[::-1], rtol=1e-12)
+    assert not any(jrr.variance(c, 100, 1.0, 0.1) for c in range(101))  # flat at p = 1, which only rho >= 0 allows
     rises = t * p * (1 - p) / ((n - 1) * (2 * p - 1) ** 2)  # for rho < 0 and p < 1; it has the sign of t = -rho
     claim("jrr/sec-5.3.4-s1").holds(
         sp.cancel(whole - mirrored) == 0,
