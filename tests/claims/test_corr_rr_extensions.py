@@ -381,16 +381,20 @@ def test_aligned_domains_show_the_groups_and_not_the_values():
     claim("corr-rr-v2/ext-domains").conditional(as_corr_rr, bool((reports(one) == reports(other)).all()))
 
 
-def two_pivots(root, kernel):
-    """Channel of three binary attributes: two random pivots, the third drawn given both; kernel[m][a, b] = Pr[1]."""
-    truth, words = grr.channel(root, 2), list(itertools.product((0, 1), repeat=3))
+def two_pivots(root, kernel, second=None):
+    """Channel of three binary attributes: two random pivots, the third drawn given both; kernel[m][a, b] = Pr[1].
+
+    `second` is the ratio of the second pivot's report, if it is not `root` too.
+    """
+    one, two = grr.channel(root, 2), grr.channel(second or root, 2)
+    words = list(itertools.product((0, 1), repeat=3))
 
     def chance(x, y):
         total = 0
         for m in range(3):
             a, b = (j for j in range(3) if j != m)
             third = kernel[m][y[a], y[b]] if y[m] else 1 - kernel[m][y[a], y[b]]
-            total += truth[x[a], y[a]] * truth[x[b], y[b]] * third / 3
+            total += one[x[a], y[a]] * two[x[b], y[b]] * third / 3
         return total
 
     return np.array([[chance(x, y) for y in words] for x in words])
@@ -419,9 +423,10 @@ def test_two_pivots_help_with_many_users_and_hurt_with_few():
     kernels = [[[Fraction(int(v), 10) for v in row] for row in rng.integers(0, 11, size=(2, 2))] for _ in range(3)]
     matrix = two_pivots(root, [np.array(kernel) for kernel in kernels])
     assert (matrix.sum(axis=1) == 1).all()
-    sure = [[[0 * ONE, ONE], [ONE, 0 * ONE]]] * 3  # each pivot must have half of the budget, whatever the kernel is
+    sure = [[[0 * ONE, ONE], [ONE, 0 * ONE]]] * 3  # the pivots' budgets must sum to the user's, whatever the kernel is
     for each, z in itertools.product((kernels, kernels[::-1], sure), (root, Fraction(21, 20), Fraction(9))):
         assert channel.privacy_ratio(two_pivots(z, [np.array(kernel) for kernel in each])) == z**2
+        assert channel.privacy_ratio(two_pivots(z, [np.array(kernel) for kernel in each], 5 * ONE)) == 5 * z
     law = splitting.channel(root, (2, 2, 2))[3]  # some law of records, all positive
     free = [two_pivots(root, [np.full((2, 2), v)] * 3) for v in (0 * ONE, ONE)]
     ones = [[y[m] for y in itertools.product((0, 1), repeat=3)] for m in range(3)]
