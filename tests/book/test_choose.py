@@ -1,9 +1,11 @@
 """The decision page, its picture and the planner's table say what the library computes, and what each chapter says."""
 
+import functools
 import itertools
 import json
 import math
 import re
+import types
 from pathlib import Path
 
 import numpy as np
@@ -39,8 +41,19 @@ from ldp_lib.tables.product import RRIndependent, RRJoint, squared_length
 from ldp_lib.tables.sampled import ask_pairs, pair_tables
 
 BOOK = Path(__file__).resolve().parents[2] / "book"
-LEAVES = [(group, leaf) for group, found in choose.leaves().items() for leaf in found]
-RR, SIGNED, GRR, SUBSET, ONE, SOME, PAIR, WHOLE, ALONE = (leaf for _, leaf in LEAVES)
+NAMES = ("RR", "SIGNED", "GRR", "SUBSET", "ONE", "SOME", "PAIR", "WHOLE", "ALONE")
+
+
+@functools.cache
+def leaves():
+    """Return the page's leaves with their groups; the dealer's design takes seconds, and is for who asks for it."""
+    return [(group, leaf) for group, found in choose.leaves().items() for leaf in found]
+
+
+@functools.cache
+def chosen():
+    """Return the leaves by their names."""
+    return types.SimpleNamespace(**dict(zip(NAMES, (leaf for _, leaf in leaves()), strict=True)))
 
 
 def squared_errors(mechanism, population, *, runs):
@@ -60,9 +73,10 @@ def rows(heading):
     return [line.split(" | ") for line in lines if "---" not in line][1:]
 
 
-@pytest.mark.parametrize(("row", "leaf"), list(zip(rows("The same as a table"), LEAVES, strict=True)))
-def test_each_row_of_the_page_is_computed(row, leaf):
-    group, leaf = leaf
+@pytest.mark.parametrize("name", NAMES)
+def test_each_row_of_the_page_is_computed(name):
+    row = dict(zip(NAMES, rows("The same as a table"), strict=True))[name]
+    group, leaf = leaves()[NAMES.index(name)]
     name = type(leaf.mechanism).__name__
     budget = 4 if leaf.mechanism.epsilon == 4 else 1
     assert row[:2] == [f"{group}: {leaf.when}", f"{{doc}}`{name} <../notebooks/{leaf.chapter}>`"]
@@ -72,39 +86,51 @@ def test_each_row_of_the_page_is_computed(row, leaf):
 
 def test_each_error_is_that_of_its_chapter():
     e, n = math.e, choose.PEOPLE
-    total = {leaf: (leaf.points / 100) ** 2 * n for _, leaf in LEAVES}
-    assert total[RR] == pytest.approx(calibration.plain_variance(1.0))  # of a count, for one person
-    assert total[SIGNED] == pytest.approx(
-        calibration.plain_variance(SIGNED.mechanism.epsilon) * (1 + SIGNED.mechanism.rho_)
+    total = {leaf: (leaf.points / 100) ** 2 * n for _, leaf in leaves()}
+    assert total[chosen().RR] == pytest.approx(calibration.plain_variance(1.0))  # of a count, for one person
+    assert total[chosen().SIGNED] == pytest.approx(
+        calibration.plain_variance(chosen().SIGNED.mechanism.epsilon) * (1 + chosen().SIGNED.mechanism.rho_)
     )
-    assert 5 * total[GRR] == pytest.approx(allocation.mrr_error(e - 1, 5))
-    assert 16 * total[SUBSET] == pytest.approx(subset.error(e, 16, subset.optimal_size(e, 16)) - 15 / 16)
+    assert 5 * total[chosen().GRR] == pytest.approx(allocation.mrr_error(e - 1, 5))
+    assert 16 * total[chosen().SUBSET] == pytest.approx(subset.error(e, 16, subset.optimal_size(e, 16)) - 15 / 16)
     # Users drawn at random add sum f (1-f); those who were not asked, one part in n.
-    assert 16 * total[ONE] == pytest.approx(16 * subset.error(e, 4, 1) - 3, rel=1e-4)
-    assert 8 * total[WHOLE] == pytest.approx(squared_length(e, 8) - 1)
-    assert total[SOME] < total[ONE] / 10
+    assert 16 * total[chosen().ONE] == pytest.approx(16 * subset.error(e, 4, 1) - 3, rel=1e-4)
+    assert 8 * total[chosen().WHOLE] == pytest.approx(squared_length(e, 8) - 1)
+    assert total[chosen().SOME] < total[chosen().ONE] / 10
     even = choose.planner.plug_in_population([np.full(4, 0.25)] * 4, n)  # tables that are far from even
-    assert check.mean_z(squared_errors(PAIR.mechanism, even, runs=60), 96 * total[PAIR] / n) < 5
+    assert check.mean_z(squared_errors(chosen().PAIR.mechanism, even, runs=60), 96 * total[chosen().PAIR] / n) < 5
 
 
 def test_each_leaf_is_what_the_library_recommends():
-    for leaf in (RR, GRR, SUBSET, ONE, SOME):
+    for leaf in (chosen().RR, chosen().GRR, chosen().SUBSET, chosen().ONE, chosen().SOME):
         found = recommend(k=leaf.mechanism.k, epsilon=leaf.mechanism.epsilon, n=choose.PEOPLE)
         assert found.mechanism == leaf.mechanism
         assert found.points == pytest.approx(leaf.points)
-    assert recommend(k=PAIR.mechanism.k, epsilon=1.0, n=10_000, wants="tables").mechanism == PAIR.mechanism
-    assert recommend(k=WHOLE.mechanism.k, epsilon=1.0, n=10_000, wants="records").mechanism == WHOLE.mechanism
-    assert recommend(k=ALONE.mechanism.k, epsilon=4.0, n=10_000, wants="records").mechanism == ALONE.mechanism
-    assert SIGNED.points < RR.points
+    assert (
+        recommend(k=chosen().PAIR.mechanism.k, epsilon=1.0, n=10_000, wants="tables").mechanism
+        == chosen().PAIR.mechanism
+    )
+    assert (
+        recommend(k=chosen().WHOLE.mechanism.k, epsilon=1.0, n=10_000, wants="records").mechanism
+        == chosen().WHOLE.mechanism
+    )
+    assert (
+        recommend(k=chosen().ALONE.mechanism.k, epsilon=4.0, n=10_000, wants="records").mechanism
+        == chosen().ALONE.mechanism
+    )
+    assert chosen().SIGNED.points < chosen().RR.points
 
 
 def test_noise_alone_takes_fewer_people_than_a_random_sample():
     z = 1.959963984540054
-    assert (RR.users(), RR.users(sampled=True)) == (35_368, 44_971)  # e/(e-1)^2, and 1/4 more for a share of one half
-    for leaf, cells in ((WHOLE, 8), (PAIR, 16)):
+    assert (chosen().RR.users(), chosen().RR.users(sampled=True)) == (
+        35_368,
+        44_971,
+    )  # e/(e-1)^2; 1/4 more for one half
+    for leaf, cells in ((chosen().WHOLE, 8), (chosen().PAIR, 16)):
         more = z**2 * 1e4 * (1 / cells - 1 / cells**2)
         assert leaf.users(sampled=True) - leaf.users() == pytest.approx(more, abs=1)
-    for _, leaf in LEAVES:
+    for _, leaf in leaves():
         assert leaf.users() <= leaf.users(sampled=True) <= leaf.users() + math.ceil(z**2 * 1e4 / 4)
 
 
@@ -208,7 +234,7 @@ def test_yes_or_no_questions_randomized_in_pairs_have_less_error_than_alone_or_a
     assert f"for 8, 10 and 12 at ε = 1 {one[0]}, {one[1]} and {one[2]} times the variance of each alone" in text
     assert f"({said[0]}, {said[1]} and {said[2]} for their shares)" in text
     assert f"at ε = 2 {double[0]}, {double[1]} and {double[2]} times" in text
-    assert f"it has {over(ALONE.mechanism.k, 4.0, 6):.2f} times with sex and income as a pair" in text
+    assert f"it has {over(chosen().ALONE.mechanism.k, 4.0, 6):.2f} times with sex and income as a pair" in text
     assert min(over((size,) * 6, epsilon) for size in (3, 4) for epsilon in (1.0, 2.0)) > 1
 
 
@@ -368,9 +394,10 @@ def test_sets_of_numbered_records_have_less_error_than_the_record_itself():
     told = (np.array(sets) - q) / (p - q) @ np.array(cells).T  # one row a report, one column a cell
     law = subset.channel(e, 8, 2).astype(float)
     total = (law @ told**2 - (law @ told) ** 2).sum(axis=1)
-    joint = planner.pairs_error(WHOLE.mechanism, 1)
+    joint = planner.pairs_error(chosen().WHOLE.mechanism, 1)
     assert total == pytest.approx(np.full(8, factor[8] * joint))
-    assert f"1 a cell's error is {WHOLE.points * math.sqrt(factor[8]):.2f} instead of {WHOLE.points:.2f}, with" in text
+    points = chosen().WHOLE.points
+    assert f"1 a cell's error is {points * math.sqrt(factor[8]):.2f} instead of {points:.2f}, with" in text
     assert "with 256 a fifth" in text
     over = []  # of pairs, by sets: the record's own error times the factor
     for k in ((6, 5, 2), (2,) * 8):
