@@ -268,6 +268,31 @@ def test_signs_with_the_least_rho_drop_into_oue():
     )
 
 
+def test_two_bits_reveal_more_whether_the_signs_move_truths_or_reports():
+    """Two users, two bits, e = 4, rho = -1/16: the ratio about the own value if the other's is known. OUE has 4."""
+    chances, known = (HALF, FIFTH), {}
+    for lean, t in (("truth", Fraction(-1, 10)), ("report", Fraction(1, 10))):
+        moves = Fraction(1, 8), t
+        shipped = extensions.JointUnary(k=2, epsilon=math.log(4), rho=-1 / 16, lean=lean)
+        assert shipped.moves == pytest.approx([float(v) for v in moves], rel=1e-12)
+
+        def report(zero, bit, sign, moves=moves):
+            one = chances[zero] + sign * moves[zero]
+            return one if bit else 1 - one
+
+        def law(own, other, report=report):
+            return {
+                y: math.prod(
+                    sum(report(own != v, y[v], s) * report(other != v, y[2 + v], -s) for s in (1, -1)) / 2
+                    for v in (0, 1)
+                )
+                for y in itertools.product((0, 1), repeat=4)
+            }
+
+        known[lean] = max(worst_ratio(law(0, other), law(1, other)) for other in (0, 1))
+    assert known == {"truth": Fraction(33, 5), "report": Fraction(217, 45)}
+
+
 def test_forty_bits_show_who_is_paired_with_whom():
     """At the least rho two partners never both report a false 1: the zero in each row is the partner."""
     wide = extensions.JointUnary(k=40, epsilon=math.log(1.5), rho=-2 / 3)
