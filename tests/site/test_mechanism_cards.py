@@ -269,7 +269,32 @@ def test_of_no_more_than_e_to_the_epsilon_possible_records_the_whole_one_has_les
         assert planner.pairs_error(at_once, 1) < planner.pairs_error(apart, 1)
     whole, *split = errors((4, 4, 4), math.log(64 / 8))
     assert max(split) < whole  # eight times as many
-    assert "for shares if no more than $e^\\varepsilon$ are possible" in CARDS["RRJoint"]
+
+
+def test_of_half_of_e_to_the_epsilon_possible_records_no_two_clusters_have_less_error_and_of_as_many_some_do():
+    """The card of RRJoint: clusters of unlike sizes, at the best parts of the budget, by the two closed forms."""
+
+    def error(k, epsilon):
+        length = squared_length(math.exp(epsilon), math.prod(k))
+        kept = (length - 1 / math.prod(k)) / (1 - 1 / math.prod(k))  # one over the squared probability of keeping
+        return sum(1 - 1 / size for size in k) * (kept - 1)
+
+    def clusters(k, m, epsilon):
+        parts = np.arange(1, 100) / 100
+        return min((error(k[:m], part * epsilon) + error(k[m:], (1 - part) * epsilon), part) for part in parts)
+
+    k, epsilon = (2,) * 8 + (16,), math.log(4096)
+    least, part = clusters(k, 8, epsilon)
+    people, budgets = Population.from_records([[0] * 9, [1] * 9], k=k), (part / 8,) * 8 + (1 - part,)
+    apart = RRClusters(k=k, epsilons=[b * epsilon for b in budgets], clusters=(range(8), (8,)))
+    found = total_error(apart, people) / total_error(RRJoint(k=k, epsilon=epsilon), people)
+    assert found == pytest.approx(least / error(k, epsilon), rel=1e-6)
+    assert f"{part:.2f} of the budget {found:.2f} times" in " ".join(CARDS["RRJoint"].split())
+    assert "no more than half of $e^\\varepsilon$ are possible, up to ten million" in CARDS["RRJoint"]
+    for sizes in (k, (2,) * 13 + (1000,), (3,) * 6 + (100, 100), (3,) * 7 + (1000,), (2, 2, 5, 5, 20)):
+        twice = math.log(2 * math.prod(sizes))
+        two = min(clusters(sizes, m, twice)[0] for m in range(1, len(sizes)))
+        assert error(sizes, twice) < 0.95 * two
 
 
 @pytest.mark.parametrize(("epsilon", "records"), [(1.0, 200), (2.0, 200), (4.0, 500)])
