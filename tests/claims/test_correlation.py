@@ -335,6 +335,23 @@ def test_with_thousands_of_attributes_that_agree_correlation_helps_at_small_budg
     assert "2,000 that always agree have at most 0.984 of that of independent ones at ε = 0.5" in theorems
 
 
+def test_a_mechanism_may_gain_from_correlation_and_not_the_limit():
+    """Half of the people asked one question and half their record, at e = 2: the chapter's own mixture, which gains."""
+    e, x = 2, np.array(list(itertools.product((1, -1), repeat=2)))
+    asked = [1 + (e - 1) * (sign * x[:, j] > 0) for j in (0, 1) for sign in (1, -1)]
+    w = np.array([*(np.array(asked) / (4 * (e + 1))), *((1 + (e - 1) * np.eye(4)) / (2 * (e + 3)))])
+    assert np.allclose(w.sum(axis=0), 1)
+    errors = []
+    for law in (np.full(4, 1 / 4), np.array([99, 1, 1, 99]) / 200):
+        inverse = np.linalg.inv(w.T / (w @ law) @ w)
+        errors.append(sum(2 * (x[:, j] @ inverse @ x[:, j] - (x[:, j] @ law) ** 2) / 4 for j in (0, 1)))
+    assert np.round(errors, 2).tolist() == [20.93, 20.73]
+    assert 18 < errors[1] < errors[0]  # 18 is the limit of both
+    chapter = (Path(__file__).parents[2] / "notebooks/limit_correlation.ipynb").read_text(encoding="utf-8")
+    assert "For two to four binary attributes it does not lower the limit up to ε = 0.69" in chapter
+    assert "no unbiased mechanism gains" not in chapter
+
+
 def test_nine_users_with_masks_of_a_dealer_have_less_than_every_population_leaves():
     """With secrets an unbiased and e-private mechanism may have less than h V / n: the chapter and the results say so.
 
