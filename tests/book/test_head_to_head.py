@@ -1,12 +1,14 @@
 """The comparison's table is what the library computes, at the same exact budget, and no seed decides it."""
 
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from ldp_lib import limit
 from ldp_lib.book import head_to_head
+from ldp_lib.book.claims import claim
 from ldp_lib.survey import errors
 
 TABLE = head_to_head.load().set_index(["population", "epsilon", "mechanism"]).sort_index()
@@ -57,6 +59,18 @@ def test_no_unbiased_mechanism_is_below_the_limit_at_its_own_people():
             floor = (found.error - sum(f @ (1 - f) for f in shares)) / people.n
             # Groups of planned sizes gain one part in n over users who are drawn.
             assert GROUPS[name, epsilon]["raw"].min() > floor * (1 - 5 / people.n)
+
+
+def test_the_limit_is_a_proved_bound_and_the_chapter_says_so():
+    """On Nursery's domain at 4 the least error may be a sixth above it, so "the least error" would be too much."""
+    k = head_to_head.population("nursery").k
+    found, drawn = limit.least_error(k, 4.0), sum(1 - 1 / size for size in k)
+    bound = head_to_head.least_of_one(k, 4.0)
+    assert bound == found.error - drawn
+    assert 1.17 < (found.attained - drawn) / bound < 1.19
+    chapter = Path(__file__).resolve().parents[2] / "notebooks/which_mechanism.ipynb"
+    assert "is the proved bound of every unbiased mechanism's error" in chapter.read_text(encoding="utf-8")
+    assert "within 3 % of the bound proved for users drawn" in claim("own/which-mechanism").statement
 
 
 def test_another_seed_changes_no_recommendation():
