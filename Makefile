@@ -17,7 +17,7 @@ JUPYTER_BOOK = import sys; sys.modules["rfc3987_syntax"] = None; from jupyter_bo
 ON_SITE = $(wildcard tests/site/test_*site.py)
 
 # What `make test` runs as on another processor as well; `make portable` runs everything, under each setting apart.
-QUICK = tests/core/test_exact.py tests/core/test_digits.py notebooks/corr_rr.ipynb
+QUICK = tests/core/test_exact.py tests/core/test_digits.py notebooks/jrr.ipynb
 
 # One thread for each process: notebooks and tests already run side by side.
 export OMP_NUM_THREADS = 1
