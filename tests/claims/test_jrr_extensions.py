@@ -322,7 +322,12 @@ def test_inside_hashing_one_report_keeps_its_ratio_only_if_the_others_buckets_ar
         independent = all(law[y] == one[y[0]] / 4 for law, one in zip(laws, alone, strict=True) for y in law)
         assert independent == uniform
     assert cells[1] / cells[2] == 6 > bucket / ((1 - bucket) / 3) == 3  # given that the other colludes and lied
-    claim("jrr/sec-4.6.2-olh-privacy").conditional(ratios[0] == 3, ratios[1] == 6)
+    tied, groups = [{}, {}], pairings(range(4))  # the three others' buckets uniform, but all equal
+    for own, y in itertools.product((0, 1), itertools.product((0,), *[range(4)] * 3)):  # the user reports 0
+        lies = [[a != b for a, b in zip(y, (own, v, v, v), strict=True)] for v in range(4)]
+        tied[own][y] = sum(cells[a[i] + a[j]] * cells[a[k] + a[m]] for a in lies for (i, j), (k, m) in groups)
+    claim("jrr/sec-4.6.2-olh-privacy").conditional(ratios[0] == 3, ratios[1] == 6 and worst_ratio(*tied) > 3)
+    assert worst_ratio(*tied) == Fraction(87, 19)
 
 
 def groupings(users, g):
