@@ -255,8 +255,12 @@ def test_five_times_below_fake_data():
     six, ten = found[3], synthetic(2, 6, 0.9, 1, 0.1)
     up_to = between(six, six.rsfd / 5.5, six.rsfd / 5) and all(below(a, a.rsfd / 5, -1) for a in found[:3])
     loose = synthetic(2, 2, 0.9, 5, 0.2)
-    three, five = (synthetic(2, 6, 0.9, e, 0.2) for e in (3, 5))
-    more = [below(three, three.rsfd / 10), below(five, five.rsfd / 17)]
+    # At larger budgets it turns on how far the marginals of the data set drawn are from uniform by chance.
+    rng = np.random.default_rng(1)
+    sets = [syn_a(N, d=6, rho=0.9, frequencies=(0.5, 0.5), rng=rng) for _ in range(15)]
+    factors = [[a.rsfd / a.corr for a in (errors(x, e, 0.2, 10, rng) for x in sets)] for e in (3, 5)]
+    three, five = np.median(factors, axis=1)
+    more = abs(three - 10) < 1.5, abs(five - 16) < 3, min(map(min, factors)) < 7  # standard errors: 0.5 and 1.2
     claim("corr-rr-v1/sent-4.3.2-5x").conditional(
         up_to and all(over60),
         between(ten, ten.rsfd / 9.5, ten.rsfd / 8.5) and all(more) and below(loose, loose.spl, -1),
