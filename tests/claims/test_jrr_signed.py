@@ -82,9 +82,10 @@ def profile(size, t, part, epsilon, numbers):
 
 def test_delta_is_that_of_the_enumeration_and_the_bound_is_above_it():
     off, above = [], []
-    for e, ones in itertools.product((Fraction(5, 4), Fraction(8, 5), Fraction(2)), range(4)):
-        others, at = (1,) * ones + (0,) * (3 - ones), (math.log(e), 0.6, -2 / 3, 4)
-        laws = [enumeration.half_law((own, *others), Fraction(3, 5), Fraction(2, 5)) for own in (0, 1)]
+    steps = Fraction(2, 5), Fraction(1, 5)  # s = q, and below
+    for by, e, ones in itertools.product(steps, (Fraction(5, 4), Fraction(8, 5), Fraction(2)), range(4)):
+        others, at = (1,) * ones + (0,) * (3 - ones), (math.log(e), 0.6, -float(by**2) / 0.24, 4)
+        laws = [enumeration.half_law((own, *others), Fraction(3, 5), by) for own in (0, 1)]
         exact = enumeration.least_delta(*laws, e)
         off.append(abs(jrr.signed_delta(*at, ones=ones) - exact))
         above.append(jrr.signed_delta_bound(*at) >= exact)

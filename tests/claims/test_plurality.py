@@ -73,6 +73,15 @@ def enumerated(k, x):
     return max(abs(np.concatenate(one) - two).max() for one, two in zip(stated, (mean, np.diag(cov)), strict=True))
 
 
+def as_stated(k, x):
+    """Return the mean of each attribute's estimate by the words of the claim, from every user's own record."""
+    x = np.array(x)
+    law = plurality._law(x, k)
+    agrees = (k * np.take_along_axis(law, x, axis=1) - 1) / (k - 1)  # beyond chance, of user i in attribute j
+    own = agrees[:, :, None] * (law - 1 / k)[:, None, :]
+    return 1 / k + np.outer(agrees.mean(axis=0), law.mean(axis=0) - 1 / k) - own.mean(axis=0) / len(x)
+
+
 def test_mean_and_variance_follow_from_cumulants_for_any_number_of_users():
     kappa = cumulants()
     one_user = moments(kappa)
@@ -82,12 +91,15 @@ def test_mean_and_variance_follow_from_cumulants_for_any_number_of_users():
     for mechanism in (Plurality(k=(3,) * 3, epsilon=e, shares=(v, 1 - v, 0)) for e in (0.5, 2.0) for v in (0.3, 0.8)):
         stated = mechanism.mean(large)[0][0], mechanism.variance(large)[0][0]
         found += [math.isclose(*pair, rel_tol=1e-9) for pair in zip(stated, derived(mechanism, large), strict=True)]
+    crowd = np.random.default_rng(2).integers(3, size=(50, 3))
+    three = Plurality(k=(3,) * 3, epsilon=0.5, shares=(0.3, 0.7, 0))
     small = [(2, [(0, 0), (0, 1)]), (3, [(0, 0), (1, 2), (1, 1)]), (2, [(0, 1, 1), (0, 0, 0)])]
     claim("own/plurality-exact").holds(
         sp.expand(kappa[1, 1] + a * b) == 0,  # so the sum over users lacks the users' own products
         one_user == (0, 0),  # one user's parts never meet
         all(found),
         all(enumerated(*survey) < 1e-12 for survey in small),
+        all(np.allclose(three.mean(Population.from_records(x, k=(3,) * 3)), as_stated(3, x)) for x in (crowd, crowd[:2])),
         all(channel.privacy_ratio(plurality.channel(e, 3, 2, shares)) == e for e in (Fraction(3), Fraction(8))),
     )
 
