@@ -92,6 +92,7 @@ def test_mean_and_variance_follow_from_cumulants_for_any_number_of_users():
         stated = mechanism.mean(large)[0][0], mechanism.variance(large)[0][0]
         found += [math.isclose(*pair, rel_tol=1e-9) for pair in zip(stated, derived(mechanism, large), strict=True)]
     crowd = np.random.default_rng(2).integers(3, size=(50, 3))
+    people = [Population.from_records(x, k=(3,) * 3) for x in (crowd, crowd[:2])]
     three = Plurality(k=(3,) * 3, epsilon=0.5, shares=(0.3, 0.7, 0))
     small = [(2, [(0, 0), (0, 1)]), (3, [(0, 0), (1, 2), (1, 1)]), (2, [(0, 1, 1), (0, 0, 0)])]
     claim("own/plurality-exact").holds(
@@ -99,7 +100,7 @@ def test_mean_and_variance_follow_from_cumulants_for_any_number_of_users():
         one_user == (0, 0),  # one user's parts never meet
         all(found),
         all(enumerated(*survey) < 1e-12 for survey in small),
-        all(np.allclose(three.mean(Population.from_records(x, k=(3,) * 3)), as_stated(3, x)) for x in (crowd, crowd[:2])),
+        all(np.allclose(three.mean(some), as_stated(3, some.users())) for some in people),
         all(channel.privacy_ratio(plurality.channel(e, 3, 2, shares)) == e for e in (Fraction(3), Fraction(8))),
     )
 
