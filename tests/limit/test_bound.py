@@ -1212,6 +1212,27 @@ def test_a_local_search_finds_no_better_set_at_the_place_of_two_attributes_and_o
     assert most_of_one_question(k, d, 1.05 * place, 400) > 1 + 1e-6
 
 
+def told_in_a_row(k, t, m):
+    return t * t * (k * (m * m + m) - 2 * m * m) / (k * k + t * m) ** 2
+
+
+@pytest.mark.parametrize("k", [3, 4])
+def test_beyond_the_place_of_two_attributes_fewer_and_fewer_records_of_a_row_tell_most(k):
+    """The set of k - 1 records tells most just beyond the place, but more than one value everywhere beyond."""
+    place, cells = k * (k - 2 + math.hypot(k - 1, 1)), limit.Cells.of((k, k), False)
+    for times, records in ((0.99, k), (1.001, k - 1), (2, 1)):
+        value, _, (share, _) = cells.best([1.0, 1.0], times * place)
+        assert share == records / k**2
+        assert value == pytest.approx(told_in_a_row(k, times * place, records), rel=1e-12)
+    for t in place * np.geomspace(1.001, 1e4, 50):
+        assert told_in_a_row(k, t, k - 1) > told_in_a_row(k, t, k)
+    few = [told_in_a_row(k, k * (k - 2), m) for m in range(1, k + 1)]  # here the derivative does not change sign
+    assert few == sorted(few)
+    text = (Path(__file__).parents[2] / "notebooks/limit_attained.ipynb").read_text(encoding="utf-8")
+    assert "its derivative changes sign at most once" in text
+    assert "records in one row tell more than one value (further on fewer tell more still)" in text
+
+
 def test_the_answers_of_the_chapters_exercises():
     """Those with code of limit_bound, limit_minimax, limit_correlation, limit_attained and optimal_sets."""
     of_groups, cumulative = (limit.linear_error(target, 1.0) for target in (np.eye(100), limit.prefixes(100)))
