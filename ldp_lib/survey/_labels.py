@@ -128,7 +128,7 @@ def check_kept(frame, weights, keep, domain):
         wrong = not isinstance(name, str) or name in domain or name.startswith("report") or names.count(name) > 1
         if wrong or isinstance(keep, str) or list(frame).count(name) != 1 or frame[name].dtype.type in (list, dict):
             told = "weights and keep, a list, must name different columns of the frame, none of answers, reports or"
-            raise ValueError(f"{told} Arrow's lists; got {weights=}, {keep=}")
+            raise ValueError(f"{told} Arrow's lists; got {weights=}, {keep=} of {[*frame]}")
     if weights is not None:
         check_weights(frame, weights)
     return names
@@ -168,7 +168,7 @@ def codes(frame, name, survey):
             what = "a missing value" if role == "missing" else repr(column.iloc[row])
             told = f"frame must hold one of the labels {labels} in column {name!r}; got {what} in row"
             where = f"{frame.index.tolist()[row]!r}" if frame.index.is_unique else f"{row} (its place, from 0)"
-            way = f"Declare in this column a label ({role}={vars(survey)[role]!r} elsewhere) and name it by {role}="
+            way = f"Recode it, or declare a label here ({role}={vars(survey)[role]!r} elsewhere) and name it by {role}="
             if meant[row]:
                 seen = {column.iloc[row], *guises(column.iloc[row])}
                 near = [one for one in labels if seen & {one, *guises(one)}] or "a missing value"

@@ -133,10 +133,10 @@ def test_a_label_that_another_attribute_has_is_to_be_declared_here_too():
     """An index with equal or missing entries tells no row, so its place is told."""
     survey = Survey({"a": ["x", "y", "none"], "b": ["x", "y"]}, 1.0, missing="none")
     frame = pd.DataFrame({"a": ["x"] * 4, "b": ["x", "x", None, "y"]}, index=[7, 7, np.nan, np.nan])
-    told = r"column 'b'; got a missing value in row 2 \(its place, from 0\)\. Declare in this column a"
+    told = r"column 'b'; got a missing value in row 2 \(its place, from 0\)\. Recode it, or declare a label here"
     with pytest.raises(ValueError, match=told):
         survey.encode(frame)
-    with pytest.raises(ValueError, match=r"in row 'c'\. Declare in this column .* \(missing='none'"):
+    with pytest.raises(ValueError, match=r"in row 'c'\. Recode it, or declare a label here \(missing='none'"):
         survey.encode(frame.set_axis(list("abcd")))
 
 
