@@ -40,7 +40,8 @@ def minimax_error(k, epsilon, n, *, interactive=True):
 
     Notes
     -----
-    The larger of van Trees' bound and of what is known without privacy. Chapter `limit_minimax`.
+    The larger of van Trees' bound and of what is known without privacy. With few users the bound for some of many
+    attributes may be larger than that for all, and then holds for all as well. Chapter `limit_minimax`.
     """
     require_one("n", n, Integral, lambda v: 1 <= v <= 2**53, "an integer from 1 to 2**53")
     check_bool(interactive=interactive)
