@@ -1305,6 +1305,16 @@ def test_what_the_library_says_of_all_mechanisms_says_that_users_randomize_indep
     assert [of for of, text in told.items() if not re.search(independent, text)] == []
 
 
+def test_on_adults_domains_sex_and_income_together_gain_from_where_two_binary_attributes_do():
+    """The answer of `optimal_sets`: any mixture of single questions gains by that exchange beyond e = 1 + sqrt 8."""
+    place = math.log(1 + math.sqrt(8))
+    for epsilon, together in ((place - 1e-3, []), (place + 1e-3, [(9, 16, 7, 15, 6, 5, 1, 1)])):
+        sets = limit.least_error(ADULT, epsilon).sets
+        assert [s for s in sets if sum(map(int.__lt__, s, ADULT)) > 1] == together
+    chapter = (Path(__file__).parents[2] / "notebooks/optimal_sets.ipynb").read_text(encoding="utf-8")
+    assert f"from ε = {place:.2f} on, a mixture with reports about sex and income together gains a little" in chapter
+
+
 def test_where_some_budgets_were_tried_the_page_of_results_says_so():
     root = Path(__file__).resolve().parents[2]
     for epsilon in (0.02, 0.3, 0.75, 0.97):  # more than the chapter tries
