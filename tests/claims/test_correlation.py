@@ -345,6 +345,18 @@ def test_with_thousands_of_attributes_that_agree_correlation_helps_at_small_budg
     )
     assert "the questions hardly helps any unbiased estimate of their shares at small ε" in choose
     assert "2,000 that always agree have at most 0.984 of that of independent ones at ε = 0.5" in theorems
+    chapter = (Path(__file__).parents[2] / "notebooks/limit_correlation.ipynb").read_text(encoding="utf-8")
+    assert "Five and more binary attributes are open, but the limit of very many does fall" in chapter
+
+
+def test_what_is_known_beforehand_may_be_worth_more_than_the_number_of_attributes():
+    """So the chapter says which knowledge gains d: if the second answer is always yes, only the first is asked."""
+    first, second = 9 - 0, 9 - 1  # v^2 at e = 2, shares 1/2 and 1
+    assert (math.sqrt(first) + math.sqrt(second)) ** 2 / first > 3.7
+    chapter = (Path(__file__).parents[2] / "notebooks/limit_correlation.ipynb").read_text(encoding="utf-8")
+    assert "knowing *beforehand* that $d$ bits are equal gains a factor $d$" in chapter
+    assert "Knowing that $d$ bits are equal gains a factor $d$" in chapter
+    assert "known relation is worth" not in chapter
 
 
 def test_a_mechanism_may_gain_from_correlation_and_not_the_limit():
