@@ -1242,8 +1242,8 @@ def test_the_answers_of_the_chapters_exercises():
     assert [round(share, 2) for share in shares] == [0.10, 0.54]
     few = [limit.minimax_error(k, 1.0, 32_561) * 32_561 / least for k in (ADULT, (7, 6, 5, 2, 2))]  # and five
     chapter = (Path(__file__).parents[2] / "notebooks/limit_minimax.ipynb").read_text(encoding="utf-8")
-    assert "it is {:.0%} of the limit.".format(few[0]).replace("%", " %") in chapter
-    assert "7, 6, 5, 2 and 2 values give {:.0%}.".format(few[1]).replace("%", " %") in chapter
+    assert f"it is {few[0]:.0%} of the limit.".replace("%", " %") in chapter
+    assert f"7, 6, 5, 2 and 2 values give {few[1]:.0%}.".replace("%", " %") in chapter
     agree = np.array([[0.495, 0.005], [0.005, 0.495]])
     over = [limit.least_error((2, 2), x, agree).attained * math.tanh(x / 2) ** 2 / 2 for x in (1.0986, 1.10, 1.11)]
     assert [share < 1 - 1e-6 for share in over] == [False, False, True]
