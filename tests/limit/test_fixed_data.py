@@ -3,13 +3,14 @@
 import json
 import math
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 import yaml
 
-from ldp_lib import GRR, OneQuestion, limit
+from ldp_lib import GRR, OneQuestion, SubsetSelection, limit
 from ldp_lib.datasets import load_adult
 from ldp_lib.limit._given_population import target_rows
 from ldp_lib.population import Population, marginal_frequencies
@@ -130,6 +131,23 @@ def test_what_a_design_must_know_has_its_exception_where_it_is_said():
     text = (Path(__file__).parents[2] / "notebooks/limit_minimax.ipynb").read_text(encoding="utf-8")
     (said,) = re.findall(r"attains [^ ]* knows the data\.([^\n\"]*)", text)
     assert "one yes-or-no question, attains both" in said
+
+
+def test_the_page_of_theorems_says_for_which_data_and_correlations():
+    """Subset selection is best in the worst case, not at given data; positive correlation exceeds the ratio's bound."""
+    page = " ".join((Path(__file__).parents[2] / "book/theorems.md").read_text(encoding="utf-8").split())
+    assert "In the sections after *The limit* the data are held fixed, unless the statement in its chapter" in page
+    people = of([[0], [1], [2], [3]], (4,))
+    best = min(people.n * SubsetSelection(k=4, epsilon=1.0, size=s).variance(people).sum() for s in (1, 2, 3))
+    assert limit.fixed_data_error((4,), 1.0, people).attained < 0.99 * best
+    assert "In the worst case this is known against all ε-LDP mechanisms" in page
+    p, q = Fraction(3, 4), Fraction(1, 4)
+    excess = []
+    for rho in (-q / (2 * p), q):  # two people: if the other told the truth, and if the other lied
+        ratios = (p * p + rho * p * q) / (p * q - rho * p * q), (p * q - rho * p * q) / (q * q + rho * p * q)
+        excess.append(max(ratios) - (1 - rho) * p / (q + rho * p))
+    assert excess[0] == 0 < excess[1]
+    assert r"For $-q/p\le\rho<0$ and all answers of the others, known: the ratio of JRR's transcript" in page
 
 
 def test_bad_input():
