@@ -3,6 +3,7 @@
 import itertools
 import math
 from functools import reduce
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -479,6 +480,10 @@ def test_one_pair_asked_alone_takes_few_people():
     people = load_adult().select("relationship", "sex")
     needed = dependence.users_to_see(AskSome(k=people.k, epsilon=1.0, m=2), people.joint, 0, 1)
     assert round(needed, -2) == 1_400
+    found = dependence.power(AskSome(k=people.k, epsilon=1.0, m=2), people.joint, 0, 1, n=needed, level=0.05)
+    assert 0.8 <= found < 0.801
+    chapter = (Path(__file__).parents[2] / "notebooks/pair_tables.ipynb").read_text(encoding="utf-8")
+    assert "A test at 5 % finds that pair, asked alone at ε = 1, in 80 of 100 surveys of {check}`1,400 <" in chapter
 
 
 def test_shrunk_dependence_has_a_fifth_to_over_twice_the_error_of_the_likelihood_where_reports_tell_little():
