@@ -98,6 +98,9 @@ def test_the_first_page_has_a_picture_three_doors_and_four_lines():
         r"^:.*$|^[:`]{3,}.*$| <[^>`]*>|\{[\w:]+\}", "", text, flags=re.MULTILINE
     )  # less what only the markup says
     assert len(re.findall(r"\w+", shown)) < 300
+    readme = (BOOK.parent / "README.md").read_text(encoding="utf-8")  # the least error of biased ones is not known
+    assert "bounds {doc}`for biased ones" in " ".join(text.split())
+    assert "bounds for biased ones" in readme
     lines = re.findall(r"^\*\*([^*:]+):\*\*", text, re.MULTILINE)
     assert lines == ["Derivations", "New here", "Papers audited", "Install"]
     proved = ("thm-copies", "thm-two-coins", "thm-two-coins-bound", "thm-best-split")
