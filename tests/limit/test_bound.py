@@ -14,8 +14,9 @@ from pathlib import Path
 import mpmath
 import numpy as np
 import pytest
+from scipy.optimize import minimize_scalar
 
-from ldp_lib import OneQuestion, SubsetSelection, channel, grr, limit
+from ldp_lib import OneQuestion, SubsetSelection, channel, grr, limit, subset
 from ldp_lib.datasets import load_adult
 from ldp_lib.limit import LawCertificate, SetCertificate, TableCertificate, _covering, _uniform, closed_forms
 from ldp_lib.limit._any_population import tilt_and_ceiling
@@ -1313,6 +1314,21 @@ def test_on_adults_domains_sex_and_income_together_gain_from_where_two_binary_at
         assert [s for s in sets if sum(map(int.__lt__, s, ADULT)) > 1] == together
     chapter = (Path(__file__).parents[2] / "notebooks/optimal_sets.ipynb").read_text(encoding="utf-8")
     assert f"from ε = {place:.2f} on, a mixture with reports about sex and income together gains a little" in chapter
+
+
+def test_splitting_costs_little_if_one_domain_is_much_larger_and_more_at_a_large_epsilon():
+    over = []
+    for epsilon in (0.05, 0.25, 4.0):
+
+        def both(part, epsilon=epsilon):
+            sizes = ((2, part * epsilon), (1_000, (1 - part) * epsilon))
+            return sum(subset.error(math.exp(b), k, np.arange(1, k)).min() for k, b in sizes)
+
+        best = minimize_scalar(both, bounds=(1e-3, 1 - 1e-3), method="bounded").fun
+        over.append(round(best / limit.least_error((2, 1_000), epsilon).error, 1))
+    assert over == [1.2, 1.2, 1.4]
+    chapter = (Path(__file__).parents[2] / "notebooks/optimal_sets.ipynb").read_text(encoding="utf-8")
+    assert f"for 2 and 1,000 values {over[1]} and {over[2]} times" in chapter
 
 
 def test_where_some_budgets_were_tried_the_page_of_results_says_so():
