@@ -279,8 +279,8 @@ def test_of_half_of_e_to_the_epsilon_possible_records_no_two_clusters_have_less_
         kept = (length - 1 / math.prod(k)) / (1 - 1 / math.prod(k))  # one over the squared probability of keeping
         return sum(1 - 1 / size for size in k) * (kept - 1)
 
-    def clusters(k, m, epsilon):
-        parts = np.arange(1, 100) / 100
+    def clusters(k, m, epsilon, steps=100):
+        parts = np.arange(1, steps) / steps
         return min((error(k[:m], part * epsilon) + error(k[m:], (1 - part) * epsilon), part) for part in parts)
 
     k, epsilon = (2,) * 8 + (16,), math.log(4096)
@@ -290,11 +290,19 @@ def test_of_half_of_e_to_the_epsilon_possible_records_no_two_clusters_have_less_
     found = total_error(apart, people) / total_error(RRJoint(k=k, epsilon=epsilon), people)
     assert found == pytest.approx(least / error(k, epsilon), rel=1e-6)
     assert f"{part:.2f} of the budget {found:.2f} times" in " ".join(CARDS["RRJoint"].split())
-    assert "no more than half of $e^\\varepsilon$ are possible, up to ten million" in CARDS["RRJoint"]
+    assert "no more than half of $e^\\varepsilon$ are possible, up to seven million" in CARDS["RRJoint"]
     for sizes in (k, (2,) * 13 + (1000,), (3,) * 6 + (100, 100), (3,) * 7 + (1000,), (2, 2, 5, 5, 20)):
         twice = math.log(2 * math.prod(sizes))
         two = min(clusters(sizes, m, twice)[0] for m in range(1, len(sizes)))
         assert error(sizes, twice) < 0.95 * two
+
+    def of_many(bits, size):  # a cluster of yes-or-no questions beside one of many answers, over the whole record
+        many = (2,) * bits + (size,)
+        twice = math.log(2 * math.prod(many))
+        return clusters(many, bits, twice, 1_000)[0] / error(many, twice)
+
+    assert min(of_many(bits, 7_000_000 >> bits) for bits in range(8, 22)) > 1
+    assert of_many(19, 19) < 0.995  # of ten million
 
 
 @pytest.mark.parametrize(("epsilon", "records"), [(1.0, 200), (2.0, 200), (4.0, 500)])
