@@ -3,12 +3,13 @@
 import itertools
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ldp_lib as ldp
-from ldp_lib import channel, check, grr, leakage, subset
+from ldp_lib import channel, check, corr_rr, grr, leakage, subset
 
 TABLES = [
     [[Fraction(9, 10), Fraction(1, 10)], [Fraction(1, 4), Fraction(3, 4)]],
@@ -115,6 +116,23 @@ def test_the_best_guess_of_one_attribute_of_several_has_a_closed_form_an_enumera
         assert channel.success_rate(table, np.full(k, 1 / k)) == pytest.approx(closed, rel=1e-6)
         right = table.argmax(axis=0)[seen] == x[:, j]
         assert check.mean_z(right.astype(float), closed) < 5 < check.mean_z(right.astype(float), 1.15 * closed)
+
+
+def test_copies_with_one_copying_probability_protect_an_attribute_unless_three_never_repeat_the_pivot():
+    """Chapters attacker and audit_corr_rr_evaluation: of two equal reports among three neither is the pivot's."""
+
+    def worst(k, d, repeats):
+        table = [[Fraction(1) if j == m else repeats for m in range(d)] for j in range(d)]
+        joint = np.full((k,) * d, Fraction(1, k**d))
+        return channel.privacy_ratio(leakage.attribute_channel(corr_rr.channel(Fraction(3), k, table), joint, 0))
+
+    assert worst(2, 2, Fraction(4, 5)) < 2
+    assert worst(2, 3, Fraction(0)) == worst(3, 3, Fraction(0)) == 3
+    tried = itertools.product((2, 3), (2, 3), (Fraction(1, 50), Fraction(1, 2), Fraction(1)))
+    assert max(worst(*case) for case in (*tried, (2, 2, Fraction(0)))) < 3
+    for name in ("attacker", "audit_corr_rr_evaluation"):
+        chapter = Path(__file__).parents[2] / "notebooks" / f"{name}.ipynb"
+        assert "copies with equal copying probabilities above 0" in chapter.read_text(encoding="utf-8")
 
 
 def test_a_flip_contracts_a_ratio_as_artanh_says():
