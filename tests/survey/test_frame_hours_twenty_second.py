@@ -6,7 +6,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldp_lib import GRR, AskSome, OneQuestion, RRClusters, RRIndependent, RRJoint, Survey, recommend
+from ldp_lib import (
+    GRR,
+    OLH,
+    OUE,
+    SUE,
+    AskSome,
+    OneQuestion,
+    Population,
+    RRClusters,
+    RRIndependent,
+    RRJoint,
+    Survey,
+    recommend,
+)
 from ldp_lib.sampled.assignment import group_sizes
 from ldp_lib.survey._estimates import value_covariance
 from ldp_lib.survey.planner import standard_errors
@@ -58,6 +71,17 @@ def test_two_labels_of_five_err_together_by_more_than_even_ones_if_they_hold_nea
         assert np.round(found, 2).tolist() == [1.12, told]
     whole = table_covariance(RRJoint(k=(5, 2), epsilon=4.0), np.outer(uneven, [1, 0]), 0, 1, n=10_000, sampling=False)
     assert 1 < times_root(whole, np.repeat(a, 2), np.repeat(b, 2)) < 2**0.5
+
+
+@pytest.mark.parametrize("kind", [GRR, OUE, SUE, OLH])
+def test_yes_less_no_errs_by_the_root_of_both_squares_if_sent_as_bits_or_hashes_and_not_if_as_one_answer(kind):
+    """The page says of bits and hashes that their shares need not add up: 2,000 surveys of the same 200 people."""
+    mechanism, people = kind(k=2, epsilon=1.0), Population.from_counts([140, 60])
+    reports = mechanism.perturb(np.tile(people.users(), 2_000).ravel(), rng=RNG(6))
+    found = np.array([np.diff(mechanism.estimate(one))[0] for one in np.split(reports, 2_000)]) + 0.4
+    over, noise = (found**2).mean() / mechanism.variance(people).sum(), (2 / 2_000) ** 0.5
+    right, wrong = (2, 1) if kind is GRR else (1, 2)
+    assert abs(over / right - 1) < 5 * noise < abs(over / wrong - 1)
 
 
 def test_questions_that_are_randomized_alone_err_together_where_people_are_drawn():
