@@ -156,6 +156,27 @@ def test_copies_undone_by_both_entries_at_once_can_have_less_variance_than_none_
     assert min(least(x, y) for x in grid for y in grid if x + y < 1.99) > 2 / 3 * 2 / (p - q) ** 2
 
 
+def test_the_best_copies_of_three_attributes_undone_can_have_half_the_variance_of_none_but_not_that_of_a_named_pivot():
+    """Chapter audit_corr_rr: what it says of two attributes fails where the best probabilities are 1, 1 and 0."""
+    shares = np.array([[0.2, 0.65, 0.15], [0.05, 0.55, 0.4], [0.4, 0.58, 0.02]])
+    best = np.array([[1, 1, 1], [1, 1, 0], [1, 0, 1]])
+    assert np.allclose(corr_rr.joint_reuse(shares, 10**5), best)
+    (p, q), words = grr.probabilities(ODDS, 3), np.array(list(itertools.product(range(3), repeat=3)))
+    held = (words[:, :, None] == np.arange(3)) - ONE / 3  # of a record, or in a report: attributes, values
+
+    def total(table):
+        mixed = np.array(sp.Matrix((3 * table - 1) / 2).inv() * 3)  # copying probabilities as shrinkages
+        law, added = corr_rr.channel(ODDS, 3, table), np.einsum("rmv,ml->rlv", held / (p - q), mixed)
+        mean, square = (np.tensordot(law, part, 1) for part in (added, (added**2).sum(axis=(1, 2))))
+        assert (mean == held).all()  # unbiased for every record
+        (spread,) = set(square - (mean**2).sum(axis=(1, 2)))
+        return spread + 2  # 3 times 1 - 1/k
+
+    copied, alone = (total(table * ONE) for table in (best, np.where(np.eye(3) > 0, ONE, ONE / 3)))
+    assert copied / alone == Fraction(13, 27)
+    assert 9 * (1 - ONE / 3) / (p - q) ** 2 == alone / 3  # each attribute from a third of the users, who name it
+
+
 def test_with_the_data_fixed_agreement_takes_off_at_most_the_stated_share_and_it_is_reached():
     for k, d, epsilon in itertools.product((2, 4), (2, 4), (0.1, 0.5, 1.0)):
         p, q = grr.probabilities(math.exp(epsilon), k)
