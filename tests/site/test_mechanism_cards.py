@@ -269,6 +269,11 @@ def test_of_no_more_than_e_to_the_epsilon_possible_records_the_whole_one_has_les
         assert planner.pairs_error(at_once, 1) < planner.pairs_error(apart, 1)
     whole, *split = errors((4, 4, 4), math.log(64 / 8))
     assert max(split) < whole  # eight times as many
+    assert "of far more `OMRR` has less variance" in " ".join(CARDS["RRJoint"].split())
+    assert "with equally many answers (else `OMRR`)" in CARDS["SPL"]
+    for k, epsilon in (((2, 1_000), 4.0), ((2, 1_000), 1.0), ((2, 2, 2, 3, 200), 4.0)):  # over 30 times as many
+        whole, equal, best, *_ = errors(k, epsilon)
+        assert best < 0.3 * whole < 0.3 * equal
 
 
 def test_of_half_of_e_to_the_epsilon_possible_records_no_two_clusters_have_less_error_and_of_as_many_some_do():
