@@ -176,11 +176,20 @@ def test_the_best_case_of_tied_truths(epsilon, best):
 @pytest.mark.parametrize(("n", "colluders"), [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (4, 0), (4, 2), (5, 1), (5, 3)])
 def test_the_bound_is_what_is_spent_if_tosses_are_seen(n, colluders):
     p, s = POINTS[1]  # where the bound rounds no number of others who tossed
-    seen = views(p, s, n, colluders, (None,) * (n - 1 - colluders))
-    exact = [max(sum(max(0, v[a] - e * v[1 - a]) for v in seen) for a in (0, 1)) for e in E]
-    rho, logs = -float(s * s / (p * (1 - p))), np.log([float(e) for e in E])
+    others, ratios = n - 1 - colluders, [*E, Fraction(3), Fraction(16, 5)]  # the tosses count at the last two
+
+    def spent(values):
+        seen = views(p, s, n, colluders, values)
+        return [max(sum(max(0, v[a] - e * v[1 - a]) for v in seen) for a in (0, 1)) for e in ratios]
+
+    exact = spent((None,) * others)
+    assert (exact[-1] > 0) == (n > 1)
+    rho, logs = -float(s * s / (p * (1 - p))), np.log([float(e) for e in ratios])
     got = jrr.signed_delta_bound(logs, float(p), rho, n, colluders)
     assert got == pytest.approx([float(v) for v in exact], abs=1e-14)
+    for ones in range(others + 1):
+        told = spent((1,) * ones + (0,) * (others - ones))
+        assert all(a <= b for a, b in zip(told, exact, strict=True))
 
 
 def sum_of(*groups):
