@@ -248,7 +248,22 @@ def whole(frame, mechanism, act, told):
     """Yield what `act` gives for a data frame and its array of reports, and this array, as `row_groups` for a file."""
     y = from_frame(frame, mechanism)
     check_numbers(frame, told, "the data frame")
+    _check_drawn(frame[:4_096], mechanism)
     yield act(frame, y), y
+
+
+def _check_drawn(rows, mechanism):
+    """Raise ValueError if no two of 50 or more rows agree where that has a chance below 1e-8, whatever people answer.
+
+    Rows that kept columns tell apart are not compared.
+    """
+    kept = [name for name in rows if not str(name).startswith("report")]
+    alike = rows.groupby([np.zeros(len(rows)), *kept], dropna=False)
+    if not rows.duplicated().any() and len(rows := rows[alike.transform("size") >= 50].reset_index(drop=True)):
+        rng, shape = np.random.default_rng(1), (len(rows), *np.shape(mechanism.k))
+        made = (to_frame(mechanism.perturb(rng.integers(0, mechanism.k, shape), rng=rng)) for _ in range(10))
+        if sum(np.square(rows.assign(**y).value_counts(dropna=False)).sum() - len(rows) for y in made) > 400:
+            raise ValueError("reports must be all that were collected; these all differ as if duplicates were dropped")
 
 
 def row_groups(path, mechanism, act, told):

@@ -174,7 +174,7 @@ def _watched(blocks, mechanism, what, known, parts):
     for found, y in itertools.chain(blocks, [(None, np.empty(0))]):
         text += b"" if head == b"" else y.tobytes()
         if head is None and (found is None or len(text) >= 4_096 * mechanism.dtype.itemsize):
-            head = _beginning(text, mechanism, what)
+            head = _beginning(text, mechanism)
             begun = [f"the beginning of {what}{MARK}{hashlib.sha256(head).hexdigest()}"] if head else []
             _check_parts(begun, known)
             parts += begun
@@ -187,28 +187,14 @@ def _watched(blocks, mechanism, what, known, parts):
             yield found
 
 
-def _beginning(text, mechanism, what):
-    """Return as much of the reports' bytes as tells them from all others; nothing if they are too few, or too alike.
-
-    ValueError if no two agree though of so many people some must.
-    """
+def _beginning(text, mechanism):
+    """Return as much of the reports' bytes as tells them from all others; nothing if they are too few, or too alike."""
     rows = np.frombuffer(text, f"V{mechanism.dtype.itemsize}")
     for size in HEADS:
         shares = np.unique(rows[:size], return_counts=True)[1] / size
         if size <= rows.size and (shares**2).sum() ** size < 1e-15:  # the probability of others that begin like this
-            if shares.size == size:
-                _check_drawn(rows[:4_096], mechanism, what)
             return rows[:size].tobytes()
     return b""
-
-
-def _check_drawn(rows, mechanism, what):
-    """Raise ValueError if no two of 50 or more agree where that has a chance below 1e-8, whatever people answer."""
-    rng, shape = np.random.default_rng(1), (rows.size, *np.shape(mechanism.k))
-    made = (mechanism.perturb(rng.integers(0, mechanism.k, shape), rng=rng) for _ in range(10))
-    pairs = sum(np.square(files.to_frame(y).value_counts()).sum() - rows.size for y in made)
-    if np.unique(rows).size == rows.size and pairs > 400:  # each twice; of even users, of whom fewest agree
-        raise ValueError(f"reports must be all that were collected; in {what} all differ as if duplicates were dropped")
 
 
 def _check_parts(parts, known):
