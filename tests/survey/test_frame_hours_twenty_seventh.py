@@ -94,6 +94,33 @@ def test_the_covariance_of_what_came_needs_its_numbers_and_their_sum():
         dataclasses.replace(survey.mechanism, weights=np.bincount(came["report_asked"]))
 
 
+def test_a_slope_on_regions_shares_is_too_near_0():
+    """A rate that is twice the share of each of 16 regions, which is 0.3 or 0.4; 1,000 people each, drawn."""
+    mechanism, n, rng, runs = GRR(k=2, epsilon=1.0), 1_000, RNG(12), 2_000
+    p, share = np.exp(1) / (1 + np.exp(1)), np.tile([0.3, 0.4], 8)
+    yes = rng.binomial(n, share, (runs, 16))
+    found = ((rng.binomial(yes, p) + rng.binomial(n - yes, 1 - p)) / n - (1 - p)) / (2 * p - 1)
+    together = np.array([np.cov(one, 2 * share)[0, 1] for one in found])
+    spread = found.var(axis=1, ddof=1)
+    square = [standard_errors(mechanism, np.array([1 - f, f]), n, sampling=True)[1] ** 2 for f in found[0]]
+    assert np.median(together / spread) < 1.5
+    assert abs(together.mean() / (spread.mean() - np.mean(square)) - 2) < 0.15
+
+
+@pytest.mark.parametrize("groups", [True, False])
+def test_a_column_that_travels_may_be_multiplied_with_contributions(groups):
+    """Three in ten smoke; of them 30 in 100 die, as a register knows, and 10 of 100 others."""
+    survey = Survey({"smoke": [0, 1], "b": [0, 1, 2]}, 3.0, OneQuestion(k=(2, 3), epsilon=3.0, groups=groups))
+    people = pd.DataFrame({"smoke": [1] * 6_000 + [0] * 14_000, "b": [0, 1, 2, 0] * 5_000})
+    people["dead"] = [1.0] * 1_800 + [0.0] * 4_200 + [1.0] * 1_400 + [0.0] * 12_600
+    each = survey.contributions(survey.collect(people, rng=RNG(13), keep=["dead"]))
+    for label, right in ((1, 0.3), (0, 0.1)):
+        z = each[f"smoke={label}"]
+        share = (each["dead"] * z).mean() / z.mean()
+        error = (z * (each["dead"] - share)).sem() / z.mean()
+        assert abs(share - right) < 5 * error < 0.1  # 0.16 of all die
+
+
 # Strata, bands and weights.
 
 
