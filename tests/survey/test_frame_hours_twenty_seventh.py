@@ -94,6 +94,21 @@ def test_the_covariance_of_what_came_needs_its_numbers_and_their_sum():
         dataclasses.replace(survey.mechanism, weights=np.bincount(came["report_asked"]))
 
 
+def test_the_mean_of_regions_errs_as_the_share_of_all_where_chance_decides_their_numbers():
+    """Two regions, in which 9 in 10 and 1 in 10 say yes, and 3,000 people drawn from both at ε = 4."""
+    n, rng, runs, p = 3_000, RNG(14), 20_000, np.exp(4) / (1 + np.exp(4))
+    first = rng.binomial(n, 0.5, runs)
+    share, square = [], []
+    for people, right in ((first, 0.9), (n - first, 0.1)):
+        yes = rng.binomial(people, right)
+        share.append(((rng.binomial(yes, p) + rng.binomial(people - yes, 1 - p)) / people - (1 - p)) / (2 * p - 1))
+        square.append((p * (1 - p) / (2 * p - 1) ** 2 + share[-1] * (1 - share[-1])) * people / n**2)
+    mean = (first * share[0] + (n - first) * share[1]) / n
+    every = standard_errors(GRR(k=2, epsilon=4.0), np.array([0.5, 0.5]), n, sampling=True)[1]
+    assert held(np.mean(abs(mean - 0.5) < 1.96 * every), runs, 0.95)
+    assert np.mean(abs(mean - 0.5) < 1.96 * np.sqrt(np.sum(square, axis=0))) < 0.82
+
+
 def test_a_slope_on_regions_shares_is_too_near_0():
     """A rate that is twice the share of each of 16 regions, which is 0.3 or 0.4; 1,000 people each, drawn."""
     mechanism, n, rng, runs = GRR(k=2, epsilon=1.0), 1_000, RNG(12), 2_000
