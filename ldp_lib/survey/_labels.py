@@ -17,7 +17,8 @@ from ldp_lib.survey._intervals import check_unbiased
 from ldp_lib.survey.catalogue import MECHANISMS
 
 NOTHING = r"  \n nan none nat na n.a n/a null nil blank missing undefined 1.#ind 1.#qnan #n/a #na #nv #n/an/a #null "
-LOOKS = str.maketrans('ıİ−⁄∕"`´ʹʼ′″„“”‘’‛‟«»‹›', "iI-//''''''''''''''''''", "\0\x7f\u0307\ufe0e\ufe0f")  # alike, unseen
+# Signs that look alike, and those that nobody sees:
+LOOKS = str.maketrans('ıİ−~⁄∕"`´ʹʼʻ׳״′″„“”‘’‚‛‟«»‹›', "iI--//''''''''''''''''''''''", "\0\x7f\u0307\ufe0e\ufe0f")
 ALIKE = {"Cf": "", "Pd": "-", "Ps": "(", "Pe": ")"}  # what few look at, by Unicode's categories
 
 
