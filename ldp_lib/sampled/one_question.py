@@ -135,14 +135,15 @@ class OneQuestion(_dealing.Dealt):
         return y
 
     def count(self, y) -> np.ndarray:
-        """Return the number of reports, then for each attribute how many were asked it, and counts of their reports.
-
-        Counts of disjoint sets of reports add up.
-        """
+        """Return how many reports there are, then for each attribute how many were asked it, and counts that add up."""
         y = _inputs.check_reports(y, self.dtype, self.d)
         asked, counts = y["asked"].copy(), [np.array([len(y)])]
         for j, part in enumerate(self.oracle_):
             own = y.take(np.flatnonzero(asked == j))["report"]
+            if own[:, part.dtype.itemsize :].any():
+                raise ValueError(
+                    f"y must have zeros after the {part.dtype.itemsize} bytes of attribute {j}; got others"
+                )
             told = np.asfortranarray(own[:, : part.dtype.itemsize].view(part.dtype.base)).reshape(-1, *part.dtype.shape)
             counts.append(part.count(told) if len(own) else np.zeros(1 + part.k, np.int64))
         return np.concatenate(counts)

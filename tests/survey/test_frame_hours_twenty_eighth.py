@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldp_lib import GRR, AskSome, Survey, recommend, required_budget, required_users
+from ldp_lib import GRR, AskSome, SubsetSelection, Survey, recommend, required_budget, required_users
 from ldp_lib.survey import files
 from ldp_lib.survey.aggregate import aggregate
 from ldp_lib.survey.catalogue import MECHANISMS
@@ -160,6 +160,38 @@ def test_ages_that_people_typed_fall_in_their_bands(typed, band):
             pd.Series([text], dtype=object).astype(float)
 
 
+def test_people_without_an_address_are_one_after_drop_duplicates():
+    mail = pd.DataFrame(
+        {"email": ["a", None, None, "b", None], "read": ["daily", "weekly", "weekly", "daily", "daily"]}
+    )
+    assert told(FORM, mail.drop_duplicates("email")) == ["daily", "weekly", "daily"]
+    assert told(FORM, mail[mail["email"].isna() | ~mail["email"].duplicated()]) == mail["read"].tolist()
+
+
+def test_the_last_of_times_that_are_texts_is_the_last_by_their_letters():
+    twice = pd.DataFrame({"email": ["a", "a"], "at": ["9/11/2026", "10/11/2026"], "read": ["daily", "weekly"]})
+    assert told(FORM, twice.sort_values("at").drop_duplicates("email", keep="last")) == ["daily"]
+    timed = twice.assign(at=pd.to_datetime(twice["at"], dayfirst=True))
+    assert told(FORM, timed.sort_values("at").drop_duplicates("email", keep="last")) == ["weekly"]
+
+
+def test_who_ticked_several_answers_is_several_people_after_explode():
+    ticked = pd.DataFrame({"read": ["daily, weekly", "daily", "daily"]})
+    each = ticked.assign(read=ticked["read"].str.split(", ")).explode("read")
+    assert told(STRICT, each).count("daily") / len(each) == 0.75
+    assert ticked["read"].str.contains("daily").mean() == 1.0
+    assert told(FORM, ticked).count("other") == 1
+    with pytest.raises(ValueError, match="frame must hold one of the labels"):
+        STRICT.encode(ticked)
+
+
+@pytest.mark.parametrize("how", [{}, {"usecols": [1, 0]}])
+def test_names_of_columns_go_by_place_whatever_the_file_calls_them(how):
+    found = read("drink,smoke\nyes,no\n", names=["smoke", "drink"], header=0, **how)
+    assert found.to_dict("records") == [{"smoke": "yes", "drink": "no"}]
+    assert read("drink,smoke\nyes,no\n").to_dict("records") == [{"drink": "yes", "smoke": "no"}]
+
+
 # Files that colleagues share.
 
 
@@ -270,6 +302,40 @@ def test_spreadsheets_keep_every_digit_of_a_report(k):
                 assert files.to_frame(mechanism.perturb(x, rng=RNG(1))).to_numpy().max() < 10**15
                 seen += 1
     assert seen > 3
+
+
+@pytest.mark.parametrize("device_size", [1, 2])
+def test_a_device_on_which_two_sizes_of_sets_tie_otherwise_is_refused(device_size, monkeypatch):
+    """Sets of one and of two of ten answers tie at a budget of log 6: the last bit of exp decides, untold."""
+    domain = {"a": list(range(10)), "b": list(range(200))}
+
+    def survey(size):
+        e = 6.0 if size == 1 else np.nextafter(6.0, 0)
+        monkeypatch.setattr(SubsetSelection, "_e", e)
+        made = Survey(domain, np.log(6.0))
+        assert made.mechanism.oracle_[0].size_ == size
+        return made
+
+    device, people = survey(device_size), pd.DataFrame({"a": np.arange(600) % 10, "b": np.arange(600) % 200})
+    reports = device.collect(people, rng=RNG(1))
+    assert device.estimate(reports)["estimate"].sum() == pytest.approx(2)
+    collector = survey(3 - device_size)
+    assert collector.description == device.description
+    with pytest.raises(ValueError, match="y must have"):
+        collector.estimate(reports)
+    monkeypatch.undo()
+
+
+def test_bytes_that_fill_a_report_up_are_zeros():
+    survey = Survey({"a": ["x", "y"], "b": list(range(50))}, 1.0)
+    people = pd.DataFrame({"a": ["x", "y"] * 100, "b": np.arange(200) % 50})
+    reports = survey.collect(people, rng=RNG(1))
+    first = reports["report_asked"] == 0
+    last = reports.columns.drop("report_survey")[-1]
+    assert (reports.loc[first, last] == 0).all()
+    changed = reports.assign(**{last: reports[last].mask(first, np.uint8(1))})
+    with pytest.raises(ValueError, match="y must have zeros after the 1 bytes of attribute 0"):
+        survey.estimate(changed)
 
 
 # Plans.
