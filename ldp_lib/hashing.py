@@ -144,7 +144,8 @@ class OLH(pure.Oracle):
     epsilon : float
         Privacy budget of one report, finite and above 0.
     g : int, optional
-        Number of buckets, 2 to 2**20. If not given, `optimal_g` or 2**20, whichever is less.
+        Number of buckets, 2 to 2**20. If not given, `optimal_g` or 2**20, whichever is less. Name it where two numbers
+        tie, as at epsilon = log(2) / 2 or log(6) / 2: machines whose exp differs in the last bit may take another one.
 
     Notes
     -----

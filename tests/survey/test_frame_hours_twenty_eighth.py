@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldp_lib import GRR, AskSome, SubsetSelection, Survey, recommend, required_budget, required_users
+from ldp_lib import GRR, OLH, AskSome, SubsetSelection, Survey, recommend, required_budget, required_users
 from ldp_lib.survey import files
 from ldp_lib.survey.aggregate import aggregate
 from ldp_lib.survey.catalogue import MECHANISMS
@@ -324,6 +324,20 @@ def test_a_device_on_which_two_sizes_of_sets_tie_otherwise_is_refused(device_siz
     with pytest.raises(ValueError, match="y must have"):
         collector.estimate(reports)
     monkeypatch.undo()
+
+
+@pytest.mark.parametrize("epsilon", [np.log(2) / 2, np.log(6) / 2])
+def test_numbers_of_buckets_that_tie_are_to_be_named_as_the_docstring_says(epsilon, monkeypatch):
+    """A last bit of exp decides between them, and a named one is in the description."""
+    e, found = np.exp(epsilon), set()
+    for near in (np.nextafter(e, 0), e, np.nextafter(e, 9)):
+        monkeypatch.setattr(OLH, "_e", float(near))
+        found.add(OLH(k=6, epsilon=epsilon).g_)
+    assert len(found) == 2
+    one, other = (Survey({"q": list(range(6))}, epsilon, OLH(k=6, epsilon=epsilon, g=g)) for g in sorted(found))
+    reports = one.collect(pd.DataFrame({"q": np.arange(60) % 6}), rng=RNG(1))
+    with pytest.raises(ValueError, match="reports must be of a survey whose mechanism"):
+        other.estimate(reports)
 
 
 def test_bytes_that_fill_a_report_up_are_zeros():
