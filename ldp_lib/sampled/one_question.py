@@ -141,9 +141,7 @@ class OneQuestion(_dealing.Dealt):
         for j, part in enumerate(self.oracle_):
             own = y.take(np.flatnonzero(asked == j))["report"]
             if own[:, part.dtype.itemsize :].any():
-                raise ValueError(
-                    f"y must have zeros after the {part.dtype.itemsize} bytes of attribute {j}; got others"
-                )
+                raise ValueError(f"y must have zeros after the {part.dtype.itemsize} bytes of attribute {j}")
             told = np.asfortranarray(own[:, : part.dtype.itemsize].view(part.dtype.base)).reshape(-1, *part.dtype.shape)
             counts.append(part.count(told) if len(own) else np.zeros(1 + part.k, np.int64))
         return np.concatenate(counts)

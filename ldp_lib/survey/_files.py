@@ -253,16 +253,15 @@ def whole(frame, mechanism, act, told):
 
 
 def _check_drawn(rows, mechanism):
-    """Raise ValueError if no two of 50 or more rows agree where that has a chance below 1e-8, whatever people answer.
-
-    Rows that kept columns tell apart are not compared.
-    """
-    kept = [name for name in rows if not str(name).startswith("report")]
-    alike = rows.groupby([np.zeros(len(rows)), *kept], dropna=False)
-    if not rows.duplicated().any() and len(rows := rows[alike.transform("size") >= 50].reset_index(drop=True)):
+    """Raise ValueError if no two rows agree where even users have a chance below 1e-8; kept columns tell rows apart."""
+    kept = {f"{name}": [*map(repr, column)] for name, column in rows.items() if not str(name).startswith("report")}
+    rows = rows[[*columns(mechanism)]].assign(**kept)
+    if kept:  # couples may differ
+        rows = rows[rows.groupby([*kept]).transform("size") >= 50]
+    if len(rows) and not rows.duplicated().any():
         rng, shape = np.random.default_rng(1), (len(rows), *np.shape(mechanism.k))
         made = (to_frame(mechanism.perturb(rng.integers(0, mechanism.k, shape), rng=rng)) for _ in range(10))
-        if sum(np.square(rows.assign(**y).value_counts(dropna=False)).sum() - len(rows) for y in made) > 400:
+        if sum(np.square(rows.assign(**y.to_dict("list")).value_counts()).sum() - len(rows) for y in made) > 400:
             raise ValueError("reports must be all that were collected; these all differ as if duplicates were dropped")
 
 

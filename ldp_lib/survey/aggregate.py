@@ -190,11 +190,10 @@ def _watched(blocks, mechanism, what, known, parts):
 def _beginning(text, mechanism):
     """Return as much of the reports' bytes as tells them from all others; nothing if they are too few, or too alike."""
     rows = np.frombuffer(text, f"V{mechanism.dtype.itemsize}")
-    for size in HEADS:
-        shares = np.unique(rows[:size], return_counts=True)[1] / size
-        if size <= rows.size and (shares**2).sum() ** size < 1e-15:  # the probability of others that begin like this
-            return rows[:size].tobytes()
-    return b""
+    alike = {size: np.unique(rows[:size], return_counts=True)[1] / size for size in HEADS if size <= rows.size}
+    # A size is enough if others begin like this with so small a probability.
+    enough = [size for size, shares in alike.items() if (shares**2).sum() ** size < 1e-15]
+    return rows[: min(enough, default=0)].tobytes()
 
 
 def _check_parts(parts, known):
@@ -236,8 +235,7 @@ def sources(reports: Any, mechanism: Any, survey: str, act: Callable, whole: boo
         if isinstance(one, Path):
             parts, what = [f"{one.name}{MARK}{files.digest(one)}"], f"{str(one)!r}"
             _check_parts(parts, known)
-            if whole or one.suffix == ".csv":
-                one = files.read(one)
+            one = files.read(one) if whole or one.suffix == ".csv" else one
         told = files.description(one)
         surveys = surveys or [told]  # if none is given, all have that of the first
         files.check_description(told, surveys[0], what)

@@ -46,7 +46,8 @@ def asked_tables(mechanism, y, wanted):
     wanted = [check_asked(mechanism, attributes) for attributes in wanted]
     k, sizes = mechanism.k, mechanism.sizes_
     parts = sorted({part for attributes in wanted for part in subsets_of(sorted(attributes))})
-    total, dealt = dict.fromkeys(parts, 0.0), np.zeros(len(mechanism.weights_))
+    total = dict.fromkeys(parts, 0.0)
+    dealt = np.zeros(len(mechanism.weights_))
     for number, asked, sets in _read(mechanism, y):
         mine, dealt[number] = [part for part in parts if set(part) <= set(asked)], dealt[number] + len(sets)
         held = {j for part in mine for j in part}

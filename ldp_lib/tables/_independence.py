@@ -54,7 +54,8 @@ def adjusted_p_values(p_values, method="holm"):
         return false_discovery_control(p)
     if method != "holm":
         raise ValueError(f"method must be 'holm' or 'benjamini-hochberg'; got {method!r}")
-    order, adjusted = np.argsort(p, kind="stable"), np.empty(p.size)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.empty(p.size)
     adjusted[order] = np.minimum(np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1)), 1)
     return adjusted
 

@@ -163,7 +163,8 @@ class ProductChannel(Several):
 
         The cost is that of the table. Chapter `audit_multidim`.
         """
-        y, attributes = _inputs.check_records(y, self.k, "y"), distinct(attributes or range(self.d), self.d)
+        y = _inputs.check_records(y, self.k, "y")
+        attributes = distinct(attributes or range(self.d), self.d)
         taken = self.taken(attributes)
         counts = self._count(y, taken).reshape([self.k[j] for j in taken])
         return self._inverted(counts / len(y), attributes)
@@ -274,7 +275,8 @@ class ProductChannel(Several):
 
     def _simulate_block(self, population, block, rng, runs):
         cluster, sizes, keep, matrix, inverse, _ = block
-        counts, cells = self._part(population, cluster).histogram.ravel(), math.prod(sizes)
+        counts = self._part(population, cluster).histogram.ravel()
+        cells = math.prod(sizes)
         if matrix is None:
             told = rng.binomial(counts, keep, (runs, cells))
             count = told + rng.multinomial(population.n - told.sum(axis=1), np.full(cells, 1 / cells))

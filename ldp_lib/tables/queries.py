@@ -45,7 +45,8 @@ def ask(mechanism, y, where, given=None) -> Answer:
     the scores less the estimate, over n, has the estimate's variance as its mean, the users' data held fixed: the
     square of a user's own mean is that mean. The cost is that of reading the named columns once a box.
     """
-    boxes, y = _check_boxes(mechanism, where), _inputs.check_records(y, mechanism.k, "y")
+    boxes = _check_boxes(mechanism, where)
+    y = _inputs.check_records(y, mechanism.k, "y")
     (base,) = _check_boxes(mechanism, given) if given is not None else [{}]
     if both := sorted({j for box in boxes for j in box} & set(base)):
         raise ValueError(f"given must name other attributes than where; got {both} in both")
@@ -81,7 +82,8 @@ def ask_cells(mechanism, y, attributes, subset) -> Answer:
     Answer
     """
     _check_mechanism(mechanism)
-    attributes, y = distinct(attributes, mechanism.d), _inputs.check_records(y, mechanism.k, "y")
+    attributes = distinct(attributes, mechanism.d)
+    y = _inputs.check_records(y, mechanism.k, "y")
     taken = mechanism.taken(attributes)
     sizes = tuple(mechanism.k[j] for j in taken)
     if math.prod(sizes) > 2**22:
