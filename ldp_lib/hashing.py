@@ -39,10 +39,11 @@ def probabilities(e, g):
 def optimal_g(e):
     """Return the number of buckets with the least variance for a value that nobody holds: e + 1, moved to an integer.
 
-    The variance is proportional to h + e^2 / h + 2 e at h = g - 1, so h and h + 1 tie at e^2 = h (h + 1).
+    The variance is proportional to h + e^2 / h + 2 e at h = g - 1, so h and h + 1 tie at e^2 = h (h + 1). The smaller
+    wins a tie, and what is one but for the last bits of `e`, in which machines differ.
     """
     h = int(e)
-    return h + 2 if e * e > h * (h + 1) else h + 1
+    return h + 2 if e * e * (1 - 1e-12) > h * (h + 1) else h + 1
 
 
 def _points(x, prime=PRIME):
@@ -144,8 +145,7 @@ class OLH(pure.Oracle):
     epsilon : float
         Privacy budget of one report, finite and above 0.
     g : int, optional
-        Number of buckets, 2 to 2**20. If not given, `optimal_g` or 2**20, whichever is less. Name it where two numbers
-        tie, as at epsilon = log(2) / 2 or log(6) / 2: machines whose exp differs in the last bit may take another one.
+        Number of buckets, 2 to 2**20. If not given, `optimal_g` or 2**20, whichever is less.
 
     Notes
     -----

@@ -208,7 +208,8 @@ class ProductChannel(Several):
         *attributes : int
             The attributes wanted, distinct, in the order wanted.
         """
-        attributes, product = distinct(attributes, self.d), np.ones(())
+        attributes = distinct(attributes, self.d)
+        product = np.ones(())
         for cluster, table in zip(self.clusters_, tables, strict=True):
             others = tuple(axis - len(cluster) for axis, j in enumerate(cluster) if j not in attributes)
             if len(others) < len(cluster):

@@ -42,7 +42,8 @@ def cramers_v(table, covariance) -> CramersV:
     trace of the square is added to the variance, which is all that is left where the attributes are independent.
     """
     table, covariance = check_noisy(table, covariance)
-    most, warning = min(table.shape) - 1, _rare_marginal(table, covariance)
+    most = min(table.shape) - 1
+    warning = _rare_marginal(table, covariance)
     if warning:
         return CramersV(square=Measured(warning=warning))
     a, b = table.sum(axis=1), table.sum(axis=0)

@@ -6,13 +6,14 @@ import re
 import unicodedata
 import warnings
 from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from ldp_lib import GRR, OLH, AskSome, SubsetSelection, Survey, recommend, required_budget, required_users
+from ldp_lib import GRR, OLH, AskSome, Survey, recommend, required_budget, required_users, subset
 from ldp_lib.survey import files
 from ldp_lib.survey.aggregate import aggregate
 from ldp_lib.survey.catalogue import MECHANISMS
@@ -305,13 +306,13 @@ def test_spreadsheets_keep_every_digit_of_a_report(k):
 
 
 @pytest.mark.parametrize("device_size", [1, 2])
-def test_a_device_on_which_two_sizes_of_sets_tie_otherwise_is_refused(device_size, monkeypatch):
-    """Sets of one and of two of ten answers tie at a budget of log 6: the last bit of exp decides, untold."""
+def test_a_device_on_which_sets_have_another_size_is_refused(device_size, monkeypatch):
+    """Sets of one and of two of ten answers tie at a budget of log 6, and a description does not tell sizes."""
     domain = {"a": list(range(10)), "b": list(range(200))}
+    optimal_size = subset.optimal_size
 
     def survey(size):
-        e = 6.0 if size == 1 else np.nextafter(6.0, 0)
-        monkeypatch.setattr(SubsetSelection, "_e", e)
+        monkeypatch.setattr(subset, "optimal_size", lambda e, k: size if k == 10 else optimal_size(e, k))
         made = Survey(domain, np.log(6.0))
         assert made.mechanism.oracle_[0].size_ == size
         return made
@@ -326,18 +327,21 @@ def test_a_device_on_which_two_sizes_of_sets_tie_otherwise_is_refused(device_siz
     monkeypatch.undo()
 
 
-@pytest.mark.parametrize("epsilon", [np.log(2) / 2, np.log(6) / 2])
-def test_numbers_of_buckets_that_tie_are_to_be_named_as_the_docstring_says(epsilon, monkeypatch):
-    """A last bit of exp decides between them, and a named one is in the description."""
+@pytest.mark.parametrize("epsilon", [np.log(h * (h + 1)) / 2 for h in range(1, 9)])
+def test_numbers_of_buckets_that_tie_do_not_turn_on_the_last_bits_of_exp(epsilon, monkeypatch):
+    """A device with three buckets and a collector with four told shares of 0.2 for 0.6; nothing else differed."""
     e, found = np.exp(epsilon), set()
-    for near in (np.nextafter(e, 0), e, np.nextafter(e, 9)):
+    for near in e * (1 + np.finfo(float).eps * np.arange(-2, 3)):
         monkeypatch.setattr(OLH, "_e", float(near))
         found.add(OLH(k=6, epsilon=epsilon).g_)
-    assert len(found) == 2
-    one, other = (Survey({"q": list(range(6))}, epsilon, OLH(k=6, epsilon=epsilon, g=g)) for g in sorted(found))
-    reports = one.collect(pd.DataFrame({"q": np.arange(60) % 6}), rng=RNG(1))
-    with pytest.raises(ValueError, match="reports must be of a survey whose mechanism"):
-        other.estimate(reports)
+    assert found == {round((e * e + 0.25) ** 0.5 + 0.5)}
+
+
+@pytest.mark.parametrize(("e", "k"), [(e, k) for e in (2, 3, 4, 6, 9) for k in range(2, 60)])
+def test_sizes_of_sets_that_tie_do_not_turn_on_the_last_bits_of_exp(e, k):
+    exact = min(range(1, k), key=lambda size: subset.error(Fraction(e), k, size))
+    near = {subset.optimal_size(float(e * (1 + np.finfo(float).eps * step)), k) for step in range(-2, 3)}
+    assert near == {exact}
 
 
 def test_bytes_that_fill_a_report_up_are_zeros():
