@@ -402,13 +402,18 @@ def test_first_version_the_average_and_its_minimiser():
         curved.append(sp.diff(slope, py) - (1 - 1 / n2) * (2 * b[0] - 1) ** 2)  # two values: a minimum, for n2 > 1
         if size == 2:  # a uniform pivot: no p_y is better than another
             flat = all(is_zero(x.subs(b[0], HALF)) for x in (slope, d1, d2))
-    # With three values and many users it vanishes where <g_a,g_b> is |g_b|^2; that it does nowhere else is below.
+    # With three values and many users (1/n2 is 0) it is a negative multiple of <g_a,g_b> - |g_b|^2, so 0 only there.
+    u = sp.symbols("u")
+    limits = [x.subs(n2, 1 / u).subs(u, 0) for x in (slope, d1, d2)]
+    inner, square = (sum(x * y for x, y in zip(z, h, strict=True)) for z in (g, h))
+    left = limits[0].subs(py, -limits[1] / (2 * limits[2]))
+    only_there = is_zero(left + sp.Rational(3, 4) * (inner - square) * (1 + 3 * square) / (1 + 12 * square))
     many = dict(zip([*a[:2], *b[:2], n2, e], [HALF, HALF * 2 / 3, HALF * 5 / 6, HALF / 2, 10**9, 3], strict=True))
     apart = many | {a[0]: HALF * 2 / 3, a[1]: HALF}
     found = [abs(star[1].subs(at)) for at in (many, apart)]
     claim("corr-rr-v1/app-6.2-pstar").conditional(
         is_zero(star[0]) and is_zero(curved[0]) and flat,
-        differs(star[1]) and found[0] < 1e-8 < 1e-3 < found[1] and all(mended),
+        differs(star[1]) and found[0] < 1e-8 < 1e-3 < found[1] and all(mended) and only_there,
     )
 
 
