@@ -23,7 +23,7 @@ const formulas = (() => {
   };
   const oue = (k, b) => pure(k, 0.5, 1 / (Math.exp(b) + 1));
   const olh = (k, b) => {
-    const e = Math.exp(b), h = Math.max(Math.floor(e), 1), g = e * e > h * (h + 1) ? h + 2 : h + 1;
+    const e = Math.exp(b), h = Math.max(Math.floor(e), 1), g = e * e * (1 - 1e-12) > h * (h + 1) ? h + 2 : h + 1;
     return pure(k, e / (e + g - 1), 1 / g);
   };
   // Subset selection: `spread` is the error of users drawn from the uniform law, 1 - 1/k more than that of fixed data.
@@ -31,7 +31,7 @@ const formulas = (() => {
   const subsetSize = (e, k) => {
     const below = Math.floor(k / (e + 1));
     if (below < 1) return 1;
-    return below === k - 1 || spread(e, k, below) <= spread(e, k, below + 1) ? below : below + 1;
+    return below === k - 1 || spread(e, k, below) <= spread(e, k, below + 1) * (1 + 1e-12) ? below : below + 1;
   };
   const subset = (k, b) => {
     const e = Math.exp(b);
