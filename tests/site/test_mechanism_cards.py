@@ -446,8 +446,8 @@ def test_for_tables_alone_complete_records_have_more_error_than_questions_asked_
 @pytest.mark.parametrize("d", [2, 8, 20])
 def test_yes_or_no_questions_in_pairs_have_less_error_than_each_alone(d, epsilon):
     """The cards of SPL and RRClusters: of shares by the two differences of probabilities, with data held fixed."""
-    assert "pairs by `RRClusters` always have less" in CARDS["SPL"]
-    assert "or of yes-or-no questions in pairs" in CARDS["RRClusters"]
+    assert "if $e^{\\varepsilon/d} > k - 1$, so yes-or-no questions always" in CARDS["SPL"]
+    assert "in pairs (yes-or-no questions always)" in CARDS["RRClusters"]
     people = Population.from_records([[0] * d, [1] * d] * 5, k=(2,) * d)
     pairs = RRClusters(k=people.k, epsilon=epsilon, clusters=[(j, j + 1) for j in range(0, d, 2)])
     found = [total_error(made, people) for made in (pairs, SPL(k=people.k, epsilon=epsilon))]
@@ -455,6 +455,19 @@ def test_yes_or_no_questions_in_pairs_have_less_error_than_each_alone(d, epsilon
     stated = [difference**-2 - 1 for difference in ((e - 1) / (e + 3), math.tanh(epsilon / d / 2))]
     assert found[0] / found[1] == pytest.approx(stated[0] / stated[1], rel=1e-6)
     assert stated[0] < stated[1]
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 8])
+def test_questions_in_pairs_have_less_error_than_each_alone_exactly_where_their_cards_say(k):
+    assert "if $e^{\\varepsilon/d} > k - 1$" in CARDS["SPL"]
+    assert "$k < e^{\\varepsilon/d} + 1$ answers in pairs" in CARDS["RRClusters"]
+    for d, over in itertools.product((4, 20), (0.98, 1.02, 1.2)):  # e^(epsilon/d) over k - 1
+        people, epsilon = Population.from_records([[v] * d for v in range(k)], k=(k,) * d), d * math.log(over * (k - 1))
+        if epsilon > 0:
+            pairs = RRClusters(k=people.k, epsilon=epsilon, clusters=[(j, j + 1) for j in range(0, d, 2)])
+            found = [total_error(made, people) for made in (pairs, SPL(k=people.k, epsilon=epsilon))]
+            assert (found[0] < found[1]) == (over > 1)
+            assert (k, over) != (3, 1.2) or found[0] < 0.92 * found[1]
 
 
 def test_of_fifty_attributes_complete_records_have_less_error_of_tables_at_a_large_epsilon_as_their_cards_say():
