@@ -98,7 +98,12 @@ def test_the_advice_on_copies_names_the_rival_whose_collector_mixes_open_answers
     root = Path(__file__).resolve().parents[2]
     chapter = (root / "notebooks" / "corr_rr.ipynb").read_text(encoding="utf-8")
     assert "one question each, said openly and mixed by the collector" in chapter
-    assert "mixes the answers as copies would" in (root / "book" / "mechanisms.yml").read_text(encoding="utf-8")
+    card = " ".join((root / "book" / "mechanisms.yml").read_text(encoding="utf-8").split())
+    assert "`OneQuestion` with `groups=False`, whose collector mixes the answers as copies would" in card
+    held, off = (0, 1, 0, 1), []  # planned groups, without noise: four people whose other answer is the opposite one
+    for group in itertools.combinations(range(4), 2):
+        off.append(sum(held[i] if i in group else 1 - held[i] for i in range(4)) - 2)
+    assert Fraction(sum(x**2 for x in off), 6 * 16) == ONE / 12 > ONE / 16  # a sure copy of either answer by a coin
     for k in (2, 3, 9):
         gains = [1 - (1 + corr_rr.shrinkage(ONE * i / 20, k) ** 2) / 2 for i in range(21)]
         assert min(gains) == gains[-1] == 0
