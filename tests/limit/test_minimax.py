@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -147,6 +148,22 @@ def test_it_tends_to_the_larger_of_the_limit_and_what_drawing_users_costs(k, eps
 def test_the_limit_may_be_below_what_drawing_users_costs():
     errors = [limit.least_error((2,) * 7, epsilon).error for epsilon in (6.0, 7.0, 9.0)]
     assert errors[0] > 7 / 2 > errors[1] > errors[2]
+
+
+def test_the_best_fixed_shrinkage_saves_most_where_it_shrinks_to_and_that_is_what_it_saves_of_the_worst_error():
+    """Two yes-or-no questions at 1, half of 100 people each; `far` is the squared distance from one half, 1 at most."""
+    text = (Path(__file__).parents[2] / "notebooks/limit_minimax.ipynb").read_text(encoding="utf-8")
+    assert "saves 23 % of the worst error, and nowhere more" in text
+    far, factor = np.linspace(0, 1, 101), np.linspace(0, 1, 4001)[:, None]
+    raw = (2 / math.tanh(0.5) ** 2 - 2 * far) / 100
+    error = factor**2 * raw + (1 - factor) ** 2 * far
+    best = error.max(axis=1).argmin()
+    saved = 1 - error / raw
+    assert round(1 - error[best].max() / raw.max(), 2) == round(saved[best].max(), 2) == 0.23
+    assert saved[best].argmax() == 0
+    half = 2_000  # the factor 1/2 saves more there, and has a larger worst error
+    assert saved[half, 0] > 0.7
+    assert error[half].max() > raw.max()
 
 
 def test_bad_input():
