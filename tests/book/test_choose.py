@@ -279,6 +279,16 @@ def test_larger_sets_can_need_fewer_people_in_the_worst_case_than_those_with_the
         assert words in text
 
 
+def test_the_worst_case_takes_more_people_than_a_typical_interval_but_for_shares_of_yes_or_no_questions():
+    text = " ".join((BOOK / "choose.md").read_text(encoding="utf-8").split())
+    assert "mostly asks for more (for shares of yes-or-no questions alone for as many)" in text
+    for k, epsilon in (((2,), 1.0), ((2,) * 3, 0.5), ((2,) * 8, 2.0), ((3,), 1.0), ((2, 4), 1.0)):
+        for sampling in (False, True):
+            found = recommend(k=k, epsilon=epsilon, n=10_000, sampling=sampling)
+            need = planner.required_users(found.mechanism, found.margin() / 100, sampling=sampling)
+            assert (need > 10_010) == (max(k) > 2), (k, sampling)  # as many but for rounding to whole people
+
+
 def test_other_weights_can_need_fewer_people_in_the_worst_case_than_those_with_the_least_total_variance():
     text, said = " ".join((BOOK / "choose.md").read_text(encoding="utf-8").split()), []
     for k in ((2, 1_000), (9, 16, 7, 15, 6, 5, 2, 2)):
