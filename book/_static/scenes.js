@@ -335,7 +335,7 @@ const scenes = (() => {
     },
     says(v, { own, tied, ratio }) {
       const start = `At ε = ${v.epsilon}, if ${percent(v.colluders)} collude, `;
-      if (tied === null) return `${start}no negative correlation keeps ε: too many people tell about their partners.`;
+      if (tied === null) return `${start}no negative correlation lowers the variance at this ε: too many people tell about their partners.`;
       return `${start}JRR tells the truth with probability ${digits(tied)} in place of ${digits(own)}. If ${percent(v.share)} hold the answer, ` +
         `its variance is ${digits(ratio, 2)} times that of randomized response.`;
     },

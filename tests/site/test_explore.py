@@ -91,7 +91,12 @@ def jrr_figure(*, epsilon, colluders, share):
     n, shown = 10_000, round(10_000 * colluders)
     own = grr.probabilities(math.exp(epsilon), 2)[0]
     tied = jrr.corner(own, shown / (n - shown))
-    if tied <= 1 / 2:
+    if tied <= 1 / 2:  # weak correlations keep ε, and have more variance even if all hold the answer
+        for rho in (-0.01, -0.1, -0.5):
+            weak = own / (1 - rho * shown / (n - shown))
+            if weak > max(1 / 2, 1 / (1 - rho)):
+                assert jrr.colluder_ratio(weak, rho, n, shown) <= math.exp(epsilon)
+                assert jrr.variance(n, n, weak, rho) > jrr.variance(n, n, own, 0)
         return {"own": own, "tied": None, "ratio": None}
     assert jrr.colluder_ratio(tied, -(1 - tied) / tied, n, shown) == pytest.approx(math.exp(epsilon), rel=1e-6)
     ratio = jrr.variance(share * n, n, tied, -(1 - tied) / tied) / jrr.variance(share * n, n, own, 0)
@@ -210,6 +215,8 @@ def test_the_numbers_of_every_figure_are_the_library_s(page):
                 assert numbers[key] is None, (name, setting)
             else:
                 assert numbers[key] == pytest.approx(number, rel=1e-9, abs=1e-12), (name, key, setting)
+        if name == "jrr":
+            assert ("no negative correlation lowers the variance at this ε" in words) == (wanted["tied"] is None)
         for text in (picture, words):
             assert not {word for word in ("NaN", "undefined", "null", "Infinity") if word in text}, (name, setting)
 
