@@ -140,6 +140,21 @@ def test_undone_copies_have_the_stated_variance_for_every_record(k, p_ab, p_ba, 
     assert stated >= (1 - ONE / k) * (2 / (p - q) ** 2 - 1)  # the pivot is named: a half of the users each
 
 
+def test_copies_with_one_probability_lower_the_level_of_one_attribute_by_how_much_turns_on_the_other():
+    """From 1 to 0.47 of two binary ones, uniform and independent; not so far of three values, or of uneven ones."""
+    text = (Path(__file__).parents[2] / "notebooks/audit_corr_rr_evaluation.ipynb").read_text(encoding="utf-8")
+    assert "its level is 0.47, not 1, if the other is averaged over (both binary and uniform, independent: " in text
+
+    def level(copied, other):
+        k = len(other)
+        whole = corr_rr.channel(math.e, k, [[1, copied], [copied, 1]]).reshape(k, k, -1)
+        seen = np.tensordot(other, whole, (0, 1))  # a row for each value of the first attribute
+        return math.log((seen.max(axis=0) / seen.min(axis=0)).max())
+
+    found = [level(0.3, [0.5, 0.5]), level(0.8, [0.5, 0.5]), level(0.8, [1 / 3] * 3), level(0.8, [0.9, 0.1])]
+    assert [round(each, 2) for each in found] == [0.47, 0.47, 0.51, 0.58]
+
+
 def test_copies_undone_by_both_entries_at_once_can_have_less_variance_than_none_but_not_than_a_named_pivot():
     """The least variance at uniform users, by weighted least squares over whole reports; RS+FD has p_y = 1/k."""
     targets = np.kron(np.eye(3), np.ones((3, 1))) - 1 / 3  # of a record's first answer
