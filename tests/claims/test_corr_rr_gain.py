@@ -416,6 +416,9 @@ def test_which_formula_is_better_for_a_learned_copying_probability_turns_on_the_
     assert few[0] + few[1] < 1 < many[0] - many[1]
     assert abs(many[0] - 1.6) < max(many[1], 0.05)
     assert most[0] - most[1] > 1 > sum(over_exact(20_000, 0.5, 0.9))
+    assert np.subtract(*over_exact(1_000_000, 0.5, 0.5)) > 1 > sum(over_exact(20_000, 0.5, 0.5))
+    page = " ".join((Path(__file__).parents[2] / "book/results.md").read_text(encoding="utf-8").split())
+    assert "learned where they are alike, of 20,000 users, the printed one" in page
 
 
 @pytest.mark.parametrize(
