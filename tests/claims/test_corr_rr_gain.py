@@ -309,6 +309,16 @@ def test_with_few_users_and_like_shares_one_question_shrunk_has_less_error_than_
         for rule in (CorrRR, AppendixCorrRR):
             theirs = mse(rule(**one, n1=0.1).simulate(data, rng=rng, runs=60), truth)
             assert theirs.mean() - ours.mean() > 4 * math.hypot(theirs.std(), ours.std()) / 60**0.5
+    # Of two attributes up to 0.5, also if Corr-RR has its best share of users in Phase I, and not at 5.
+    data = Population.from_counts(np.diag([200, 150, 100, 50]))
+    truth = marginal_frequencies(data)
+    for epsilon, first, times in ((0.5, 0.01, 1.26), (5.0, 0.1, 0.31)):
+        asked = OneQuestion(k=data.k, epsilon=epsilon)
+        found = asked.simulate(data, rng=rng, runs=1_000)
+        ours = mse(shrinkage.choose(found, shrinkage.question_noise(asked, data.n)).estimates, truth)
+        theirs = mse(AppendixCorrRR(k=data.k, epsilon=epsilon, n1=first).simulate(data, rng=rng, runs=1_000), truth)
+        off = 5 * times * math.hypot(*(e.std() / e.mean() for e in (theirs, ours))) / 1_000**0.5
+        assert abs(theirs.mean() / ours.mean() - times) < off < abs(times - 1)
     # Not so for two values, where two attributes leave too few directions to shrink.
     data = Population.from_counts(np.rint(500 * tree_law([0.7, 0.3], 0.9, [0])).astype(int))
     truth, asked = marginal_frequencies(data), OneQuestion(k=data.k, epsilon=0.1)
