@@ -6,6 +6,7 @@ GRR, two values, unary encoding, splitting the budget (SPL), and fakes (RS+FD, R
 import itertools
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import sympy as sp
@@ -353,6 +354,18 @@ def test_one_report_of_equal_attributes_beats_the_baselines_at_every_share_and_w
     excess = sp.expand(d**2 * sampled * (1 - sampled) - p * (1 - p))
     assert sp.expand(sp.diff(excess, prior, 2) + 2 * (d - 1) ** 2) == 0
     assert [sp.factor(excess.subs(prior, end)) for end in (0, 1)] == [p * (d - 1), sp.factor((d - 1) * (1 - p))]
+
+
+def test_a_copy_wins_if_the_other_attribute_has_the_same_share_or_a_near_one_and_not_if_it_is_far():
+    """Chapter audit_baselines, the table of copies: 400 users, two binary attributes, independent or not."""
+    text = (Path(__file__).parents[2] / "notebooks/audit_baselines.ipynb").read_text(encoding="utf-8")
+    assert "So copying wins for equal shares, and loses where they are far apart" in text
+    ways = grr.probabilities(Fraction(2), 2), fake_data.probabilities(Fraction(4), 2, 2, Fraction(1, 2))
+    rivals = [pure.variance(Fraction(3, 4), 400, *way) for way in ways]  # SPL, RS+FD
+    copied = pure.variance(Fraction(3, 4), 400, *grr.probabilities(Fraction(4), 2))
+    apart = {gap: copied + gap**2 for gap in (Fraction(0), Fraction(1, 20), Fraction(1, 10), Fraction(1, 2))}
+    assert [max(rivals) < each for each in apart.values()] == [False, False, True, True]
+    assert [each < min(rivals) for each in apart.values()] == [True, True, False, False]
 
 
 def test_learned_and_clipped_priors_do_not_bias_the_estimate():
