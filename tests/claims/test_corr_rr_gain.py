@@ -403,6 +403,9 @@ def test_two_groups_cost_four_times_the_error_on_syn_a_and_pay_where_attributes_
 
     f = np.array(marginal_frequencies(people))
     assert all(4 < two_over_one(f, epsilon) < 4.4 for epsilon in (0.1, 0.5, 1.0))
+    wholes, halves = ([grr.probabilities(math.exp(part * e), 4) for e in (0.1, 0.5, 1.0)] for part in (1, 0.5))
+    variances = [((p - q) / (u - v)) ** 2 for (p, q), (u, v) in zip(wholes, halves, strict=True)]
+    assert [round(each, 1) for each in variances] == [4.1, 4.4, 4.6]
     assert two_over_one(f, 4.0) > 1
     apart = 0.1 * np.array(SKEWED) + 0.9 / 4  # at rho = 0.1 groups have less bias, and less error
     assert round(two_over_one(np.array([SKEWED, apart, apart, apart]), 1.0), 1) == 0.8
