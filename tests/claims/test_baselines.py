@@ -368,6 +368,27 @@ def test_a_copy_wins_if_the_other_attribute_has_the_same_share_or_a_near_one_and
     assert [each < min(rivals) for each in apart.values()] == [True, True, False, False]
 
 
+def test_constant_fakes_never_have_less_variance_than_open_answers_in_groups_and_may_have_less_than_without():
+    """GRR, attributes asked equally often: the advice of audit_baselines, and the last question of fake_data."""
+    root, rng, below = Path(__file__).parents[2], np.random.default_rng(1), 0
+    assert "deal people into groups, and let them say which" in (root / "notebooks/audit_baselines.ipynb").read_text(
+        "utf-8"
+    )
+    assert "To deal people into groups, one a question" in (root / "book/teaching.yml").read_text("utf-8")
+    for _ in range(500):
+        d, k = map(int, rng.integers(2, (9, 12)))
+        p, q = grr.probabilities(math.exp(rng.uniform(0.1, 8)), k)
+        f = rng.dirichlet(np.full(k, 0.5))
+        often = q + (p - q) * f  # how often each answer is reported openly
+        faked = (often + (d - 1) * (f == f.max())) / d
+        spread = (f * (1 - f)).sum()  # the users' data are held fixed
+        constant, groups = (c / (p - q) ** 2 * (1 - (x**2).sum()) - spread for c, x in ((d * d, faked), (d, often)))
+        alone = pure.variance(f, 1, p / d, q / d).sum()
+        below += constant < alone
+        assert groups < constant
+    assert 50 < below < 250
+
+
 def test_learned_and_clipped_priors_do_not_bias_the_estimate():
     pairs = list(itertools.combinations_with_replacement(BINARY, 2))
     means = [sum(x * chance for x, chance in two_phase_law(pair, Fraction(2)).items()) for pair in pairs]
