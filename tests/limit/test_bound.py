@@ -1341,3 +1341,20 @@ def test_where_some_budgets_were_tried_the_page_of_results_says_so():
     page = (root / "book/results.md").read_text(encoding="utf-8")
     (row,) = (line for line in page.splitlines() if line.startswith("| Attribute sampling is near the least error "))
     assert "| within 1 % | attribute sampling | those tried up to 1 |" in row
+
+
+def test_what_may_still_be_saved_on_adult_is_a_fifth_of_the_error_and_no_quarter():
+    """What is proved at every population, over attribute sampling's error there, people held fixed or drawn."""
+    people, notebooks = load_adult(), Path(__file__).parents[2] / "notebooks"
+    fixed = people.n * sum(map(sum, OneQuestion(k=people.k, epsilon=1.0).variance(people)))
+    drawn = sum(1 - (f**2).sum() for f in marginal_frequencies(people))
+    proved, uniform = (limit.least_error(people.k, 1.0, of).error for of in (people, None))
+    for most in (1 - proved / (fixed + drawn), 1 - (proved - drawn) / fixed):
+        assert 1 / 5 < most < 1 / 4
+    text = (notebooks / "which_mechanism.ipynb").read_text(encoding="utf-8")
+    assert "nobody has excluded an unbiased mechanism with a fifth less error" in text
+    closed = (sum((k - 1) / math.sqrt(k) for k in people.k) / math.sinh(0.5)) ** 2
+    text = (notebooks / "optimal_sets.ipynb").read_text(encoding="utf-8")
+    assert f"by what is proved at the uniform one, divided by {uniform / proved:.2f}." in text
+    below = f"{1 - closed / uniform:.0%}".replace("%", " %")
+    assert f"has {math.cosh(0.5) ** 2:.2f}, because" in text and f"which is {below} below that here" in text
