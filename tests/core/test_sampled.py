@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from ldp_lib import _inputs, channel, check, grr, limit, pure, subset
+from ldp_lib.book import claims
 from ldp_lib.datasets import load_adult
 from ldp_lib.grr import GRR
 from ldp_lib.hashing import OLH
@@ -678,3 +679,17 @@ def test_an_array_that_was_given_away_and_overwritten_changes_no_estimate():
     assert np.array_equal(np.concatenate(m.estimate(y)), before)
     with pytest.raises(ValueError, match="read-only"):
         m.questions[...] = 0
+
+
+def test_at_small_budgets_one_question_is_best_if_each_number_of_questions_has_its_best_sets():
+    """`own/several-questions`; with sets of three of four values two questions have less even there."""
+    even = Population.from_counts(np.ones((4, 4), int))
+
+    def total(m, size):
+        some = AskSome(k=(4, 4), epsilon=0.01, m=m, sizes=(size,) * 2, groups=False)
+        return even.n * sum(map(sum, some.variance(even)))
+
+    one, two = ([total(m, size) for size in (1, 2, 3)] for m in (1, 2))
+    assert min(one) < 0.9 * min(two)
+    assert two[2] < 0.9 * one[2]
+    assert "each with its best $s$, one is best" in " ".join(claims.claim("own/several-questions").statement.split())
