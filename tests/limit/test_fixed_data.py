@@ -144,7 +144,7 @@ def test_the_page_of_theorems_says_for_which_data_and_correlations():
     people = of([[0], [1], [2], [3]], (4,))
     best = min(people.n * SubsetSelection(k=4, epsilon=1.0, size=s).variance(people).sum() for s in (1, 2, 3))
     assert limit.fixed_data_error((4,), 1.0, people).attained < 0.99 * best
-    assert "In the worst case this is known against all ε-LDP mechanisms" in page
+    assert "Against all ε-LDP mechanisms this is known in the worst case" in page
     p, q = Fraction(3, 4), Fraction(1, 4)
     excess = []
     for rho in (-q / (2 * p), q):  # two people: if the other told the truth, and if the other lied
