@@ -68,8 +68,12 @@ def test_own_data_are_told_which_population_the_limit_is_for():
     assert 0.95 < drawn / limit.least_error(people.k, 1.0).error < 0.96
     agree = limit.least_error((2, 2), 1.0, np.array([[99, 1], [1, 99]]))  # some other populations have no less
     assert abs(agree.error / limit.least_error((2, 2), 1.0).error - 1) < 1e-6
-    chapter = (Path(__file__).parents[2] / "notebooks/limit_bound.ipynb").read_text(encoding="utf-8")
-    assert "it is for uniform records; other populations may have less" in chapter
+    for chapter, words in {
+        "limit_bound": "it is for uniform records; other populations may have less",
+        "limit_attained": "optimal up to ε = 3. (Other populations may differ.)",
+        "optimal_sets": "Other populations may have less: for Adult's sex, race and income",
+    }.items():
+        assert words in (Path(__file__).parents[2] / f"notebooks/{chapter}.ipynb").read_text(encoding="utf-8")
     even = []
     for path in sorted((Path(__file__).parents[2] / "notebooks").glob("*.ipynb")):
         text = "\n".join("".join(c["source"]) for c in json.loads(path.read_text(encoding="utf-8"))["cells"])
