@@ -477,7 +477,7 @@ def test_revised_version_what_its_words_leave_open():
         "is in general right for $k=2$ only. What is printed we cannot tell."
     )
     claim("corr-rr-v2/eq-9").not_checkable(
-        "The formula is missing from our text. For two attributes the words lead to "
+        "The formula is missing from our text. For two attributes and users drawn independently the words lead to "
         "$t=\\frac{n_2+1}{n_2-1}\\langle g_a,g_b\\rangle/|g_b|^2$ with $p_y=(1+(k-1)t)/k$; the first version has two "
         "others. What is printed we cannot tell."
     )
