@@ -143,12 +143,13 @@ def required_users(
     it. Chapter `randomized_response`. For shares, ``groups=True`` is planned as if all users are dealt into groups at
     once, but for rounding to whole users: intervals may be wider by one part in 2 g where g are asked a question by
     `OneQuestion`. By `AskSome`, whose many groups are each rounded, they may be wider by more: for 12 yes-or-no
-    questions, four to six a user, and 330 to 660 users by 3 to 6 %. If each device collects alone, or a region is
-    picked out of users dealt together, chance makes some groups smaller and their intervals wider still; those of
-    ``groups=False`` stay within the margin. For tables each user counts as drawing the question alone. With
-    ``groups=True``, as `recommend` builds them, dealt all at once, that is enough, and more than needed: for k = (2, 4,
-    3) by 5 % at epsilon = 1, by 13 % at 2 and by 47 % at 3. If each device collects alone, intervals are wider where
-    few are asked about a pair: by 5 to 13 % for eight yes-or-no questions and 1,192 users at epsilon = 1.
+    questions, four to six a user, and 330 to 660 users by 3 to 6 %, for 16, four a user, and 330 users by 7 % on
+    average. If each device collects alone, or a region is picked out of users dealt together, chance makes some groups
+    smaller and their intervals wider still; those of ``groups=False`` stay within the margin. For tables each user
+    counts as drawing the question alone. With ``groups=True``, as `recommend` builds them, dealt all at once, that is
+    enough, and more than needed: for k = (2, 4, 3) by 5 % at epsilon = 1, by 13 % at 2 and by 47 % at 3. If each device
+    collects alone, intervals are wider where few are asked about a pair: by 5 to 13 % for eight yes-or-no questions and
+    1,192 users at epsilon = 1.
     """
     check_bool(sampling=sampling)
     require_share("margin", margin)
