@@ -106,6 +106,19 @@ def test_weights_that_go_with_a_rare_answer_hold_less_often_without_a_warning():
     assert held[0.5, False] > 0.95 - wide
 
 
+@pytest.mark.parametrize(("people", "epsilon", "held"), [(1_000, 4, 93), (500, 6, 76), (1_000, 6, 84), (2_000, 6, 88)])
+def test_weighted_shares_that_nobody_holds_need_twenty_false_reports(people, epsilon, held):
+    """Where 20 e^budget people give them, 90 of 100 held; the docstring said some 500, whatever the budget."""
+    says("survey.md", "at ε = 6 in 76 at 500, 85 at 1,000 and 88 at 2,000")
+    rng, runs, (_, q), inside = RNG(9), 300, GRR(k=2, epsilon=float(epsilon)).probabilities, []
+    for _ in range(runs):
+        w = np.exp(rng.normal(0, np.log(1.49) ** 0.5, round(1.49 * people)))
+        z = ((rng.random(w.size) < q) - q) / (1 - 2 * q)
+        share, variance = weighted_shares(z[:, None], w / w.min(), sampling=True)
+        inside.append(abs(share[0]) <= Z * max(variance[0], 0) ** 0.5)
+    assert close(np.mean(inside), held / 100, runs)
+
+
 @pytest.mark.parametrize(
     ("few", "weight", "theirs", "others", "times"), [(1, 5, 0.2, 0.02, 1.7), (2, 5, 0.05, 0.3, 0.6)]
 )
