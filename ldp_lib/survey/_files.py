@@ -258,7 +258,7 @@ def _check_drawn(rows, mechanism):
     rows = rows[[*columns(mechanism)]]
     if kept:  # couples may differ, and so may those of one batch, which is dealt by itself
         rows = rows[(group := rows.groupby(kept).ngroup()) == group.mode().max()]
-    if len(rows) and not rows.duplicated().any():
+    if len(rows) > 6 and not rows.duplicated().any():  # of fewer no 20 pairs could agree
         rng, shape, times = np.random.default_rng(1), (len(rows), *np.shape(mechanism.k)), 1 + 9 * (len(rows) < 400)
         made = (to_frame(mechanism.perturb(rng.integers(0, mechanism.k, shape), rng=rng)) for _ in range(times))
         if sum((y.value_counts() ** 2).sum() - len(rows) for y in made) > 40 * times:
