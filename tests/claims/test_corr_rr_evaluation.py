@@ -432,6 +432,8 @@ def test_four_attributes_as_the_budget_grows():
     gaps = [[one["SPL"][0] - one["Corr-RR"][0] for one in two] for two in ends]
     # In percent the lead over RS+RFD grows, as it was run and in all panels of Figures 3 and 4.
     assert all(saved(one, "Corr-RR", "RS+RFD") + 0.1 < saved(two, "Corr-RR", "RS+RFD") for one, two in ends[6:])
+    # With the minimiser it may shrink, as for SynA with skewed marginals at .9.
+    assert log_ratio_z(*(found[0.9, b, SKEWED, "star"] for b in (0.1, 0.5))) > 3
     panels = drawn[drawn.panel.str.startswith(("3", "4"))].set_index(["panel", "epsilon"])
     lead = (1 - panels["Corr-RR"] / panels["RS+RFD"]).unstack()[[0.1, 0.5]].round(2)
     assert lead.agg(["min", "max"]).to_numpy().T.tolist() == [[0.34, 0.52], [0.57, 0.7]]
