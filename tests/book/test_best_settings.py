@@ -371,3 +371,21 @@ def test_copies_and_votes_win_against_raw_answers_only():
     assert 0.45 < total_error(some, unequal) / total_error(copies, unequal) < 0.65
     quarter = CondRR(k=(4, 4), epsilon=4.0, n1=0.25)  # with a quarter of the people first: 0.80, standard error 0.016
     assert 0.72 < total_error(some, unequal) / total_error(quarter, unequal, runs=2_000) < 0.88
+
+
+def test_what_other_weights_of_questions_cost_depends_on_the_people():
+    """Chapter attribute_sampling: in the worst case, people drawn uniformly, and if all agree and are held fixed."""
+    text = (Path(__file__).parents[2] / "notebooks" / "attribute_sampling.ipynb").read_text(encoding="utf-8")
+
+    def over(k, weights, agree):
+        ours, other = (OneQuestion(k=k, epsilon=1.0, weights=given) for given in (None, weights))
+        if not agree:
+            each = [subset.error(math.e, size, part.size_) for size, part in zip(k, ours.oracle_, strict=True)]
+            return np.divide(*(sum(each / np.array(way.weights_)) for way in (other, ours)))
+        people = Population.from_records(np.zeros((10**5, len(k)), int), k=k)
+        return total_error(other, people) / total_error(ours, people)
+
+    wide = (2,) * 10 + (1_000,)
+    equal, by_k = ([over(k, given, agree) for agree in (False, True)] for k, given in (((2, 16), (1, 1)), (wide, wide)))
+    assert "{:.0f} % in the worst case ({:.0f} % if all people agree)".format(*(100 * (x - 1) for x in equal)) in text
+    assert "a factor of {:.1f} ({:.1f}) in the third".format(*by_k) in text
