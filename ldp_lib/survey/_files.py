@@ -248,18 +248,18 @@ def whole(frame, mechanism, act, told):
     """Yield what `act` gives for a data frame and its array of reports, and this array, as `row_groups` for a file."""
     y = from_frame(frame, mechanism)
     check_numbers(frame, told, "the data frame")
-    _check_drawn(frame[:4_096], mechanism)
+    _check_drawn(frame[:4_096], to_frame(y[:4_096]), mechanism)
     yield act(frame, y), y
 
 
-def _check_drawn(rows, mechanism):
+def _check_drawn(frame, rows, mechanism):
     """Raise ValueError if no two rows agree where even users have a chance below 1e-8; kept columns tell rows apart."""
-    kept = [[*map(repr, column)] for name, column in rows.items() if not str(name).startswith("report")]
-    rows = rows[[*columns(mechanism)]]
+    kept = [[*map(repr, column)] for name, column in frame.items() if not str(name).startswith("report")]
     if kept:  # couples may differ, and so may those of one batch, which is dealt by itself
         rows = rows[(group := rows.groupby(kept).ngroup()) == group.mode().max()]
     if len(rows) > 6 and not rows.duplicated().any():  # of fewer no 20 pairs could agree
-        rng, shape, times = np.random.default_rng(1), (len(rows), *np.shape(mechanism.k)), 1 + 9 * (len(rows) < 400)
+        rng, shape = np.random.default_rng(1), (len(rows), *np.shape(mechanism.k))
+        times = 1 if len(rows) > 400 else 10
         made = (to_frame(mechanism.perturb(rng.integers(0, mechanism.k, shape), rng=rng)) for _ in range(times))
         if sum((y.value_counts() ** 2).sum() - len(rows) for y in made) > 40 * times:
             raise ValueError("reports must be all that were collected; these all differ as if duplicates were dropped")

@@ -192,7 +192,7 @@ def _beginning(text, mechanism):
     rows = np.frombuffer(text, f"V{mechanism.dtype.itemsize}")
     alike = {size: np.unique(rows[:size], return_counts=True)[1] / size for size in HEADS if size <= rows.size}
     # A size is enough if others begin like this with so small a probability.
-    enough = [size for size, shares in alike.items() if (shares**2).sum() ** size < 1e-15]
+    enough = [size for size, shares in alike.items() if (shares**2).sum() < 1e-15 ** (1 / size)]
     return rows[: min(enough, default=0)].tobytes()
 
 
