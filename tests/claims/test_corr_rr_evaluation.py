@@ -335,6 +335,11 @@ def test_it_is_the_marginals_that_weaken_corr_rr_on_mushroom():
     even = Population.from_counts(np.full((5, 5), 320))
     ours = phase_errors(AppendixCorrRR(k=even.k, epsilon=0.5), even, rng=rng, runs=2_000)
     theirs = phase_errors(TwoPhaseRSRFD(k=even.k, epsilon=0.5), even, rng=rng, runs=2_000, second=capped)
+    both = [  # at .1 Corr-RR is behind with uniform marginals too
+        phase_errors(make(k=even.k, epsilon=0.1), even, rng=np.random.default_rng(8), runs=6_000, second=second)
+        for make, second in ((AppendixCorrRR, None), (TwoPhaseRSRFD, capped))
+    ]
+    assert (both[0].mean() - both[1].mean()) / math.hypot(*(e.std() / 6_000**0.5 for e in both)) > 5
 
     def to_fakes(who, epsilon, second, runs=1_500, rng=rng):
         """RS+RFD's error over RS+FD's, and its standard error."""
