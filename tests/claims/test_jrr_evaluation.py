@@ -311,7 +311,7 @@ def test_the_curves_against_the_number_of_users():
         sp.cancel(jrr.variance(n1, n, p, 0) - n * p * (1 - p) / (2 * p - 1) ** 2) == 0,
     )
 
-    # The note on sec-5.3.2-s5, at a budget of 1: of all even n up to 25,000 a step of rho lowers the MSE by less than
+    # On sec-5.3.2-s5, at a budget of 1: of all even n up to 25,000 a step of rho lowers the MSE by less than
     # 1e-5 of it. Algorithm 1 has one p; its rho is the first of 1 - 1/p, 1 - 1/p + 1e-4, ... that keeps Eq. (20).
     many, kept_p = np.arange(100, 25_001, 2), rr(1.0)[0] - 1e-4
     least = 1 - 1 / kept_p
@@ -737,5 +737,5 @@ def test_the_loss_at_one_half_falls_as_the_budget_grows():
     assert f"{ratio(strongest(1.0), 1.0, 5_000, 2_500) - 1:.1e}" == "7.4e-05"  # the note on sec-5.3.5-s5
     assert best_pair(0.001, 10_000) == rr(0.001)
     kept = [ratio(best_pair(b, 10_000), b, 10_000, 5_000) - 1 for b in (0.001, 0.01, 0.1, 1.0)]
-    assert [float(f"{v:.3f}") for v in kept[:3]] + [float(f"{kept[3]:.2g}")] == [0, 0.233, 0.019, 0.0015]  # the note's
+    assert [float(f"{v:.3f}") for v in kept[:3]] + [float(f"{kept[3]:.2g}")] == [0, 0.233, 0.019, 0.0015]
     claim("jrr/sec-5.3.5-s1").reproduced(bool(np.all(falls)))

@@ -188,6 +188,5 @@ def test_what_is_said_of_other_work():
     claim("jrr/sec-6-s1").not_checkable(
         "A survey of other work, most of which is outside the sources of this book. What the paper says of its own "
         "mechanism there is checked: that shuffling complements it as jrr/sec-4.6.5-s2, that the server sees no report "
-        "as jrr/sec-4.5.1-s1, and here that post-processing can add to its utility. For four users, $p=3/5$ and "
-        r"$\rho=-1/2$ or $-1/6$, estimates cut off at 0 and $n$ have a lower MSE, whatever the users hold."
+        "as jrr/sec-4.5.1-s1, and here that post-processing can add to its utility."
     )
