@@ -212,6 +212,10 @@ def test_cond_rr_is_accurate_for_uniform_frequencies_and_not_for_others():
     f = [Fraction(7, 10), Fraction(1, 5), Fraction(1, 10)]
     equal = np.diag(f)
     kept = all((mean == f).all() for mean in cond_expectation([f, f], conditionals(equal), root**2))
+    # But a value that nobody has has no conditional, though it is reported: any but itself leaves a bias.
+    some, drawn = [HALF, HALF, 0 * HALF], np.array([[1, 0, 0], [0, 1, 0], [THIRD] * 3])
+    spread = cond_expectation([some, some], {(0, 1): drawn, (1, 0): drawn}, root**2)
+    assert all(list(mean - some) == [Fraction(8, 27), Fraction(8, 27), -Fraction(16, 27)] for mean in spread)
     for x in (x for x in itertools.product(range(1, 7), repeat=3) if sum(x) == 8):
         f_, z = [Fraction(v, 8) for v in x], (Fraction(101, 100), root, 99 * ONE)
         found = [cond_error(np.diag(f_), n, y**2) for y in z]

@@ -506,8 +506,7 @@ def test_what_the_words_of_the_revised_version_leave_open():
     )
     claim("corr-rr-v1/fig-2").not_checkable(
         "The picture of the first version is not known to us, and its budget and number of users are not stated. "
-        "What the paper says of it in words is settled sentence by sentence. The revised version's picture of the "
-        "same name comes out."
+        "What the paper says of it in words is settled sentence by sentence."
     )
 
 
