@@ -60,7 +60,8 @@ def test_years_of_any_type_pick_the_same_people_from_a_file_or_are_refused(kind,
         return
     files.write(reports, path)
     own, other = ({key: told(part) for key, part in one.groupby("wave")} for one in (reports, files.read(path)))
-    assert own.keys() == other.keys() and len(own) >= 3
+    assert own.keys() == other.keys()
+    assert len(own) >= 3
     assert all(np.array_equal(own[key], other[key]) for key in own)
 
 
