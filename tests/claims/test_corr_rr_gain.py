@@ -21,6 +21,7 @@ from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, syn_a, tree_law
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import OneQuestion
+from ldp_lib.survey.errors import total_error
 
 ODDS, ONE = Fraction(3), Fraction(1)
 TABLE = [[ONE, ONE * 4 / 5], [ONE / 10, ONE]]
@@ -108,6 +109,19 @@ def test_the_advice_on_copies_names_the_rival_whose_collector_mixes_open_answers
         gains = [1 - (1 + corr_rr.shrinkage(ONE * i / 20, k) ** 2) / 2 for i in range(21)]
         assert min(gains) == gains[-1] == 0
         assert all(gain > 0 for gain in gains[1:-1])
+
+
+def test_sets_have_less_error_than_sure_copies_in_equal_groups_and_more_with_one_person_too_many():
+    """Chapter corr_rr, its advice: the fewest answers named; all people agree, or answer as evenly as they can."""
+
+    def over_copies(k, epsilon, d, n, spread):
+        people = Population.from_records(np.tile(np.arange(n)[:, None] % k * spread, (1, d)), k=(k,) * d)
+        copies = SecondPhase(k=people.k, epsilon=epsilon, reuse=np.ones((d, d)).tolist())
+        return total_error(OneQuestion(k=people.k, epsilon=epsilon), people) / total_error(copies, people)
+
+    for case in ((11, 0.5, 2), (17, 1.0, 2), (45, 2.0, 2), (24, 0.5, 4), (39, 1.0, 4), (104, 2.0, 4)):
+        assert max(over_copies(*case, case[2] * size, spread) for size in (1, 3, 60) for spread in (0, 1)) < 1
+        assert min(over_copies(*case, case[2] + 1, spread) for spread in (0, 1)) > 1.08
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
