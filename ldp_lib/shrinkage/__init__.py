@@ -1,4 +1,4 @@
-"""Shrinkage: estimators with less error than the unbiased one, at the price of a bias; and `Plurality`."""
+"""Shrinkage: estimators that often have less error than the unbiased one, and a bias; and `Plurality`."""
 
 from ldp_lib.shrinkage._stein import WAYS, Shrunk, choose, common, pooled, question_noise, raw, separately, together
 from ldp_lib.shrinkage.plurality import Plurality
