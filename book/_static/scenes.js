@@ -23,7 +23,8 @@ const scenes = (() => {
   const many = (count, word) => `${count.toLocaleString("en")} ${word}`;
 
   // Shapes. Coordinates have one digit after the point, so that the text is the same in every browser.
-  const at = (x) => String(Math.round(x * 10) / 10);
+  // To a tenth of a unit; first to ten-millionths, so that a tie's last bit, which processors choose, does not decide.
+  const at = (x) => String(Math.round(Math.round(x * 1e7) / 1e6) / 10);
   const escape = (words) => words.replace(/&/g, "&amp;").replace(/</g, "&lt;");
   const text = (x, y, words, { size = 13.5, colour = INK, anchor = "middle", more = "" } = {}) =>
     `<text x="${at(x)}" y="${at(y)}" font-size="${size}" fill="${colour}" text-anchor="${anchor}"${more}>${escape(words)}</text>`;
