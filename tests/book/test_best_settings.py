@@ -148,6 +148,8 @@ def test_an_empty_set_as_the_fake_says_openly_what_was_asked_and_the_search_trie
         of = [subset.probabilities(math.exp(epsilon), k, size) for size in range(1, k)]
         blank, full = (min(pure.variance(1 / k, 1, r + w * (p - r), r + w * (q - r)) for p, q in of) for r in (0, 1))
         assert blank < full if k > 2 else blank == pytest.approx(full)  # at uniform shares it is one of these two
+    of_two = SHARES.loc["ten of 2"]  # one of two values, which does not tell what was asked, is as good
+    assert of_two["constant fakes"].to_numpy() == pytest.approx(of_two[named].to_numpy(), rel=1e-5)
     over = SHARES[named] / SHARES["one question"]  # what the texts once gave as the least of constant fakes
     assert [round(over[name, 1.0], 2) for name in ("four of 4", "Adult's domain", "adult 8")] == [1.25, 1.31, 1.3]
 
