@@ -162,6 +162,9 @@ def test_more_mass_off_the_diagonal_means_more_dispersion_in_the_symmetric_famil
         undo = sp.Matrix(matrix).inv()
         return (undo.T * (sp.diag(*law) - law * law.T) * undo).trace()
 
+    # Of users drawn at random the dispersion of their own values stays.
+    own = [sp.Rational(2, 3), sp.Rational(1, 3)]
+    assert dispersion([[0, 1], [1, 0]], own) == dispersion([[1, 0], [0, 1]], own) == sp.Rational(4, 9)
     first, second = (
         [[sp.Rational(7, 10), sp.Rational(3, 10)], [0, 1]],
         [[1, 0], [sp.Rational(31, 100), sp.Rational(69, 100)]],
