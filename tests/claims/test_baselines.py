@@ -250,6 +250,17 @@ def test_the_amplified_budget_in_symbols_and_in_reports():
     check.close(hits[0] - 2 * hits[1], mean=1 / 8, foil=0)  # at most 0 if the promise e = 2 were kept
 
 
+def test_in_unary_encoding_a_uniform_fake_breaks_the_amplified_promise_even_for_one_attribute():
+    def ratio(k, bits):  # of two attributes the first differs, 0 against 1; a fake is a uniform value, encoded
+        fake = bits.sum(axis=0) / k
+        laws = [(np.multiply.outer(bits[v], fake) + np.multiply.outer(fake, bits[0])) / 2 for v in (0, 1)]
+        return max((laws[0] / laws[1]).flat)
+
+    oue = unary.oue_probabilities(fake_data.amplified(Fraction(2), 2))
+    assert [ratio(k, unary.channel(*oue, k)) for k in (2, 3)] == [2, Fraction(13, 6)]
+    assert ratio(3, grr.channel(fake_data.amplified(Fraction(2), 2), 3)) == 2
+
+
 def correlated(tenths):
     """400 users with two binary attributes, even marginals, correlation tenths / 10."""
     near, far = 100 + 10 * tenths, 100 - 10 * tenths
