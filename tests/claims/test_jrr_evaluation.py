@@ -354,10 +354,9 @@ def test_the_curves_against_the_number_of_users():
     )
 
 
-def test_just_outside_the_band_the_relative_error_of_many_users_can_be_larger():
-    """On jrr/sec-5.4-b1. Both values' errors are the same, so the mean absolute error of the count decides."""
-    n, n1, (p, rho) = 2_302, 1_127, strongest(1.0)
-    assert (2 * n1 - n) ** 2 == n + 2  # just outside
+def errors_over_rr(n, n1, epsilon):
+    """Return MSE and mean absolute error of the count at RR's p and the least rho, each over that of RR, exactly."""
+    p, rho = strongest(epsilon)
 
     def count_law(ones, p_one, zeros, p_zero):
         return np.convolve(*(stats.binom.pmf(range(m + 1), m, t) for m, t in ((ones, p_one), (zeros, p_zero))))
@@ -371,8 +370,26 @@ def test_just_outside_the_band_the_relative_error_of_many_users_can_be_larger():
     plain = count_law(n1, p, n - n1, 1 - p)
     mse = [of @ error**2 for of in (law, plain)]
     assert np.allclose(mse, [jrr.variance(n1, n, p, r) for r in (rho, 0)], rtol=1e-9, atol=0)
-    assert mse[0] < mse[1]
-    assert round(1e5 * (law @ abs(error) / (plain @ abs(error)) - 1), 1) == 2.2
+    return mse[0] / mse[1], law @ abs(error) / (plain @ abs(error))
+
+
+def test_just_outside_the_band_the_relative_error_of_many_users_can_be_larger():
+    """On jrr/sec-5.4-b1. Both values' errors are the same, so the mean absolute error of the count decides."""
+    n, n1 = 2_302, 1_127
+    assert (2 * n1 - n) ** 2 == n + 2  # just outside
+    mse, absolute = errors_over_rr(n, n1, 1.0)
+    assert mse < 1
+    assert round(1e5 * (absolute - 1), 1) == 2.2
+
+
+def test_inside_the_band_the_relative_error_can_be_smaller_and_the_loss_above_that_of_the_squared_error():
+    """On jrr/sec-5.4-b4, whose bound is of the MSE: here most counts have one parity, which n_1 decides."""
+    most = math.exp(-0.001) / 999
+    for n1, found in ((500, -1.1e-4), (501, 1.1e-3)):
+        mse, absolute = errors_over_rr(1_000, n1, 0.001)
+        assert 0 < mse - 1 < most * (1 + 1e-6)
+        assert float(f"{absolute - 1:.1e}") == found
+        assert not 0 < absolute - 1 < most
 
 
 def test_the_summary():
