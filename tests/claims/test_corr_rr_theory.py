@@ -458,8 +458,6 @@ def test_over_all_tables_of_forty_people_frequencies_hint_at_the_correlation():
     means = [p_y[proper][quarter == i].mean() for i in range(4)]
     assert [round(mean, 2) for mean in (means[0], means[3])] == [0.25, 0.75]
     eighth = np.digitize(phi, np.arange(-3, 4) / 4, right=True)
-    finer = np.diff([p_y[proper][eighth == i].mean() for i in range(8)])
-    assert [*np.flatnonzero(finer < 0)] == [3]  # from below 0 to above
     strong = (Fraction(490 * 490, 1000**2)) ** 2 > Fraction(96, 100) ** 2 * Fraction(490 * 510 * 510 * 490, 1000**4)
     three = ([[0, 300], [300, 400]], [[90, 210], [210, 490]], [[300, 0], [0, 700]])  # all with frequencies .3 and .3
     assert {(sum(t[0]), t[0][0] + t[1][0]) for t in three} == {(300, 300)}
@@ -471,6 +469,8 @@ def test_over_all_tables_of_forty_people_frequencies_hint_at_the_correlation():
     assert best(0.3, 0.3) == 1
     gap = np.abs(first - second)
     gaps = [gap[proper][quarter == i].mean() for i in range(4)]
+    finer = (np.diff([x[proper][eighth == i].mean() for i in range(8)]) for x in (p_y, -gap))
+    assert [[*np.flatnonzero(x < 0)] for x in finer] == [[3], [3]]  # from below 0 to above
     by_gap = [p_y[np.digitize(gap, [0.1, 0.25, 0.5]) == i].mean() for i in range(4)]
     # The same for three values: all tables of eight people, Pearson's correlation of the codes 0, 1 and 2.
     joint = (np.diff([(-1, *bars, 16) for bars in itertools.combinations(range(16), 8)]) - 1).reshape(-1, 3, 3) / 8
