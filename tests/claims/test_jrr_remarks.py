@@ -157,9 +157,8 @@ def test_what_can_be_said_of_the_data():
     )
     claim("jrr/app-J-s2").not_checkable(
         "The ratings may not be passed on. The authors' published vector, whose counts, 762 of 10,000, are those of "
-        "Table 3, is no random draw: in a public copy of the first 9,999 ratings "
-        "(github.com/nguyentantin2105/recommendation at 6182be9) all are the vector's, in its order, and come from "
-        "9,697 customers."
+        "Table 3, is no random draw: in a public copy of the data set's first 9,999 ratings (named beside "
+        "`binary_marginals.csv`) all are the vector's, in its order, and come from 9,697 customers."
     )
     claim("jrr/app-J-s3").not_checkable(
         "The number of records, 23,486, and of recommendations, 19,314, agree with the public data set and with Table "
