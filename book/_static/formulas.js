@@ -360,8 +360,8 @@ const formulas = (() => {
     return [first, ...rows.filter((row) => row !== first).sort((a, b) => a.error - b.error)];
   }
 
-  // The root mean squared error of one share or cell, in points, and the least budget that reaches it, to 1 part in
-  // 1,000, or NaN if none from 0.001 to 20 does (planner.required_budget).
+  // The root mean squared error of one share or cell, in points, and a budget that reaches it, the least to 1 part in
+  // 1,000 (but for some tables), or NaN if none from 0.001 to 20 does (planner.required_budget).
   function points(wish) {
     const cells = sum(wish.wants === "tables" ? cellsOf(wish.k) : wish.k);
     return 100 * Math.sqrt(errors(wish)[0].error / cells);

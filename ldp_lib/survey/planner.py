@@ -113,7 +113,8 @@ def required_budget(
     """Return the least epsilon, to 1 part in 1,000, at which the typical error of the best mechanism is `points`.
 
     Parameters as in `recommend`; `points` is the root mean squared error of one frequency, or cell, in percentage
-    points: a margin divided by 1.96, at 95 % confidence.
+    points: a margin divided by 1.96, at 95 % confidence. For tables a tenth less may do, because the error can rise
+    with epsilon where `ask_pairs` changes to other sets.
 
     Raises
     ------

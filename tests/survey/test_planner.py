@@ -449,6 +449,13 @@ def test_the_budget_that_reaches_an_error_is_the_least(k, wants, points, samplin
             planner.required_budget(points=wrong, **wish)
 
 
+def test_a_larger_budget_can_have_more_error_of_tables_so_that_less_than_the_required_one_may_do():
+    wish = {"k": (4, 4), "n": 10_000, "wants": "tables"}
+    enough, less, between = (planner.recommend(epsilon=epsilon, **wish).points for epsilon in (0.935, 0.875, 0.905))
+    assert max(enough, less) < 2.4 < between
+    assert 0.9 * 0.935 < 0.875 < 0.95 * planner.required_budget(points=2.4, **wish) < 0.95 * 0.935
+
+
 def test_margins_of_the_widest_interval_and_of_a_typical_one_are_two_things():
     found = planner.recommend(k=5, epsilon=1.0, n=10_000)
     widest = planner.required_users(found.mechanism, found.margin() / 100)
