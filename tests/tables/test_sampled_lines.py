@@ -140,7 +140,7 @@ def test_lines_are_near_the_limit_and_the_page_says_where_they_have_less_error()
         attained = told == pytest.approx(flat / math.sinh(math.log(e) / 2) ** 2)
         assert attained == (k % (e + 1) == 0), (d, k, e)
     over = {}  # sets of cells with averaged marginals, over lines
-    for k, d, epsilon in itertools.product(FIELDS, (3, 4, 6, 8, 10), (0.1, 0.25, 0.5, 1.0)):
+    for k, d, epsilon in itertools.product(FIELDS, (3, 4, 6, 8, 10), (0.01, 0.1, 0.25, 0.5, 1.0)):
         ways = [ask_pairs((k,) * d, epsilon, m) for m in (2, 3)]
         asked = min(pair_error((k,) * d, epsilon, way.sizes_, way.m_, way.weights_) for way in ways)
         fewer = lines_error(d, k, epsilon) < asked
