@@ -1,5 +1,6 @@
 """Pages made from files of the project: execution times, the entry to cite, the changes."""
 
+import doctest
 import re
 import sys
 from pathlib import Path
@@ -119,3 +120,17 @@ def test_the_row_of_a_claim_that_a_test_settles_leads_to_the_line_that_settles_i
     lost = [c.id for c in by_test if shown[c.chapter.rpartition("/")[2]].count(f'id="{c.anchor}"') != 1]
     assert lost == []
     assert len(by_test) > 100
+
+
+def test_the_copy_button_takes_what_is_typed():
+    """Lines with a prompt, without it; output is left, because pasted it would be an error."""
+    config, blocks = yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["sphinx"]["config"], 0
+    prompt = re.compile(f"^({config['copybutton_prompt_text']})(.*)")
+    assert config["copybutton_prompt_is_regexp"]
+    for path in sorted((ROOT / "book").glob("*.md")):
+        for block in re.findall(r"(?ms)^```python\n(>>>.*?)^```$", path.read_text(encoding="utf-8")):
+            copied = [found[2] for line in block.splitlines() if (found := prompt.match(line))]
+            typed = "".join(one.source for one in doctest.DocTestParser().get_examples(block))
+            assert "\n".join([*copied, ""]) == typed
+            blocks += 1
+    assert blocks > 20
