@@ -148,8 +148,8 @@ def required_users(
     smaller and their intervals wider still; those of ``groups=False`` stay within the margin. For tables each user
     counts as drawing the question alone. With ``groups=True``, as `recommend` builds them, dealt all at once, that is
     enough, and more than needed: for k = (2, 4, 3) by 5 % at epsilon = 1, by 13 % at 2 and by 47 % at 3. If each device
-    collects alone, intervals are wider where few are asked about a pair: by 5 to 13 % for eight yes-or-no questions and
-    1,192 users at epsilon = 1.
+    collects alone, intervals are wider where few are asked about a pair: by 10 % on average for eight yes-or-no
+    questions and 1,192 users at epsilon = 1.
     """
     check_bool(sampling=sampling)
     require_share("margin", margin)

@@ -75,8 +75,10 @@ def test_codes_fall_in_outer_bands_and_parts_of_years_in_their_own():
 LABELS = np.array(["no", "yes"])
 WAYS = {  # what becomes of "yes", "no" and a missing answer
     "a comparison": (lambda a: a == "yes", [1, 0, 0]),
+    "not equal": (lambda a: a != "no", [1, 0, 1]),
     "isin": (lambda a: a.isin(["yes"]), [1, 0, 0]),
     "astype(bool)": (lambda a: a.astype(bool), [1, 1, 1]),
+    "None as bool": (lambda a: a.astype(object).mask(a.isna(), None).astype(bool), [1, 1, 0]),
     "nullable texts": (lambda a: a.astype("string") == "yes", [1, 0, 2]),
     "labels[codes]": (lambda a: LABELS[pd.Categorical(a, LABELS).codes] == "yes", [1, 0, 1]),
     "a dictionary": (lambda a: a.map({"yes": True, "no": False}), [1, 0, 2]),

@@ -21,6 +21,7 @@ from ldp_lib import (
     shrinkage,
 )
 from ldp_lib.survey import files
+from ldp_lib.survey.planner import standard_errors
 from ldp_lib.tables import consistency, raking
 
 K, DOMAIN = (2, 3, 2), {"a": ["n", "y"], "b": [0, 1, 2], "c": [False, True]}
@@ -103,6 +104,42 @@ def test_couples_that_are_batches_are_told_too_little_error_if_dealt(groups):
         off, told = [*off, row["estimate"] - 0.5], [*told, row["standard_error"]]
     ratio = math.sqrt(np.mean(np.square(told)) / np.mean(np.square(off)))
     assert abs(ratio - (math.sqrt(0.5) if groups else 1)) < 3 / math.sqrt(2 * len(off))
+
+
+@pytest.mark.parametrize(("epsilon", "said"), [(3.0, 87), (6.0, 84)])
+def test_intervals_of_very_many_couples_hold_as_often_as_the_page_says(epsilon, said):
+    """Half the people are asked: the truth has the variance of so many coins, and what is told half of it."""
+    n, even = 10**6, [np.full(2, 0.5)] * 2
+    told = standard_errors(OneQuestion(k=(2, 2), epsilon=epsilon), even, n)[0][1] ** 2
+    noise = math.exp(epsilon) / math.expm1(epsilon) ** 2 / (n / 2)
+    assert told == pytest.approx(noise + 0.25 / n, rel=1e-3)
+    assert round(100 * math.erf(1.959964 * (told / (noise + 0.5 / n)) ** 0.5 / 2**0.5)) == said
+
+
+def test_half_a_holder_among_fifty_is_missed_in_up_to_61_of_100():
+    """At a large epsilon the interval holds where a holder was asked: in 42 of 100 surveys, the page said."""
+    for questions in (2, 10, 30, 1_000):
+        n, holders = 50 * questions, questions // 2
+        asked = 1 - math.comb(n - holders, 50) / math.comb(n, 50)
+        assert (questions < 30) is (asked > 0.405)
+        assert asked > 0.39
+    mechanism = OneQuestion(k=(2,) * 30, epsilon=12.0)
+    for share, holds in ((0.0, False), (0.02, True)):
+        spread = standard_errors(mechanism, [np.array([1 - share, share])] * 30, 1_500)[0][1]
+        assert bool(abs(share - 0.01) < 1.96 * spread) is holds
+
+
+def test_devices_alone_have_wider_intervals_than_planned_by_what_the_page_says():
+    """It said 12 to 29 % for twenty, which one survey in five exceeds."""
+    rng, found = np.random.default_rng(8), {}
+    for (d, n), epsilon in itertools.product([(3, 600), (3, 1_100), (10, 600), (10, 1_100), (20, 494)], (1.0, 4.0)):
+        noise, fewest = math.exp(epsilon) / math.expm1(epsilon) ** 2, rng.multinomial(n, [1 / d] * d, 4_000).min(axis=1)
+        square = [noise / asked + 0.25 * (1 / asked - 1 / n) for asked in (fewest, n / d)]
+        wider = (square[0] / square[1]) ** 0.5 - 1
+        found.setdefault(d == 20, []).append(wider.mean())
+        assert 1.6 < np.quantile(wider, 0.95) / wider.mean() < 2.2
+    assert [round(100 * end(found[False])) for end in (min, max)] == [2, 13]
+    assert [round(100 * one) for one in found[True]] == [26, 27]
 
 
 def test_stored_reports_sent_again_tell_no_change():

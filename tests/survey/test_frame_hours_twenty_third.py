@@ -7,12 +7,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import chi2_contingency
+from scipy.stats import chi2, chi2_contingency
 
 from ldp_lib import AskSome, OneQuestion, RRClusters, RRIndependent, RRJoint, Survey, recommend
 from ldp_lib.population import Population
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey._estimates import value_covariance
+from ldp_lib.survey.planner import standard_errors
 from ldp_lib.tables import dependence, queries
 from ldp_lib.tables.covariance import table_covariance
 from ldp_lib.tables.sampled import ask_pairs
@@ -313,6 +314,29 @@ def test_the_largest_of_many_shares_is_too_large_but_for_all_intervals_together(
         among_all += found["low"][at] <= true[at]
     assert alone <= 1
     assert among_all >= 5
+
+
+def test_the_largest_of_twenty_even_shares_holds_in_59_of_100():
+    """The page said in 66."""
+    rng, mechanism, x, runs, held = RNG(5), OneQuestion(k=(20,), epsilon=2.0), np.arange(5_000)[:, None] % 20, 800, 0
+    for _ in range(runs):
+        shares = mechanism.estimate(mechanism.perturb(x, rng=rng))
+        at = shares[0].argmax()
+        held += shares[0][at] - 1.959964 * standard_errors(mechanism, shares, 5_000)[0][at] <= 0.05
+    assert abs(held / runs - 0.59) < 4 * (0.59 * 0.41 / runs) ** 0.5 < 0.66 - 0.59
+
+
+def test_made_up_people_look_dependent_the_more_often_the_more_are_made():
+    """The page said in 14, 46 and 92 of 100 surveys."""
+    rng, mechanism, runs, n = RNG(6), RRJoint(k=K, epsilon=2.0), 3_000, 2_000
+    told = rng.multinomial(n, np.full(6, 1 / 6) @ mechanism.channel(), runs)
+    q, p = np.unique(mechanism.channel().round(12))
+    near = np.array([project_simplex(row) for row in (told / n - q) / (p - q)])
+    for number, said in ((200, 0.11), (2_000, 0.53), (20_000, 0.93)):
+        made = rng.multinomial(number, near).reshape(runs, *K)
+        even = made.sum(axis=2, keepdims=True) * made.sum(axis=1, keepdims=True) / number
+        rejected = (((made - even) ** 2 / even).sum(axis=(1, 2)) > chi2.isf(0.05, 2)).mean()
+        assert abs(rejected - said) < 4 * (said * (1 - said) / runs) ** 0.5
 
 
 # What errors and docstrings say.
