@@ -2,7 +2,7 @@
 
 import math
 from dataclasses import dataclass
-from itertools import combinations_with_replacement
+from itertools import combinations_with_replacement, pairwise
 
 import numpy as np
 
@@ -13,9 +13,8 @@ SETS = 50_000  # sets of records that are tried, at most
 RECORDS = 256  # of domains whose sets are listed, at most
 MANY = 40  # attributes whose product sets are searched for at every step, at most
 KINDS = 12  # different attributes that product sets of several begin with, at most
-SEARCHED = 24  # different domains whose product sets are mixed, at most
+SEARCHED = 100  # different domains whose product sets are mixed, at most
 ROUNDS = 100  # of the search for shares, which ends after some twenty
-TURNS = 1_000  # of a product set among equal domains, at most
 
 
 def up_sets(k, most):
@@ -152,10 +151,10 @@ def shares(parts, rho):
     return p, (squares / (p @ parts)).sum()
 
 
-def chosen(names, often):
+def chosen(names, often, least=1e-6):
     """Return the sets that are reported often enough to count, and how often, the most frequent first."""
-    order = [i for i in np.argsort(-np.round(often, 9), kind="stable") if often[i] > 1e-6]
-    weights = np.sort(often[order])[::-1]  # those that are equal to rounding may change places
+    order = [i for i in np.argsort(-np.round(often, 9), kind="stable") if often[i] > least]
+    weights = np.sort(np.take(often, order))[::-1]  # those that are equal to rounding may change places
     return tuple(names[i] for i in order), tuple((weights / weights.sum()).tolist())
 
 
@@ -237,20 +236,18 @@ def product_mixture(k, t):
         value, parts, found = product_set((np.asarray(weights) / often)[kind], t, k)
         return value, np.bincount(kind, weights=parts) / often, found
 
-    def turns(found):
-        length = math.lcm(*(len(own) for own in members if len({found[j] for j in own}) > 1))
-        for i in range(length if length <= TURNS else 0):
+    def turns(found, often):
+        uneven = [own for own in members if len({found[j] for j in own}) > 1]
+        for low, high in pairwise(sorted({0.0, 1.0} | {i / len(own) for own in uneven for i in range(len(own))})):
             turned = np.array(found)
-            for own in members:
-                turned[own] = np.roll(turned[own], i)
-            yield tuple(turned.tolist())
+            for own in uneven:
+                turned[own] = np.roll(turned[own], int((low + high) / 2 * len(own)))
+            yield tuple(turned.tolist()), often * (high - low)
 
     if len(sizes) <= SEARCHED:
         _, weights, error, names, p = mixture(best, np.sqrt(often) * rho, 1e-9 if len(k) <= MANY else 1e-4)
-        every = [list(turns(name)) for name in names]
-        if all(every):
-            share = np.repeat(p / [len(copies) for copies in every], [len(copies) for copies in every])
-            return (np.array(weights) / often)[kind], error, [copy for copies in every for copy in copies], share
+        copies = [copy for name, share in zip(names, p, strict=True) if share > 1e-9 for copy in turns(name, share)]
+        return (np.array(weights) / often)[kind], error, *zip(*copies, strict=True)
     value = [product_set([1.0], t, (size,))[::2] for size in sizes.tolist()]
     roots = rho / np.sqrt([v for v, _ in value])  # of the error of each attribute alone
     names = [(*k[:j], value[i][1][0], *k[j + 1 :]) for j, i in enumerate(kind)]

@@ -126,7 +126,7 @@ def _at_uniform(k, e):
         certificate = _certify(k, e, weights, keep=len(k))
         return certificate, attained, *chosen(records, share)
     weights, attained, names, share = product_mixture(k, t)
-    found = (attained, *chosen(names, share))
+    found = (attained, *chosen(names, share, 0))
     if len(set(k)) == 1:
         return _certify(k, e, rho, rows=_covering.equal_rows(len(k), k[0], t)), *found
     tried = [_certify(k, e, np.ones(len(k)), rows=((Fraction(1), None),))]

@@ -1110,6 +1110,27 @@ def test_any_size_is_answered_and_says_how_near(k, gaps):
         assert found.bound
 
 
+@pytest.mark.parametrize(
+    ("k", "epsilon", "gap"),
+    [
+        ([2] * 40 + [3] * 39, 4.0, 1.37),  # 1.36 with forty of each
+        ([2] * 7 + [3] * 11 + [4] * 13, 5.0, 1.52),
+        ([2] * 200 + [*range(3, 27)], 2.0, 1.14),  # 25 different sizes
+    ],
+)
+def test_sets_of_several_attributes_are_mixed_whatever_the_numbers_of_equal_ones_are(k, epsilon, gap):
+    """By one attribute a set the gaps are 2.74, 3.27 and 1.34."""
+    found = limit.least_error(k, epsilon)
+    assert 1 <= found.gap < gap
+    assert limit.check_certificate(found)
+
+
+def test_a_set_that_is_reported_less_than_once_in_a_million_is_kept_where_an_attribute_needs_it():
+    found = limit.least_error([2] * 5 + [10**8] * 200, 1.0)
+    assert min(found.weights) < 1e-6
+    assert limit.check_certificate(found)
+
+
 BINARY, ODD = [2] * 200, [2] * 134 + [9_500]  # the widest gap up to epsilon = 2 that was found is ODD's at 1.39
 
 
