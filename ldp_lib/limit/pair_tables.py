@@ -23,6 +23,7 @@ from ldp_lib.tables._totals import asked_error
 RECORDS = 16  # of domains whose sets are all tried, at most
 STEPS = 4_000  # intervals of shares for other domains
 MOST = 20_000_000  # parts of candidates for other domains, about
+GROUPS = 5_000  # of m attributes whose records are tried, at most
 SPACES = 66  # whose weights are searched for, at most
 
 
@@ -76,7 +77,8 @@ def least_pair_error(k, epsilon):
         may be loose for large budgets, and has no certificate. The sets have names: ("values", j, size) asks whether
         attribute j has one of so many values, ("boxes", j, l, size, size) whether both of two do, ("balanced", j, l,
         size) whether a pair's values fit, with so many values of l for every value of j, as evenly as can be;
-        ("record", j, l, ...) asks for one value of each of these attributes; ("records", mask) is any set of records.
+        ("record", j, l, ...) asks for one value of each of m attributes, tried if at most 5,000 groups have m, so that
+        `attained` may be loose for large budgets too; ("records", mask) is any set of records.
 
     Raises
     ------
@@ -185,7 +187,7 @@ def _candidates(k, t):
     for j, i in itertools.combinations(range(len(k)), 2):
         names += [("boxes", j, i, a, b) for a, b in itertools.product(range(1, k[j]), range(1, k[i]))]
         names += [("balanced", *pair, size) for pair in ((j, i), (i, j)) for size in range(1, k[pair[1]])]
-    for m in range(3, len(k) + 1 if len(k) <= 10 else 3):
+    for m in itertools.takewhile(lambda m: math.comb(len(k), m) <= GROUPS, range(3, len(k) + 1)):
         names += [("record", *chosen) for chosen in itertools.combinations(range(len(k)), m)]
     return names, _informed(k, t, names)
 

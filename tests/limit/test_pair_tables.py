@@ -125,6 +125,13 @@ def test_sets_of_every_size_are_tried():
     assert informs.min() >= 0
 
 
+def test_what_attains_the_limit_has_no_more_error_than_four_questions_a_person_also_beyond_ten():
+    """Thirteen yes-or-no questions at epsilon = 4; sets of one or two attributes have 3.2 times as much."""
+    k = (2,) * 13
+    four = pair_error(k, 4.0, (1,) * 13, 4, np.full(math.comb(13, 4), 1 / math.comb(13, 4)))
+    assert 0.99 < least_pair_error(k, 4.0).attained / four < 1 + 1e-4
+
+
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_the_weights_and_sizes_of_ask_pairs_are_nearly_the_best(epsilon):
     """Against any weights, and sizes of sets that may differ from pair to pair: within five per cent."""
@@ -254,11 +261,12 @@ def test_the_mixture_of_named_sets_has_its_stated_error(k, epsilon, gap):
     assert (found.k, found.epsilon) == (k, epsilon)
 
 
-def test_many_attributes_are_asked_for_single_records_up_to_ten():
+def test_many_attributes_are_asked_for_single_records_where_groups_are_at_most_5000():
     names, informs = _candidates((2,) * 10, 1.0)
     assert sum(name[0] == "record" for name in names) == 2**10 - 1 - 10 - 45
     assert informs.shape == (55, len(names))
-    assert not any(name[0] == "record" for name in _candidates((2,) * 11, 1.0)[0])
+    assert {len(name) - 1 for name in _candidates((2,) * 20, 1.0)[0] if name[0] == "record"} == {3, 4}  # 4,845 of four
+    assert not any(name[0] == "record" for name in _candidates((2,) * 33, 1.0)[0])
 
 
 @pytest.mark.parametrize("rho", [(1.0, 1.0), (0.3, 2.0), (2**0.5, 3**0.5)])
