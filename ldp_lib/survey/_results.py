@@ -201,7 +201,7 @@ class Results:
             Benjamini and Hochberg (1995) the expected share of false ones among the findings, for exploration. P-values
             are too small at large budgets where fewer than about ten people are expected to hold two labels together,
             and from `RRJoint` where nearly all hold one of many labels. Of hundreds of pairs too many are found from a
-            budget of 2 on where few hold a label and only some hundreds of people are asked about a pair: page `survey`.
+            budget of 2 on where few hold a label and only hundreds of people are asked about a pair: page `survey`.
         """
         found, reports = [], [*_leaves(reports)]
         for a, b in itertools.combinations(self.domain, 2):
