@@ -177,3 +177,9 @@ def test_a_hospital_with_a_patient_for_each_question_asks_each_once_and_shares_a
     shares = survey.estimate(reports)
     assert np.allclose(shares.groupby("attribute")["estimate"].sum(), 1)
     assert np.bincount(reports["report_asked"]).tolist() == [1] * len(K)
+
+
+def test_a_pair_that_nobody_was_asked_is_named_by_its_numbers():
+    reports = TABLES.collect(PEOPLE.head(2), rng=RNG(5))
+    with pytest.raises(ValueError, match=r"reports y must hold .* about all of \(0, 1\); got none: numbers"):
+        TABLES.associations(reports)
