@@ -238,7 +238,10 @@ def product_mixture(k, t):
 
     def turns(found, often):
         uneven = [own for own in members if len({found[j] for j in own}) > 1]
-        for low, high in pairwise(sorted({0.0, 1.0} | {i / len(own) for own in uneven for i in range(len(own))})):
+        ends = {0.0, 1.0}
+        for own in uneven:
+            ends |= {i / len(own) for i in range(len(own))}
+        for low, high in pairwise(sorted(ends)):
             turned = np.array(found)
             for own in uneven:
                 turned[own] = np.roll(turned[own], int((low + high) / 2 * len(own)))
@@ -246,7 +249,10 @@ def product_mixture(k, t):
 
     if len(sizes) <= SEARCHED:
         _, weights, error, names, p = mixture(best, np.sqrt(often) * rho, 1e-9 if len(k) <= MANY else 1e-4)
-        copies = [copy for name, share in zip(names, p, strict=True) if share > 1e-9 for copy in turns(name, share)]
+        copies = []
+        for name, share in zip(names, p, strict=True):
+            if share > 1e-9:
+                copies += turns(name, share)
         return (np.array(weights) / often)[kind], error, *zip(*copies, strict=True)
     value = [product_set([1.0], t, (size,))[::2] for size in sizes.tolist()]
     roots = rho / np.sqrt([v for v, _ in value])  # of the error of each attribute alone
