@@ -181,6 +181,13 @@ def test_a_formula_that_is_not_for_all_people_names_the_people():
     assert N * np.hstack(OneQuestion(k=ten.k, epsilon=5.0).variance(ten)).sum() < 0.03 * stated
 
 
+def test_a_formula_for_pairs_is_for_an_even_number_of_people():
+    """Of three who all hold one answer, one answers alone: 8/3 with truths or reports moved; the formulas have 2."""
+    for mechanism in (JRR(p=0.6, rho=-0.5), SignedRR(p=0.6, rho=-0.5)):
+        assert mechanism.variance(Population.from_counts([3, 0])).sum() == pytest.approx(8 / 3)
+        assert "even $n$" in re.search(r"Error:\*\* (.*)", CARDS[type(mechanism).__name__])[1]
+
+
 def test_each_formula_on_the_page_is_checked():
     checked = {type(mechanism).__name__ for mechanism, *_ in FORMULAS}
     written = {name for name, text in CARDS.items() if "frac" in re.search(r"Error:\*\* (.*)", text)[1]}
