@@ -282,3 +282,13 @@ def test_a_pair_is_asked_only_at_a_weight_above_zero():
     y = mechanism.perturb(np.zeros((9, 3), int), rng=np.random.default_rng(1))
     assert list(pair_tables(mechanism, y)) == [(0, 1), (0, 2), (1, 2)]
     assert list(pair_tables(mechanism, y, [np.array([0, 2])])) == [(0, 2)]
+
+
+def test_what_more_questions_gain_at_a_large_budget_turns_on_how_evenly_people_answer():
+    """Eight yes-or-no questions at 4, drawn people: four a person against two; none is gained where all answer no."""
+
+    def total(m, yes):
+        table = np.outer((1 - yes, yes), (1 - yes, yes))
+        return np.trace(table_covariance(ask_pairs((2,) * 8, 4.0, m=m), table, 0, 1, n=10_000))
+
+    assert [round(total(4, yes) / total(2, yes), 2) for yes in (0.5, 0.03, 0.0)] == [0.35, 0.59, 1.07]
