@@ -27,8 +27,8 @@ FILE = datasets.DATA / "best_settings.csv"
 
 
 def uniform_population(k):
-    """Return users whose values are uniform in each attribute."""
-    return planner.plug_in_population([np.full(size, 1 / size) for size in k], 20 * math.lcm(*k))
+    """Return users whose values are uniform in each attribute, so many that groups of a few people do not count."""
+    return planner.plug_in_population([np.full(size, 1 / size) for size in k], 100_000 * math.lcm(*k))
 
 
 def _subset_error(epsilon, k):
