@@ -196,7 +196,7 @@ def check_joint(mechanism, attributes):
     """Raise TypeError unless the reports of a mechanism give an unbiased table of so many attributes."""
     if mechanism.joint < attributes:
         told = f"mechanism must tell of {attributes} attributes of one person at once; {mechanism!r} does not: before"
-        raise TypeError(f"{told} anybody is asked take AskSome(m=), or for two what recommend(wants='tables') names")
+        raise TypeError(f"{told} asking take AskSome(m=) with weights above 0, for two recommend(wants='tables')'s")
 
 
 def plug_in_population(estimate, n):

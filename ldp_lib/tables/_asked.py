@@ -117,7 +117,8 @@ def check_asked(mechanism, attributes):
     require_ask_some(mechanism)
     attributes = distinct(attributes, mechanism.d)
     if not are_asked(mechanism, attributes):
-        raise ValueError(f"attributes must be asked together, at most m = {mechanism.m_} of them; got {attributes}")
+        told = f"at most m = {mechanism.m_} of them; got {attributes}, too many or of a question of weight 0"
+        raise ValueError(f"attributes must be asked together, {told}")
     return attributes
 
 
