@@ -83,6 +83,20 @@ def test_waves_that_share_half_their_people_differ_and_add_up_with_the_errors_th
         assert (abs(z) < 1.96).mean() > 0.95 - 4 * (0.95 * 0.05 / (z.size / 2)) ** 0.5
 
 
+def test_a_mean_of_waves_of_the_same_people_has_the_root_of_squares_for_them_and_not_for_many_more():
+    mechanism, rng, apart = OneQuestion(k=(2, 3), epsilon=6.0), RNG(12), {False: [], True: []}
+    survey = Survey({"work": ["no", "yes"], "age": list("uvw")}, 6.0, mechanism)
+    for _ in range(60):
+        x = np.column_stack([rng.random(300) < 0.4, rng.integers(0, 3, 300)]).astype(int)
+        waves = [survey.mark(aggregate(mechanism.perturb(x, rng=rng), mechanism)) for _ in range(4)]
+        for sampling, truth in ((False, x[:, 0].mean()), (True, 0.4)):
+            told = [survey.estimate(wave, sampling=sampling).loc[1] for wave in waves]
+            error = sum(one["standard_error"] ** 2 for one in told) ** 0.5 / 4
+            apart[sampling].append((np.mean([one["estimate"] for one in told]) - truth) / error)
+    assert np.std(apart[False]) == pytest.approx(1, abs=4 / 120**0.5)
+    assert np.std(apart[True]) > 1 + 3 / 120**0.5
+
+
 # Weights that were calibrated.
 
 
