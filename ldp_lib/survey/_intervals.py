@@ -103,7 +103,7 @@ def estimate_interval(
     100 instead of 95; at n q = 0.05 those of a hundred values together hardly ever hold. It also fails at
     large budgets where users are asked some questions, and of those who are asked this one fewer than about five hold
     the value, or for all of 50 questions together fewer than about 100, of 300 fewer than 200: from a budget of 3 on,
-    at n q = 20 and 20 holders, all held in 89 and 83 of 100 surveys. Simulated on the page `quality`.
+    at n q = 20 and 20 holders, all held in as few as 87 and 73 of 100 surveys. Simulated on the page `quality`.
     """
     check_bool(simultaneous=simultaneous)
     spread = standard_errors(mechanism, estimate, n)
@@ -142,14 +142,14 @@ def required_users(
     frequency, as that of every mechanism here with exact moments and symmetric channels is: three populations settle
     it. Chapter `randomized_response`. For shares, ``groups=True`` is planned as if all users are dealt into groups at
     once, but for rounding to whole users: intervals may be wider by one part in 2 g where g are asked a question by
-    `OneQuestion`. By `AskSome`, whose many groups are each rounded, they may be wider by more: for 12 yes-or-no
-    questions, four to six a user, and 330 to 660 users by 3 to 6 %, for 16, four a user, and 330 users by 7 % on
-    average. If each device collects alone, or a region is picked out of users dealt together, chance makes some groups
-    smaller and their intervals wider still; those of ``groups=False`` stay within the margin. For tables each user
-    counts as drawing the question alone. With ``groups=True``, as `recommend` builds them, dealt all at once, that is
-    enough, and more than needed: for k = (2, 4, 3) by 5 % at epsilon = 1, by 13 % at 2 and by 47 % at 3. If each device
-    collects alone, intervals are wider where few are asked about a pair: by 10 % on average for eight yes-or-no
-    questions and 1,192 users at epsilon = 1.
+    `OneQuestion`. By `AskSome`, whose many groups are each rounded, they may be wider by more: of 330 users on average
+    by 3 to 6 % for 12 yes-or-no questions, four to six a user at epsilon = 4 to 6, and by 9 % for 16, four at 4. If
+    each device collects alone, or a region is picked out of users dealt together, chance makes some groups smaller and
+    their intervals wider still; those of ``groups=False`` stay within the margin. For tables each user counts as
+    drawing the question alone. With ``groups=True``, as `recommend` builds them, dealt all at once, that is enough, and
+    more than needed: for k = (2, 4, 3) by 5 % at epsilon = 1, by 13 % at 2 and by 47 % at 3. If each device collects
+    alone, intervals are wider where few are asked about a pair: by 10 to 12 % on average for eight yes-or-no questions
+    and 1,192 users at epsilon = 1.
     """
     check_bool(sampling=sampling)
     require_share("margin", margin)

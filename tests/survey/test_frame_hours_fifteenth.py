@@ -54,7 +54,7 @@ def errors(mechanism, shares, n, where, own):
 
 @pytest.mark.parametrize(
     ("k", "epsilon", "n", "holds", "told"),
-    [(20, 3.0, 500, 0.859, 0.46), (45, 4.0, 500, 0.812, 0.29), (4, 2.0, 900, 0.945, 0.98)],
+    [(20, 3.0, 500, 0.848, 0.46), (45, 4.0, 500, 0.794, 0.29), (4, 2.0, 900, 0.945, 0.98)],
 )
 def test_large_cells_among_noisy_ones_are_told_too_precisely_and_not_by_queries(k, epsilon, n, holds, told):
     """As the page says: the nearest table spreads people over all cells; reports alone tell the right error."""

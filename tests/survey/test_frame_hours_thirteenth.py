@@ -53,7 +53,7 @@ def test_few_weights_of_those_asked_are_told_however_questions_are_drawn(asked, 
         survey.estimate(survey.collect(many, rng=rng, weights="w"), weights="w", sampling=True)
 
 
-@pytest.mark.parametrize(("share", "told", "holds"), [(0.2, 0.04, 0.57), (0.25, 0.16, 0.79), (0.45, 0.99, 0.95)])
+@pytest.mark.parametrize(("share", "told", "holds"), [(0.2, 0.036, 0.54), (0.25, 0.16, 0.773), (0.45, 0.99, 0.95)])
 def test_a_share_among_few_that_comes_by_chance_holds_less_often(share, told, holds):
     """As the page says: what `query` tells where `given` is near five standard errors divides by too large a share."""
     n, runs, rng, mechanism = 2_000, 3_000, np.random.default_rng(3), RRJoint(k=(4, 2), epsilon=1.0)
