@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, hypergeom, norm
 
-from ldp_lib import GRR, AskSome, OneQuestion, RRIndependent, required_users
+from ldp_lib import GRR, AskSome, OneQuestion, Population, RRIndependent, SubsetSelection, required_users
+from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey.planner import half_width, standard_errors
 from ldp_lib.tables.covariance import table_covariance
 from ldp_lib.tables.sampled import ask_pairs
@@ -154,3 +155,24 @@ def test_an_answer_that_nobody_holds_holds_in_91_of_100_at_sixty_even_weights():
     held = (abs(mean[:, 0]) <= Z * square.clip(0) ** 0.5).mean()
     assert abs(held - 0.91) < 0.005 + 3 * (0.91 * 0.09 / runs) ** 0.5
     assert "in 91 of 100 surveys at 60 of them and ε = 2" in PAGE
+
+
+def test_seven_people_asked_one_of_thirty_questions_of_ten_answers_hold_in_72_of_100():
+    """63 of the 210 people hold the answer, at ε = 2; the page said in 74 at worst."""
+    assert "| 6 to 10 people asked | up to 2; up to 4 | 72; 47 at worst |" in PAGE
+    rng, n, asked, holders, runs, found = RNG(8), 210, 7, 63, 20_000, 0.0
+    mechanism = SubsetSelection(k=10, epsilon=2.0)
+    p, q = map(float, mechanism.probabilities)
+    for came in range(asked + 1):
+        x = np.r_[np.zeros(came, int), 1 + np.arange(asked - came) % 9]
+        chance = hypergeom(n, holders, asked).pmf(came)
+        raw = mechanism.simulate(Population.from_records(x, k=10), rng=rng, runs=max(50, round(chance * runs)))
+        rows, many = np.unique(raw.round(9), axis=0, return_counts=True)
+        near = np.array([project_simplex(row)[0] for row in rows])
+        square = (near * p * (1 - p) + (1 - near) * q * (1 - q)) / (p - q) ** 2 / asked
+        square += near * (1 - near) * (1 / asked - 1 / n) * n / (n - 1)
+        found += chance * many @ (abs(rows[:, 0] - holders / n) <= Z * square**0.5) / many.sum()
+    told = standard_errors(OneQuestion(k=(10,) * 30, epsilon=2.0), [np.r_[0.4, np.full(9, 0.6 / 9)]] * 30, n)[0][0]
+    square = ((0.4 * p * (1 - p) + 0.6 * q * (1 - q)) / (p - q) ** 2 + 0.24 * (n - asked) / (n - 1)) / asked
+    assert told**2 == pytest.approx(square, rel=1e-2)
+    assert abs(found - 0.72) < 0.005 + 3 * (0.72 * 0.28 / runs) ** 0.5
