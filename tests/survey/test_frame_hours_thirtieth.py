@@ -174,7 +174,7 @@ def test_people_who_do_not_answer_cost_up_to_three_times_as_many_as_a_plan_witho
 @pytest.mark.parametrize(("d", "m", "epsilon", "wider"), [(12, 4, 4, 3), (12, 5, 5, 5), (12, 6, 6, 6), (16, 4, 4, 9)])
 def test_rounded_groups_leave_some_question_fewer_than_planned(d, m, epsilon, wider):
     """The page said up to 3 to 6 % for twelve, and 7 % for sixteen, up to 15 %, whatever the budget."""
-    says("survey.md", "by 3 to 6 % on average for 12", "and 9 % for sixteen", "at most by about twice that")
+    says("survey.md", "by 3 to 6 % on average for 12", "and 9 % for sixteen", "at most about twice that")
     n, asked = 330, np.array([*itertools.combinations(range(d), m)])
     concerned = (asked[..., None] == np.arange(d)).any(axis=1).astype(float)
     chances, sizes = group_sizes(np.full(len(asked), n / len(asked)))
