@@ -81,7 +81,7 @@ class Results:
         -------
         pandas.DataFrame
             One row a label, in the domain's order; columns attribute, value, estimate, standard_error, low, high. Rows
-            are numbered: put those of another survey beside them by attribute and value, as `merge` does.
+            are numbered: put those of another survey beside them by attribute and value, as an outer `merge` does.
         """
         if weights is not None:
             frame = self._read(_estimates.rows, reports)

@@ -178,5 +178,6 @@ class Survey(Results):
             return replace(reports, survey=own)
         marked = reports.assign(**{_files.NUMBER: reports.get(_files.NUMBER, _files.number(own))})
         _files.check_numbers(marked, own, "the data frame")
-        marked.attrs = {_files.KEY: own, **reports.attrs}
+        told = {_files.KEY: own}  # rows that carry its checksum are of this survey, whatever other rows' frame says
+        marked.attrs = reports.attrs | told if _files.NUMBER in reports else told | reports.attrs
         return marked
