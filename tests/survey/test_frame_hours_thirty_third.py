@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import binom
 
-from ldp_lib import Survey, required_users
+from ldp_lib import SubsetSelection, Survey, required_users
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey import files, secure
 from ldp_lib.survey._intervals import half_width
@@ -182,6 +183,40 @@ def test_an_answer_of_one_in_fourteen_by_sets_holds_in_86_of_100_surveys():
     counts, runs = np.array([14, 186] + [0] * 298), 1_000
     holds, _ = simulated(Survey({"page": LABELS[:300]}, 4.0), counts, runs, 6)
     assert close(holds[:, 0].mean(), 0.865, runs)
+
+
+@pytest.mark.parametrize(("labels", "n", "held", "holds"), [(600, 1_000, 10, 0.82), (1_000, 5_000, 25, 0.85)])
+def test_a_few_holders_of_hundreds_of_answers_are_told_too_precisely_beside_one_that_all_others_hold(
+    labels, n, held, holds
+):
+    counts, runs = np.array([held, n - held] + [0] * (labels - 2)), 1_500
+    inside, _ = simulated(Survey({"page": list(range(labels))}, 7.0), counts, runs, 10)
+    assert close(inside[:, 0].mean(), holds, runs)
+
+
+def exact(k, epsilon, n, holders, drawn):
+    """Return how often an answer's interval holds: it is told by a binomial count, its error by its estimate."""
+    p, q = map(float, SubsetSelection(k=k, epsilon=epsilon).probabilities)
+    count, share = np.arange(n + 1), holders / n
+    raw = (count / n - q) / (p - q)
+    near = raw.clip(0, 1)
+    spread = (near * p * (1 - p) + (1 - near) * q * (1 - q)) / n / (p - q) ** 2 + drawn * near * (1 - near) / n
+    law = binom.pmf(count, n, share * p + (1 - share) * q)
+    if not drawn:
+        law = np.convolve(
+            binom.pmf(np.arange(holders + 1), holders, p), binom.pmf(np.arange(n - holders + 1), n - holders, q)
+        )
+    return law[abs(raw - share) <= 1.96 * spread**0.5].sum()
+
+
+def test_few_holders_are_held_as_often_as_the_page_says():
+    """Half a holder expected among 50; five expected among 50 or 100; five of 50 or 100 who all are asked."""
+    sizes, budgets = range(2, 11), np.arange(4, 16, 0.25)
+    grid = [(k, epsilon, n) for k in sizes for epsilon in budgets for n in (50, 100)]
+    assert round(min(exact(k, epsilon, 50, 0.5, True) for k, epsilon, n in grid if n == 50), 2) == 0.39
+    assert min(exact(*one, 5, True) for one in grid) == pytest.approx(0.877, abs=0.001)
+    assert round(min(exact(*one, 5, False) for one in grid), 2) == 0.81
+    assert min(exact(*one, some, True) for one in grid for some in (1, 2)) > 0.61
 
 
 @pytest.mark.parametrize(("epsilon", "together"), [(9.0, 0.78), (10.0, 0.46), (12.0, 0.03)])
