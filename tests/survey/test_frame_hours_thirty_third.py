@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from scipy.stats import binom
 
-from ldp_lib import SubsetSelection, Survey, required_users
+from ldp_lib import GRR, RRJoint, SubsetSelection, Survey, recommend, required_users
+from ldp_lib.population import Population
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey import files, secure
 from ldp_lib.survey._intervals import half_width
@@ -192,6 +193,33 @@ def test_a_few_holders_of_hundreds_of_answers_are_told_too_precisely_beside_one_
     counts, runs = np.array([held, n - held] + [0] * (labels - 2)), 1_500
     inside, _ = simulated(Survey({"page": list(range(labels))}, 7.0), counts, runs, 10)
     assert close(inside[:, 0].mean(), holds, runs)
+
+
+@pytest.mark.parametrize(("k", "holds"), [((20, 20), 0.82), ((2, 300), 0.75)])
+def test_a_cell_of_few_beside_one_that_all_others_hold_is_told_too_precisely(k, holds):
+    """By the mechanism that is recommended: the whole record, whose cells are labels of one question."""
+    mechanism, cells, n, runs = (
+        recommend(k=k, epsilon=6.0, n=1_000, wants="tables").mechanism,
+        k[0] * k[1],
+        1_000,
+        1_500,
+    )
+    assert isinstance(mechanism, RRJoint)
+    counts = np.array([10, n - 10] + [0] * (cells - 2))
+    (p, q), population = GRR(k=cells, epsilon=6.0).probabilities, Population.from_counts(counts)
+    raw = GRR(k=cells, epsilon=6.0).simulate(population, rng=RNG(11), runs=runs)
+    near = project_simplex(raw)[:, 0]
+    spread = np.sqrt((near * p * (1 - p) + (1 - near) * q * (1 - q)) / n) / (p - q)
+    survey = Survey({"a": list(range(k[0])), "b": list(range(k[1]))}, 6.0, mechanism)
+    table = survey.table(
+        "a",
+        "b",
+        survey.collect(survey.decode(np.column_stack(np.divmod(np.repeat(range(cells), counts), k[1]))), rng=RNG(12)),
+    )
+    share = project_simplex(table["estimate"].to_numpy())[0]
+    told = np.sqrt((share * p * (1 - p) + (1 - share) * q * (1 - q)) / n) / (p - q)
+    assert table["standard_error"].iloc[0] == pytest.approx(told, rel=0.01)
+    assert close((abs(raw[:, 0] - 0.01) <= 1.96 * spread).mean(), holds, runs)
 
 
 def exact(k, epsilon, n, holders, drawn):
