@@ -277,6 +277,7 @@ class Quick:
         """Try all that can be tried by exchanging functions."""
         self.items = {item.nodeid: item for item in session.items}
         functions = {}
+        gc.unfreeze()  # what is frozen is in no list of objects
         for each in gc.get_objects():
             if isinstance(each, types.FunctionType):
                 functions.setdefault(each.__code__.co_filename, []).append(each)
