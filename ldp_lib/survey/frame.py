@@ -178,6 +178,6 @@ class Survey(Results):
             return replace(reports, survey=own)
         marked = reports.assign(**{_files.NUMBER: reports.get(_files.NUMBER, _files.number(own))})
         _files.check_numbers(marked, own, "the data frame")
-        told = {_files.KEY: own}  # rows that carry its checksum are of this survey, whatever other rows' frame says
-        marked.attrs = reports.attrs | told if _files.NUMBER in reports else told | reports.attrs
+        # Rows that carry its checksum are of this survey, whatever other rows' frame says.
+        marked.attrs = {**reports.attrs, _files.KEY: own} | ({} if _files.NUMBER in reports else reports.attrs)
         return marked
