@@ -187,7 +187,7 @@ def _candidates(k, t):
     for j, i in itertools.combinations(range(len(k)), 2):
         names += [("boxes", j, i, a, b) for a, b in itertools.product(range(1, k[j]), range(1, k[i]))]
         names += [("balanced", *pair, size) for pair in ((j, i), (i, j)) for size in range(1, k[pair[1]])]
-    for m in itertools.takewhile(lambda m: math.comb(len(k), m) <= GROUPS, range(3, len(k) + 1)):
+    for m in (m for m in range(3, len(k) + 1) if math.comb(len(k), m) <= GROUPS):
         names += [("record", *chosen) for chosen in itertools.combinations(range(len(k)), m)]
     return names, _informed(k, t, names)
 
