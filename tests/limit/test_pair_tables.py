@@ -11,6 +11,7 @@ import pytest
 from ldp_lib.limit.pair_tables import (
     _candidates,
     _every_set,
+    _mixture_error,
     _relaxed,
     _spread,
     least_pair_error,
@@ -268,6 +269,13 @@ def test_many_attributes_are_asked_for_single_records_where_groups_are_at_most_5
     assert informs.shape == (55, len(names))
     for d, left in ((20, {3, 4, 16, 17, 18, 19, 20}), (33, {31, 32, 33})):  # 4,845 of four; 5,456 of three
         assert {len(name) - 1 for name in _candidates((2,) * d, 1.0)[0] if name[0] == "record"} == left
+
+
+def test_the_sets_of_a_large_table_have_the_error_attained_together():
+    """Each of 90,000 may be seldom, and for two attributes of 1,000 values those of each alone are all."""
+    found = least_pair_error((300, 300), 1.0)
+    together = _mixture_error(found.k, math.expm1(1.0), found.sets, np.array(found.weights))
+    assert together == pytest.approx(found.attained, rel=1e-6)
 
 
 @pytest.mark.parametrize("rho", [(1.0, 1.0), (0.3, 2.0), (2**0.5, 3**0.5)])
