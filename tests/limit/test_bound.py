@@ -177,7 +177,7 @@ def test_one_question_attains_the_planners_limit_at_every_budget_and_several_do_
 
 
 def test_one_attribute_is_subset_selection():
-    for k, epsilon in [(4, 0.7), (16, 1.0), (300, 2.0)]:
+    for k, epsilon in [(4, 0.7), (16, 1.0), (300, 2.0), (257, 20.0), (1000, 16.0)]:
         e = math.exp(epsilon)
         sizes = np.arange(1, k)
         single = min((k - 1) ** 2 * (k + (e - 1) * sizes) ** 2 / (k * (e - 1) ** 2 * sizes * (k - sizes)))
