@@ -110,8 +110,7 @@ def holds(k, t, rows, limit):
 
 def equal_rows(d, k, t):
     """Return rows for equal domains: all attributes differ; beyond t = k (2k-3), where these are not enough, more."""
-    least = Fraction(1, k if d > 1 else GRID)  # for one attribute the less the better
-    rows = [(share, (0,) * (d - 1) + ((1 - share) * (k - 1),)) for share in (Fraction(1), least)]
+    rows = [(s, (*[0] * (d - 1), (1 - s) * (k - 1))) for s in (Fraction(1), Fraction(1, k if d > 1 else GRID))]
     if d > 1 and t > k * (2 * k - 3):
         grid = np.geomspace(max(float(k) ** -min(d, 5), 1e-9), 1, 40 if d <= DRAWN else 12)
         found = [(share, equal_row(d, k, share)) for share in map(rounded, grid) if share > 0]

@@ -116,7 +116,7 @@ def least_pair_error(k, epsilon):
         names, informs = _candidates(k, t)
         often, attained = _spread(informs, rho)
         error, certificate = min(_relaxed(k, t, rho), attained), None
-    sets, weights = chosen(names, np.asarray(often), min(1e-6, 1e-3 / len(names)))
+    sets, weights = chosen(names, often, min(1e-6, 1e-3 / len(names)))
     found = {"error": error, "attained": float(attained), "certificate": certificate}
     return Limit(k=k, epsilon=float(epsilon), sets=sets, weights=weights, target="pairs", **found)
 
