@@ -33,7 +33,8 @@ def _asked(number):
     while frame.f_globals.get("__name__", "").startswith("ldp_lib."):
         frame = frame.f_back
     spot = list(frame.f_code.co_positions())[frame.f_lasti // 2]
-    tree = ast.walk(ast.parse("".join(linecache.getlines(frame.f_code.co_filename))))
+    text = "".join(linecache.getlines(frame.f_code.co_filename))
+    tree = ast.walk(ast.parse(text))
     calls = [x for x in tree if isinstance(x, ast.Call)]
     parts = [x for x in calls if (x.lineno, x.end_lineno, x.col_offset, x.end_col_offset) == spot]
     if number is not None:

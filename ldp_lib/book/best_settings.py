@@ -67,8 +67,9 @@ def _fakes_error(people, epsilon, make, weights=None):
     selection of that size (GRR is size 1), and the pair with the least error is taken. Fakes of two rows leave a choice
     for each value.
     """
-    laws = marginal_frequencies(people)
-    ways = [[(f, *subset.probabilities(math.exp(epsilon), len(f), s), np.array(r)) for s, r in make(f)] for f in laws]
+    e, ways = math.exp(epsilon), []
+    for f in marginal_frequencies(people):
+        ways.append([(f, *subset.probabilities(e, len(f), size), np.array(fake)) for size, fake in make(f)])
 
     def goal(shares):
         return sum(
