@@ -112,9 +112,11 @@ def equal_rows(d, k, t):
     """Return rows for equal domains: all attributes differ; beyond t = k (2k-3), where these are not enough, more."""
     rows = [(s, (*[0] * (d - 1), (1 - s) * (k - 1))) for s in (Fraction(1), Fraction(1, k if d > 1 else GRID))]
     if d > 1 and t > k * (2 * k - 3):
-        grid = np.geomspace(max(float(k) ** -min(d, 5), 1e-9), 1, 40 if d <= DRAWN else 12)
-        found = [(share, equal_row(d, k, share)) for share in map(rounded, grid) if share > 0]
-        rows += [(share, often) for share, often in found if often]
+        least = max(float(k) ** -min(d, 5), 1e-9)
+        steps = 39 if d <= DRAWN else 11
+        finest = max(1, math.log(min(t, 1e9)) / -math.log(least))  # down to a share of 1/t
+        grid = least ** (np.arange(int(steps * finest), -1, -1) / steps)
+        rows += [(share, often) for share in map(rounded, grid) if (often := equal_row(d, k, share))]
     return tuple(rows)
 
 

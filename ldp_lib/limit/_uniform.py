@@ -238,9 +238,7 @@ def product_mixture(k, t):
 
     def turns(found, often):
         uneven = [own for own in members if len({found[j] for j in own}) > 1]
-        ends = {0.0, 1.0}
-        for own in uneven:
-            ends |= {i / len(own) for i in range(len(own))}
+        ends = {0.0, 1.0}.union(*({i / len(own) for i in range(len(own))} for own in uneven))
         for low, high in pairwise(sorted(ends)):
             turned = np.array(found)
             for own in uneven:

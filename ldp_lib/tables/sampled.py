@@ -55,8 +55,11 @@ def pair_tables(mechanism, y, pairs=None):
     require_ask_some(mechanism)
     if mechanism.m_ < 2:
         raise ValueError(f"mechanism must ask at least m = 2 questions a user to give pairs; got m = {mechanism.m_}")
-    every = itertools.combinations(range(len(mechanism.k)), 2)
-    pairs = [pair for pair in every if are_asked(mechanism, pair)] if pairs is None else [tuple(p) for p in pairs]
+    if pairs is None:
+        every = itertools.combinations(range(len(mechanism.k)), 2)
+        pairs = [pair for pair in every if are_asked(mechanism, pair)]
+    else:
+        pairs = [tuple(pair) for pair in pairs]
     for pair in pairs:
         whole = all(isinstance(j, int | np.integer) for j in pair)
         if len(pair) != 2 or not whole or not 0 <= pair[0] < pair[1] < len(mechanism.k):

@@ -146,8 +146,9 @@ def test_it_tends_to_the_larger_of_the_limit_and_what_drawing_users_costs(k, eps
 
 
 def test_the_limit_may_be_below_what_drawing_users_costs():
-    errors = [limit.least_error((2,) * 7, epsilon).error for epsilon in (6.0, 7.0, 9.0)]
-    assert errors[0] > 7 / 2 > errors[1] > errors[2]
+    errors = [limit.least_error((4, 50), epsilon).error for epsilon in (7.5, 8.0, 9.0)]
+    assert errors[0] > 3 / 4 + 49 / 50 > errors[1] > errors[2]
+    assert limit.least_error((2,) * 20, 14.0).error > 20 / 2 > limit.least_error((2,) * 20, 17.0).error
 
 
 def test_the_best_fixed_shrinkage_saves_most_where_it_shrinks_to_and_that_is_what_it_saves_of_the_worst_error():
