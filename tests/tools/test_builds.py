@@ -25,7 +25,7 @@ testpaths = ["tests", "notebooks"]
 [tool.mypy]
 packages = ["ldp_lib"]
 [tool.ruff]
-include = ["ldp_lib/*"]
+include = ["ldp_lib/*.py"]
 """
 KILLS = """
 import os, pathlib, signal
@@ -54,7 +54,8 @@ def project(tmp_path):
     """A small project, with the environment that runs this test; its tools cannot change it."""
     for name in ("notebooks", "book", "ldp_lib", "tests", ".venv/bin"):
         (tmp_path / name).mkdir(parents=True)
-    shutil.copy(ROOT / "Makefile", tmp_path)
+    make = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (tmp_path / "Makefile").write_text(make.replace("notebooks/jrr.ipynb", "notebooks/a.ipynb"), encoding="utf-8")
     shutil.copytree(ROOT / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "tests" / "browser.py", tmp_path / "tests")
     texts = {
@@ -71,6 +72,7 @@ def project(tmp_path):
         ".venv/ready": "",
     }
     for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     os.utime(tmp_path / "requirements.lock", (0, 0))
     for path in Path(sys.executable).parent.iterdir():
