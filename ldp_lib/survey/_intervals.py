@@ -196,7 +196,7 @@ def check_joint(mechanism, attributes):
     """Raise TypeError unless the reports of a mechanism give an unbiased table of so many attributes."""
     if mechanism.joint < attributes:
         told = f"mechanism must tell of {attributes} attributes of one person at once; {mechanism!r} does not: before"
-        raise TypeError(f"{told} asking take AskSome(m=) with weights above 0, for two recommend(wants='tables')'s")
+        raise TypeError(f"{told} asking, take AskSome(m=) with weights above 0, for two recommend(wants='tables')")
 
 
 def plug_in_population(estimate, n):

@@ -59,7 +59,9 @@ def asked_tables(mechanism, y, wanted):
     for attributes in wanted:
         order = sorted(attributes)
         if not pull[tuple(order)]:
-            raise ValueError(f"reports y must hold a report about all of {attributes}; got none: numbers from 0")
+            raise ValueError(
+                f"reports y must hold a report about all of {attributes}; got none: numbers of attributes, from 0"
+            )
         table = np.full([k[j] for j in order], 1 / math.prod(k[j] for j in order))
         for part in subsets_of(order):
             scale = pull[part] * math.prod(set_gain(k[j], sizes[j]) for j in part)
