@@ -68,7 +68,8 @@ class Limit:
         if certificate.keep:
             every = certificate.keep == len(self.k)
             return "all sets of records" if every else f"{certificate.keep} attributes exactly, the others as one"
-        return "drawn records" if len(certificate.rows) > 1 else "the closed form for the uniform population"
+        drawn = len(certificate.rows) > 1 or certificate.rows[0][0] < 1
+        return "drawn records" if drawn else "the closed form for the uniform population"
 
     def to_json(self):
         """Return the certificate as text that `verify_limit.py`, a file that imports nothing of this library, reads."""

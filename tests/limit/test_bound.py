@@ -1117,7 +1117,22 @@ def test_any_size_is_answered_and_says_how_near(k, gaps):
         assert 1 <= found.gap < gap
         assert time.process_time() - started < 20  # 2 s on a quiet machine; a search that is too dear takes minutes
         assert limit.check_certificate(found)
-        assert found.bound
+
+
+@pytest.mark.parametrize(
+    ("k", "epsilon", "words"),
+    [
+        ((4,) * 10, 1.0, "drawn records"),  # 1.002 times the closed form
+        ((3,) * 7, 2.0, "drawn records"),  # 1.5 times
+        ((64, 65), 1.0, "the closed form for the uniform population"),
+        ((3, 4), 1.0, "all sets of records"),
+        ((2, 2, 2**20), 1.0, "2 attributes exactly, the others as one"),
+    ],
+)
+def test_the_bound_in_words_is_the_one_that_proves_the_error(k, epsilon, words):
+    found = limit.least_error(k, epsilon)
+    closed = (sum((size - 1) / math.sqrt(size) for size in k) / math.sinh(epsilon / 2)) ** 2
+    assert (found.bound, found.error > closed * (1 + 1e-6)) == (words, words[:10] != "the closed")
 
 
 @pytest.mark.parametrize(
