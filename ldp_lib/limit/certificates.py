@@ -29,8 +29,9 @@ class Limit:
         Proven lower bound, and the error of the mixture: no mechanism is better than `error`, and one has `attained`.
     sets : tuple
         Sets of records, each as a tuple of records. A user reports one of them at random: one that holds the own record
-        is exp(epsilon) times as likely as one that does not. At the uniform population each stands for all its copies
-        with values renamed, and a tuple of d sizes stands for a product set with so many values of each attribute.
+        is exp(epsilon) times as likely as one that does not. At the uniform population, and at one of more than 10
+        records, each stands for all its copies with values renamed, and a tuple of d sizes stands for a product set
+        with so many values of each attribute.
         For pair tables: names, see `pair_tables.least_pair_error`.
     weights : tuple of float
         How often a report is (a copy of) each set.
