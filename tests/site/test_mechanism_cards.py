@@ -460,6 +460,9 @@ def test_reports_in_the_form_of_records_have_less_error_than_constant_fakes_once
     many = [over_fakes(twenty, epsilon, made) for epsilon in (8.0, 6.0) for made in (SPL, pairs)]
     said = "20 yes-or-no questions at 8 {:.2f} and {:.2f} times, at 6 {:.2f} and {:.2f})".format(*many)
     assert said in " ".join(CARDS["RSRFD"].split())
+    alike = Population.from_counts(np.outer([97, 1, 1, 1], [97, 1, 1, 1]))  # answers are not spread
+    spread = Population.from_counts(np.ones((4, 4), dtype=int))
+    assert [round(over_fakes(of, 4.0), 2) for of in (alike, spread)] == [1.71, 0.28]
     adult = load_adult()
     assert round(over_fakes(adult.select("workclass", "relationship", "race", "sex"), 7.0), 2) == 0.44
     assert [round(over_fakes(adult.select("sex", "income"), epsilon), 1) for epsilon in (0.5, 2.0)] == [1.1, 0.5]
