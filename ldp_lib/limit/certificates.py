@@ -66,10 +66,9 @@ class Limit:
         certificate = self.certificate
         if not isinstance(certificate, SetCertificate):
             return words[type(certificate).__name__]
-        if certificate.keep:
-            every = certificate.keep == len(self.k)
-            return "all sets of records" if every else f"{certificate.keep} attributes exactly, the others as one"
-        drawn = len(certificate.rows) > 1 or certificate.rows[0][0] < 1
+        if keep := certificate.keep:
+            return "all sets of records" if keep == len(self.k) else f"{keep} attributes exactly, the others as one"
+        drawn = min(share for share, _ in certificate.rows) < 1
         return "drawn records" if drawn else "the closed form for the uniform population"
 
     def to_json(self):
