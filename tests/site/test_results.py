@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldp_lib import designs, fake_data, subset
+from ldp_lib import designs, fake_data, jrr, subset
 from ldp_lib.book import best_settings
 from ldp_lib.book.claims import ledger, slips
 from ldp_lib.datasets import load_adult, load_minarets, load_students
@@ -26,6 +26,7 @@ from ldp_lib.survey.errors import total_error
 from ldp_lib.unary import OUE
 
 PAGE = (Path(__file__).resolve().parents[2] / "book" / "results.md").read_text(encoding="utf-8")
+SECURITY = (Path(__file__).resolve().parents[2] / "book" / "security.md").read_text(encoding="utf-8")
 NUMBERS = [cells[1] for line in re.findall(r"^\| (.*) \|$", PAGE, re.MULTILINE) if len(cells := line.split(" | ")) == 7]
 ADULT = load_adult()
 SHARES = best_settings.load().loc[("adult 8", 1.0)]
@@ -181,9 +182,27 @@ def test_twelve_refuted_statements_have_five_causes():
 
 def test_two_reports_under_one_sign_have_the_ratio_of_as_many_people_as_the_pages_name():
     assert f"10,000 users, any (for 1,000: {one_sign(1_000, 1)})" in PAGE
-    security = (Path(__file__).resolve().parents[2] / "book" / "security.md").read_text(encoding="utf-8")
-    said = "planned for 10,000 people and ε = 0.1 each a likelihood ratio of {} (for 100 people {})"
-    assert said.format(one_sign(), one_sign(100, 2)) in security
+    said = "planned for 10,000 people, ε = 0.1 each and δ = 10⁻⁸ a likelihood ratio of {} (for 100 people {})"
+    assert said.format(one_sign(), one_sign(100, 2)) in SECURITY
+
+
+def test_a_broken_assumption_costs_signed_reports_the_delta_that_the_page_on_security_names():
+    """The least one if all others hold one answer; for half the proved bound, in the chapter, is 20 times as much."""
+    half, pairs = (jrr.signed_delta(0.1, *design(), *size) for size in ((10_000, 5_000), (2, 0)))
+    exponent = math.floor(math.log10(half))
+    assert exponent == -8
+    assert f"from {half / 10**exponent:.0f}·10⁻⁸ (half collude) to {pairs:.2f} (known pairs)" in SECURITY
+    assert round(jrr.signed_delta_bound(0.1, *design(), 10_000, 5_000) / half) == 20
+
+
+@pytest.mark.parametrize("known", ["whether they lied", "their signs"])
+def test_what_the_page_on_security_names_bounds_what_colluders_know(known):
+    """Six users, one of whom shows a minus, and a partner who lied or has a minus: by hand, and not by the other."""
+    p, s, rho = F(3, 5), F(1, 5), F(-1, 6)
+    (named,) = re.findall(rf"^\| one report, by colluders who know {known} \| `jrr\.([\w.]+)`", SECURITY, re.MULTILINE)
+    function = functools.reduce(getattr, named.split("."), jrr)
+    truth = p + (s if known == "their signs" else -rho * p) / 5  # the partner of one in five is the one who shows
+    assert function(p, s if known == "their signs" else rho, 6, 1) == truth / (1 - truth)
 
 
 def test_the_ratios_of_pair_tables_are_to_the_theorem_because_the_least_error_is_not_known_to_that_digit():
