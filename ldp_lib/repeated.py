@@ -5,10 +5,11 @@ randomized again in each round. Ratios are exp of a loss; all formulas are ratio
 """
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
-from ldp_lib import _inputs
+from ldp_lib import _inputs, _sampling
 from ldp_lib.leakage import contracted
 
 
@@ -114,5 +115,9 @@ def two_stage_reports(x, memo, fresh, *, rng):
     """
     _inputs.require(rng=rng)
     x = _inputs.check_records(x, (2,) * np.shape(x)[-1])
-    kept = np.array([0, 1]) ^ (rng.random((len(x), 2)) < 1 / (1 + memo))
-    return np.take_along_axis(kept, x, axis=1) ^ (rng.random(x.shape) < 1 / (1 + fresh))
+    kept = np.array([1, 0]) ^ _truths(memo, (len(x), 2), rng)
+    return 1 - np.take_along_axis(kept, x, axis=1) ^ _truths(fresh, x.shape, rng)
+
+
+def _truths(ratio, size, rng):
+    return _sampling.bernoulli(1 - 1 / (1 + Fraction(ratio)) if ratio < math.inf else 1, size, rng)

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib import check, repeated
+from ldp_lib import _sampling, check, repeated
 
 E = Fraction(3)
 
@@ -85,6 +85,16 @@ def test_memoized_answers_are_kept_and_one_for_each_value():
     assert (y[:, 0] == y[:, 2]).all()
     assert (y[:, 1] == y[:, 3]).all()
     assert (y[:, 0] == y[:, 1]).any()
+
+
+def test_reports_of_all_rounds_come_from_random_bits_and_exact_probabilities(monkeypatch):
+    """A truth has at most the probability of the ratio as given, and a double cannot say 1 - 2**-60."""
+    asked, bernoulli = [], _sampling.bernoulli
+    monkeypatch.setattr(_sampling, "bernoulli", lambda p, *rest: [asked.append(p), bernoulli(p, *rest)][1])
+    monkeypatch.setattr(_sampling, "_words", lambda size, rng: np.full(size, 2**64 - 1, np.uint64))  # the last bits
+    y = repeated.two_stage_reports([[0, 1]], 2**60 - 1, math.inf, rng=np.random.default_rng(1))
+    assert asked == [1 - Fraction(1, 2**60), 1]
+    assert y.tolist() == [[1, 0]]  # both kept answers are lies
 
 
 @pytest.mark.parametrize(
