@@ -41,7 +41,7 @@ def signed_delta(epsilon, p, rho, n, colluders=0, ones=None):
         Number of users, at least 1, and of those among them, 0 to n-1, who show the observer their signs.
     ones : int, optional
         Number of users who hold 1 among the others who do not collude. If not given, these all hold the same value,
-        1 or 0: the worst case of all to within a few per cent, see the chapter. The cost then grows like n, else n^2.
+        1 or 0; others can have more, of four users half as much again. The cost then grows like n, else n^2.
 
     Returns
     -------
