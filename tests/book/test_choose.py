@@ -23,6 +23,7 @@ from ldp_lib import (
     grr,
     limit,
     recommend,
+    simple_error,
     simple_pair_error,
     subset,
     total_error,
@@ -417,6 +418,12 @@ def test_what_the_page_names_may_be_above_the_best_known_and_the_best_known_abov
     halves = math.cosh(0.05) ** 2 * simple_pair_error(k=(20,) * 8, epsilon=0.1)  # one part each, half of every row
     saved = 1 - halves / planner.pairs_error(ask_pairs((20,) * 8, 0.1, None), 1)
     assert f"{100 * saved:.0f} % for eight questions with twenty answers" in text
+    unlike = re.search(r"not for two questions with (\d+) and (\d+) answers at ε = 8\)", text).groups()
+    unlike, better = tuple(map(int, unlike)), []
+    for k, epsilon in (((2,) * 7, 1.0), ((4,) * 4, 3.0), ((16,), 1.0), (unlike, 8.0), (unlike, 1.0), ((2,) * 7, 7.0)):
+        simple = simple_error(k=k, epsilon=epsilon) + sum(1 - 1 / size for size in k)  # people drawn
+        better.append(limit.least_error(k, epsilon).error > simple * (1 + 1e-6))
+    assert better == [False, False, False, False, True, True]  # alike and a small budget, a large one, and else
 
 
 def test_where_most_people_agree_one_question_is_best_up_to_a_larger_epsilon():
