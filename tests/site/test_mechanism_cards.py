@@ -388,6 +388,24 @@ def test_signs_inside_bits_take_away_most_where_they_move_the_report_and_little_
     assert all(words in CARDS["JointUnary"] for words in ('lean="report"', "about a quarter"))
 
 
+def test_signs_on_symmetric_bits_have_less_error_than_on_optimized_ones_and_than_tied_truths():
+    """The cards of JointUnary and of KJRR: at epsilon 1, of sixteen answers, and of five of which one is common."""
+    bits = {"epsilon": 1.0, "lean": "report"}
+    even, q = Population.from_counts([1_000] * 16), 1 / (math.exp(0.5) + 1)
+    own = total_error(OUE(k=16, epsilon=1.0), even)
+    signed = [total_error(JointUnary(k=16, **bits, q=q), even) / own for q in (None, q)]
+    assert "{:.2f} of `OUE`'s, and {:.2f} with `SUE`'s $q$".format(*signed) in " ".join(CARDS["JointUnary"].split())
+    over = []  # of GRR
+    for others in (0, 1_000, 4_500 // 4):
+        people = Population.from_counts([10_000 - 4 * others, *[others] * 4])
+        ways = JointUnary(k=5, **bits, q=q), KJRR(k=5, epsilon=1.0)
+        over.append([total_error(way, people) / total_error(GRR(k=5, epsilon=1.0), people) for way in ways])
+    said = "{:.2f} of `GRR`'s error for any people, `KJRR` {:.2f} if all agree and {:.2f} if 55 in 100 do"
+    assert said.format(over[0][0], over[0][1], over[2][1]) in " ".join(CARDS["KJRR"].split())
+    assert [first for first, _ in over] == pytest.approx([over[0][0]] * 3, rel=1e-3)
+    assert all(first < second for first, second in over)
+
+
 def test_symmetric_bits_have_more_error_than_one_answer_or_other_bits():
     """The card of SUE."""
 
