@@ -106,7 +106,7 @@ def joint_reuse(frequencies, n2):
         others = [j for j in range(d) if j != m]
         target = ((d - 1) * n2 + 1) / (n2 - 1) * g[m]
         t = shortest_least_squares(g[others].T / scale, target / scale, -1 / (k - 1), 1)
-        table[others, m] = (1 + (k - 1) * t) / k
+        table[others, m] = np.clip((1 + (k - 1) * t) / k, 0, 1)  # rounding
     return table
 
 

@@ -563,6 +563,9 @@ def test_bounds_of_joint_reuse_are_probabilities_to_the_last_bit():
         table = corr_rr.joint_reuse([up, 2 / k - up], 50)
         assert 0 <= table.min() < 1e-15
         assert corr_rr.joint_reuse([up, up], 50).tolist() == [[1, 1], [1, 1]]
+    f = [0.8, 0, 0.2], [0, 0.8, 0.2], [0.6, 0.3, 0.1]  # 1 + (k-1) t may be a bit below 0, which no mechanism takes
+    table = corr_rr.joint_reuse(f, 5)
+    assert corr_rr.SecondPhase(k=(3,) * 3, epsilon=1.0, reuse=table).reuse == tuple(map(tuple, table.tolist()))
 
 
 def test_joint_reuse_of_large_and_of_small_deviations_is_that_of_their_directions():
