@@ -434,6 +434,19 @@ def test_where_most_people_agree_one_question_is_best_up_to_a_larger_epsilon():
     assert total_error(ways[0], even) > total_error(ways[1], even)
 
 
+def test_from_which_epsilon_on_two_questions_together_have_less_error_than_one_turns_on_the_number_of_answers():
+    """The page and the card of AskSome: each number is right to half a hundredth."""
+    pages = ((BOOK / name).read_text(encoding="utf-8") for name in ("choose.md", "mechanisms.yml"))
+    text, card = (" ".join(page.split()) for page in pages)
+    said = re.search(r"from ε = ([\d.]+) on, with ten answers each from ([\d.]+) and with a hundred from (\S+),", text)
+    assert "(from {} on with two answers each, {} with ten), if answers are spread".format(*said.groups()) in card
+    for k, first in zip((2, 10, 100), map(float, said.groups()), strict=True):
+        for epsilon, gains in ((first - 0.005, False), (first + 0.005, True)):
+            ways = [AskSome(k=(k,) * 3, epsilon=epsilon, m=m) for m in (1, 2, 3)]
+            one, *more = (design.attribute_errors(a.k, a.sizes_, a.m, a.keep, a.weights_).sum() for a in ways)
+            assert (min(more) < one) == gains
+
+
 def test_sets_of_numbered_records_have_less_error_than_the_record_itself():
     """By symmetry a set's variance of any cells is that of one number times one factor; enumerated for 8 records."""
     e, text = math.e, " ".join((BOOK / "choose.md").read_text(encoding="utf-8").split())
