@@ -19,6 +19,7 @@ from ldp_lib.hashing import OLH
 from ldp_lib.jrr import calibration, signed_parameters
 from ldp_lib.limit.closed_forms import simple_pair_error
 from ldp_lib.limit.pair_tables import least_pair_error
+from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import BRR, OBRR
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import planner
@@ -169,6 +170,30 @@ def careless():
 )
 def test_the_number_on_the_page_is_the_computed_one(computed):
     assert computed() in NUMBERS
+
+
+def test_of_three_divisors_the_one_between_is_named_beside_the_extremes():
+    """Without noise, each of eight questions asked of an eighth: planned groups, centred draws, Horvitz-Thompson.
+
+    Groups that are drawn, divided by the size that they have, are simulated.
+    """
+    rng, runs, n = np.random.default_rng(1), 400, 4_000
+    planned, centred = (
+        ADULT.n * sum(v.sum() for v in OneQuestion(k=ADULT.k, epsilon=50.0, weights=[1] * 8, groups=g).variance(ADULT))
+        for g in (True, False)
+    )
+    textbook = centred + sum(7 / size for size in ADULT.k)
+    (row,) = (line for line in PAGE.splitlines() if f"| {planned:.0f} against {textbook:.0f} |" in line)
+    assert f"centred at 1/k, {centred:.0f} |" in row
+    off = np.zeros(runs)
+    for j in range(8):
+        values = rng.choice(ADULT.k[j], n, p=ADULT.select(j).frequencies)
+        all_of_them = np.bincount(values, minlength=ADULT.k[j]) / n
+        for run in range(runs):
+            asked = values[rng.integers(8, size=n) == 0]
+            off[run] += n * ((np.bincount(asked, minlength=ADULT.k[j]) / asked.size - all_of_them) ** 2).sum()
+    error = off.std() / runs**0.5
+    assert abs(off.mean() - planned) < 5 * error < centred - planned
 
 
 def test_twelve_refuted_statements_have_five_causes():
