@@ -95,10 +95,8 @@ def variance(channel, share, n, population=None):
     """
     (_, b), (_, a) = channel
     noise = (share * a * (1 - a) + (1 - share) * b * (1 - b)) / (a - b) ** 2
-    drawn = share * (1 - share)
-    if population is not None:
-        drawn = drawn * (population - n) / (population - 1)
-    return (noise + drawn) / n
+    absent, others = (1, 1) if population is None else (population - n, population - 1)
+    return (noise + share * (1 - share) * absent / others) / n
 
 
 def unrelated_probability(e, alpha):

@@ -60,8 +60,7 @@ def mean_variance(memo, fresh, rounds, n):
     For answers that do not change: ((1-s^2) / (rounds s^2) + 1 - m^2) / (4 n m^2), m and s the slopes of `memo` and
     `fresh`. Without a memoized answer (`memo` infinite) m is 1; without fresh noise s is 1.
     """
-    m = 1 if memo == math.inf else slope(memo)
-    s = 1 if fresh == math.inf else slope(fresh)
+    m, s = (1 if ratio == math.inf else slope(ratio) for ratio in (memo, fresh))
     return ((1 - s**2) / (rounds * s**2) + 1 - m**2) / (4 * n * m**2)
 
 
