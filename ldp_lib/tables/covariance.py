@@ -66,7 +66,8 @@ def _asked_covariance(mechanism, table, attributes):
             asks.setdefault(mine, []).append((keep, weight))
             for subset in subsets_of(mine):
                 pull[subset] += weight * keep**2
-    cov, mean, even = np.zeros((math.prod(k),) * 2), np.zeros(math.prod(k)), np.full(k, 1 / math.prod(k))
+    cells = math.prod(k)
+    cov, mean, even = np.zeros((cells, cells)), np.zeros(cells), np.full(k, 1 / cells)
     for mine, questions in asks.items():
         keep, weight = np.array(questions).T
         square, own = np.zeros_like(cov), np.zeros_like(mean)
@@ -95,7 +96,8 @@ def _channel(mechanism, attributes):
         parts.append(part if np.ndim(part) else part * np.eye(cells) + (1 - part) / cells)
         inverses.append(np.linalg.inv(part) if np.ndim(part) else np.eye(cells) / part + (1 - 1 / part) / cells)
         order += mine
-    cells = np.arange(math.prod(mechanism.k[j] for j in order)).reshape([mechanism.k[j] for j in order])
+    shape = [mechanism.k[j] for j in order]
+    cells = np.arange(math.prod(shape)).reshape(shape)
     _inputs.check_cells(cells.size, cells.size)
     moved = cells.transpose([order.index(j) for j in attributes]).ravel()
     return [reduce(np.kron, one)[np.ix_(moved, moved)] for one in (parts, inverses)]
