@@ -120,7 +120,8 @@ def _check_work(steps, cells):
 
 
 def _step(p, rho):
-    return min(math.sqrt(-rho * p * (1 - p)), 1 - p)
+    s, q = math.sqrt(-rho * p * (1 - p)), 1 - p
+    return q if s > q * (1 - 4e-16) else s  # at the least rho, which rounding may miss, as in `signed_ratio`
 
 
 def _views(n, colluders):
@@ -223,10 +224,10 @@ def _thinned(laws, others, tossed):
 def _worst(epsilon, p, s, laws):
     """The larger sum of excesses: of x = 1 over x = 0 for a report of 1, and of x = 0 over x = 1 for a report of 0."""
     e, q = check_epsilons(epsilon), 1 - p
+    high, low = p + s - e * (q + s), p - s - e * (q - s)  # the second stays above 0 at the least rho, for every e
     sums = 0
     for weight, (_, law) in laws:
-        moved, chance = s * (law[0] - law[1]).ravel(), law.sum(axis=0).ravel()
-        spare, moved = (e * q - p) * chance, (e - 1) * moved
-        sums = sums + weight * np.array([np.maximum(0, side - spare).sum(axis=-1) for side in (moved, -moved)])
+        ways = law.reshape(2, -1), law.reshape(2, -1)[::-1]
+        sums = sums + weight * np.array([np.maximum(0, high * a + low * b).sum(axis=-1) for a, b in ways])
     delta = sums.max(axis=0)
     return float(delta) if delta.ndim == 0 else delta

@@ -39,6 +39,20 @@ def views(p, s, n, colluders, others):
     return seen.values()
 
 
+@pytest.mark.parametrize("p", [Fraction(51, 100), Fraction(3, 5), Fraction(9, 10)])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_at_the_least_rho_delta_is_right_at_every_budget(n, p):
+    seen = views(p, 1 - p, n, 0, (1,) * (n - 1))  # a sign may settle the report, so delta does not fall to 0
+    for epsilon in (0.0, 1.0, 14.0, 36.0, 50.0, 700.0):
+        e = Fraction(math.exp(epsilon))
+        exact = float(max(sum(max(0, v[a] - e * v[1 - a]) for v in seen) for a in (0, 1)))
+        found = [
+            spent(epsilon, float(p), float((p - 1) / p), n) for spent in (jrr.signed_delta, jrr.signed_delta_bound)
+        ]
+        assert found[0] == pytest.approx(exact, abs=1e-13)
+        assert exact - 1e-13 <= found[1] <= 1
+
+
 @pytest.mark.parametrize(("p", "s"), POINTS)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5])
 def test_delta_equals_enumeration_for_all_values_of_the_others_and_all_colluders(n, p, s):
