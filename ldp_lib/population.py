@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ldp_lib._inputs import check_domain, check_records, is_integer, unmasked
+from ldp_lib._inputs import check_domain, check_records, check_users, is_integer, unmasked
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -210,11 +210,12 @@ def _increasing(records):
 
 
 def _whole(shares, n):
-    # Largest remainders; of equal ones, the first.
-    if min(shares) < 0 or abs(sum(shares) - 1) > 1e-6:
+    n = check_users(n)
+    shares = np.asarray(shares, float)
+    if not (min(shares) >= 0 and abs(shares.sum() - 1) <= 1e-6):
         raise ValueError(f"shares must be at least 0 and sum to 1 for each attribute; got {shares!r}")
-    counts = (exact := np.array(shares) * n).astype("i8")  # rounded down
-    counts[np.argsort(counts - exact, kind="stable")[: n - counts.sum()]] += 1
+    counts = (exact := shares / shares.sum() * n).astype("i8")  # rounded down
+    counts[np.argsort(counts - exact, kind="stable")[: n - counts.sum()]] += 1  # of equal ones the first
     return counts
 
 

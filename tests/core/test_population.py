@@ -295,3 +295,17 @@ def test_a_single_record_or_value_makes_a_population():
     assert Population(records=[[1, 2]], counts=[3], k=(2, 3)).n == 3
     assert Population.from_counts([0, 1]).records.tolist() == [[1]]
     assert Population.from_records([1], k=2).users().tolist() == [1]
+
+
+@pytest.mark.parametrize("shares", [[[0.3333333] * 3], [[0.5000001, 0.5]], [[0.3333333] * 3, [0.5, 0.5]]])
+def test_shares_that_are_rounded_give_as_many_users_as_asked_for(shares):
+    people = Population.from_shares(shares, 1e8)
+    assert people.n == 10**8
+    for found, wanted in zip(marginal_frequencies(people), shares, strict=True):
+        assert np.abs(found - np.array(wanted) / sum(wanted)).max() <= 1e-8
+
+
+@pytest.mark.parametrize(("n", "first"), [(0, 0.5), (-3, 0.5), (2.5, 0.5), (np.nan, 0.5), (10, np.nan), (10, 0.6)])
+def test_shares_and_users_that_are_none_are_named(n, first):
+    with pytest.raises(ValueError, match="shares must be at least 0" if n == 10 else "n must be an integer from 1"):
+        Population.from_shares([[first, 0.5]], n)
