@@ -92,7 +92,7 @@ def _centred_variance(f, n, weights, groups, p, q, concern, pull):
     centre = f * (1 - 1 / k) ** 2 + (1 - f) / k**2  # mean square of the users' centred indicators
     if not groups:
         asked = expected[concern]
-        return (asked * pull**2 @ (noise + centre)) / (asked @ pull) ** 2 - centre / n
+        return np.maximum((asked * pull**2 @ (noise + centre)) / (asked @ pull) ** 2 - centre / n, 0)
     chances, sizes = group_sizes(expected)
     sizes = sizes[:, concern]
     by = divisor(sizes, expected[concern], pull, groups)

@@ -82,6 +82,8 @@ class ProductChannel(Several):
 
     def realised_epsilon(self) -> float:
         """Return the budget that `perturb` spends, proved from its thresholds: at most epsilon."""
+        if self.epsilon == math.inf:  # a matrix with zeros
+            return math.inf
         ratio = 1
         for (_, sizes, *_, told), c in zip(self._blocks, self.channels_, strict=True):
             if told is None:

@@ -87,3 +87,17 @@ def test_formulas_give_probabilities_and_ratios_of_at_least_one():
         assert fake_data.amplified(e, d) >= e * (1 - 1e-12)
     for epsilon, k in itertools.product((1e-9, 1e-3, 1.0, 700.0), (2, 10**6, 2**60)):
         assert 0 < product.keep_probability(epsilon, k) <= 1
+
+
+@pytest.mark.parametrize("epsilon", [40.0, 50.0, 700.0])
+@pytest.mark.parametrize("cls", [ldp_lib.OneQuestion, ldp_lib.AskSome])
+def test_where_no_noise_is_left_rounding_makes_no_variance_negative(cls, epsilon):
+    for k, n in itertools.product([(5,), (2, 3), (2, 3, 4), (3, 7)], (3, 10, 1_000)):
+        mechanism, people = cls(k=k, epsilon=epsilon, groups=False), Population.from_records([[1] * len(k)] * n, k=k)
+        assert min(part.min() for part in mechanism.variance(people)) >= 0
+
+
+def test_a_channel_that_rules_out_a_report_spends_an_infinite_budget():
+    matrix = np.array([[1, 0, 0], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]])
+    for mechanism in (ldp_lib.RRJoint(k=(3,), matrix=matrix), ldp_lib.ProductRR(k=(3, 2), channels=(matrix, 1.0))):
+        assert mechanism.realised_epsilon() == mechanism.epsilon == math.inf
