@@ -11,7 +11,7 @@ from ldp_lib.channel import check_channel
 
 def posterior(channel, prior):
     """Return Pr[input | report], shape (inputs, reports), by Bayes' rule; a report that cannot occur gets zeros."""
-    joint = check_channel(channel) * _inputs.unmasked(prior, "prior")[:, None]
+    joint = check_channel(channel) * _inputs.unmasked(prior, "prior").reshape(len(channel), 1)
     total = joint.sum(axis=0)
     return joint / np.where(total == 0, 1, total)
 
@@ -62,7 +62,7 @@ def transition(joint, attribute):
 def dobrushin(table):
     """Return the largest total variation distance between two rows of Pr[asked | hidden]: Dobrushin's coefficient."""
     pairs = itertools.combinations(check_channel(table), 2)
-    return max((sum(abs(a - b)) / 2 for a, b in pairs), default=0)
+    return max((sum(np.ptp([a, b], axis=0)) / 2 for a, b in pairs), default=0)
 
 
 def inferred_ratio(e, table):
@@ -86,6 +86,8 @@ def inferred_ratio(e, table):
     For two hidden values the best set collects the values with the largest ratios (Neyman and Pearson). At most
     1 + delta (e-1) with delta from `dobrushin`. Chapter `attacker`.
     """
+    if not 1 <= e < np.inf:
+        raise ValueError(f"e must be a finite number of at least 1; got {e!r}")
     worst = Fraction(1)
     for one, other in itertools.permutations(check_channel(table), 2):
         a = b = 0
@@ -133,11 +135,9 @@ def below_as_float32(rate):
     """
     if not 0 <= rate <= 1:
         raise ValueError(f"rate must be from 0 to 1; got {rate!r}")
-    if rate == 0:
-        return Fraction(0)
     largest = np.float32(rate)
     if float(largest) >= rate:
-        largest = np.nextafter(largest, np.float32(0))
+        largest = np.nextafter(largest, np.float32(-1))
     following = np.nextafter(largest, np.float32(2))
     middle = (Fraction(float(largest)) + Fraction(float(following))) / 2 * 2**53
     count = middle // 1 + 1  # the integers up to the middle, where rounding changes

@@ -31,14 +31,14 @@ def two_stage_ratio(memo, fresh, rounds):
     Returns
     -------
     as `memo`
-        (memo z + 1) / (memo + z) with z = fresh**rounds; it rises to `memo`.
+        (memo + z) / (memo z + 1) with z = fresh**-rounds; it rises to `memo`.
 
     Notes
     -----
     All reports equal is the worst case. Erlingsson, Pihur and Korolova (2014) for the idea. Chapter `repeated`.
     """
-    z = fresh**rounds
-    return (memo * z + 1) / (memo + z)
+    z = fresh**-rounds
+    return (memo + z) / (memo * z + 1)
 
 
 def round_ratio(memo, total, rounds):
@@ -86,7 +86,7 @@ def ratio_now(e, change, rounds):
         raise ValueError(f"change must be from 0 to 1/2; got {change!r}")
     ratio = e
     for _ in range(rounds - 1):
-        ratio = e * contracted(ratio, change)
+        ratio = e * (contracted(ratio, change) if change else ratio)
     return ratio
 
 

@@ -39,6 +39,11 @@ def test_the_ratio_about_a_hidden_attribute_is_the_worst_over_all_reports(table)
             assert found == leakage.binary_ratio(e, a, b)
 
 
+def test_unsigned_integers_do_not_wrap_around_in_a_distance():
+    for kind in (np.uint8, np.int64, np.uint64):
+        assert leakage.dobrushin(np.eye(3, dtype=kind)) == 1
+
+
 def test_randomized_response_attains_the_ratio():
     (keep, other), e = TABLES[0], Fraction(3)
     reports = np.array([keep, other]) @ grr.channel(e, 2)
@@ -159,6 +164,9 @@ def test_a_double_stored_as_a_float_is_below_a_rate_up_to_one_place(rate):
         (lambda: leakage.transition([[1.0, 0.0], [0.0, 0.0]], 0), "positive probability"),
         (lambda: leakage.binary_ratio(3, 0.1, 0.2), "a >= b; got a = 0.1"),
         (lambda: leakage.below_as_float32(1.1), "rate must be from 0 to 1; got 1.1"),
+        (lambda: leakage.inferred_ratio(math.inf, [[0.7, 0.3], [0.3, 0.7]]), "e must be .* at least 1; got inf"),
+        (lambda: leakage.inferred_ratio(math.nan, [[0.7, 0.3], [0.3, 0.7]]), "e must be .* at least 1; got nan"),
+        (lambda: leakage.posterior([[0.7, 0.3], [0.3, 0.7]], [1.0]), "reshape"),
     ],
 )
 def test_bad_input_is_named(call, words):

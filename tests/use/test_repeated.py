@@ -108,3 +108,8 @@ def test_reports_of_all_rounds_come_from_random_bits_and_exact_probabilities(mon
 def test_bad_input_is_named(call, words):
     with pytest.raises(ValueError, match=words):
         call()
+
+
+def test_many_rounds_overflow_nowhere():
+    assert repeated.two_stage_ratio(3.0, 2.0, 5_000) == 3.0
+    assert repeated.ratio_now(3.0, 0, 5_000) == repeated.ratio_ever(3.0, 0) == math.inf
