@@ -24,7 +24,7 @@ def check_channel(channel):
         If it is not a matrix, an entry is negative or not a number, or a row does not sum to 1.
     """
     matrix = _inputs.unmasked(channel, "channel")
-    if matrix.dtype.kind in "mM":
+    if matrix.dtype.kind in "mMSU":
         raise TypeError(f"channel must hold numbers; got type {matrix.dtype}")
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"channel must be a matrix, one row an input; got shape {matrix.shape}")
@@ -130,10 +130,10 @@ def exact_law(channel, x, statistic):
     dict
         The statistic's values, as tuples, and their probabilities.
     """
-    matrix = check_channel(channel)
-    law = {}
-    for reports in itertools.product(range(matrix.shape[1]), repeat=len(x)):
-        probability = math.prod(matrix[u, y] for u, y in zip(x, reports, strict=True))
+    matrix, law = check_channel(channel), {}
+    rows = matrix[_inputs.check_values(x, len(matrix))]
+    for reports in itertools.product(range(matrix.shape[1]), repeat=len(rows)):
+        probability = math.prod(row[y] for row, y in zip(rows, reports, strict=True))
         value = tuple(statistic(reports))
         law[value] = law.get(value, 0) + probability
     return law

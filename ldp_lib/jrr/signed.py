@@ -54,10 +54,11 @@ class SignedRR(Reports):
     def perturb(self, x, *, rng: pure.Rng) -> np.ndarray:
         """Return all users' reports, shape (n,), in the smallest unsigned integer type."""
         _inputs.require(rng=rng)
-        if np.ndim(x) > 1:
+        x = _inputs.unmasked(x, "x")
+        if x.ndim > 1:
             raise ValueError(
                 "x must hold one question's answers, shape (n,): a secret sign serves one question, and a second one "
-                f"needs signs dealt anew; got shape {np.shape(x)}"
+                f"needs signs dealt anew; got shape {x.shape}"
             )
         x = _inputs.check_values(x, 2)
         chances, sign = (self.realised_p, 1 - self.realised_p), server_messages(x.size, rng)["sign"]

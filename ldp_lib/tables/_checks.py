@@ -15,7 +15,7 @@ MOST_CELLS = 2**13
 
 def check_table(table, axes=None):
     """Return a table of probabilities as floats, or raise an error that names it."""
-    table = np.asarray(table, float)
+    table = _inputs.unmasked(table, "table").astype(float)
     if table.ndim < 1 or (axes and table.ndim != axes) or min(table.shape) < 2:
         raise ValueError(f"table must have {axes or 'some'} axes of at least 2 values; got shape {table.shape}")
     if not np.isfinite(table).all() or table.min() < 0 or abs(table.sum() - 1) > 1e-6:

@@ -176,7 +176,7 @@ class RRClusters(ProductChannel):
 
 def _check_table(table):
     """Return the table in floats, whose sums cannot overflow, or as it is if it holds objects such as Fractions."""
-    table = np.asarray(table)
+    table = _inputs.unmasked(table, "table")
     if table.ndim != 2 or min(table.shape) < 2:
         raise ValueError(f"table must have two axes of at least 2 values; got shape {table.shape}")
     if table.dtype.kind not in "iufO":

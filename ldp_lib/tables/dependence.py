@@ -101,7 +101,9 @@ def users_to_see(mechanism, table, *attributes, chance=0.8, level=0.05) -> int:
         raise ValueError(f"chance must be above the level {level}; got {chance}")
     numbers = range(math.ceil(5 / least), 2**60)
     if told(numbers[-1]) < chance:
-        raise ValueError("table must hold some dependence; got the product of its marginals")
+        raise ValueError(
+            "table must hold some dependence that 2**60 users show; got the product of its marginals, or nearly"
+        )
     return numbers[bisect.bisect_left(numbers, chance, key=told)]
 
 

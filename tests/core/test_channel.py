@@ -150,3 +150,14 @@ def test_the_best_guess_of_one_report_is_exact_and_no_rule_beats_it():
     for wrong, words in (([1], "shape"), ([0.5, 0.6], "sum to 1"), ([-0.5, 1.5], "sum to 1")):
         with pytest.raises(ValueError, match=f"prior must .*{words}"):
             channel.success_rate(rows, wrong)
+
+
+@pytest.mark.parametrize("x", [[-1], [2], [0.5]])
+def test_inputs_that_are_no_rows_are_refused(x):
+    with pytest.raises((TypeError, ValueError), match=r"x must be .* from 0 to 1"):
+        channel.exact_law([[HALF, HALF], [THIRD, 1 - THIRD]], x, sum)
+
+
+def test_texts_are_no_channel():
+    with pytest.raises(TypeError, match="channel must hold numbers; got type <U1"):
+        channel.privacy_ratio([["a", "b"]])

@@ -278,3 +278,5 @@ def test_one_sign_for_two_questions_has_the_stated_ratio_and_the_class_refuses_a
     assert worst == (p**2 - s**2) / ((1 - p) ** 2 - s**2) > (p / (1 - p)) ** 2  # the budgets' sum allows the last
     with pytest.raises(ValueError, match="x must hold one question's answers"):
         SignedRR(p=0.6, rho=-0.5).perturb(np.zeros((4, 2), int), rng=np.random.default_rng(1))
+    with pytest.raises(ValueError, match="x must be an array"):
+        SignedRR(p=0.6, rho=-0.5).perturb([[0, 1], [0]], rng=np.random.default_rng(1))

@@ -14,6 +14,7 @@ from ldp_lib import check
 from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
 from ldp_lib.tables import clusters as clustering
+from ldp_lib.tables import covariance
 from ldp_lib.tables.clusters import RRClusters
 from ldp_lib.tables.product import ProductRR
 
@@ -306,3 +307,15 @@ def test_dependences_are_cramer_s_unless_another_measure_is_asked_for():
         assert np.diag(found).tolist() == [1, 1, 1]
         for i, j in ((0, 1), (0, 2), (1, 2)):
             assert found[i, j] == found[j, i] == measure(people.select(i, j).histogram) > 0
+
+
+def test_a_table_with_a_masked_cell_is_refused():
+    table = np.ma.masked_equal([[0.5, 0.1], [0.1, 0.3]], 0.3)
+    mechanism = RRClusters(k=(2, 2), epsilon=1.0)
+    for measure in (
+        clustering.cramers_v,
+        clustering.pearson,
+        lambda t: covariance.table_covariance(mechanism, t, 0, 1, n=10),
+    ):
+        with pytest.raises(ValueError, match="table must not have masked entries; got 1"):
+            measure(table)

@@ -22,6 +22,7 @@ A, B = np.array([0.5, 0.3, 0.2]), np.array([0.6, 0.4])
 INDEPENDENT = np.outer(A, B)
 DEPENDENT = INDEPENDENT + 0.02 * np.array([[1, -1], [-1, 1], [0, 0]])
 SPLIT = RRIndependent(k=(3, 2), epsilon=3.0)
+FAINT = RRIndependent(k=(3, 2), epsilon=1e-6)
 PAIRS = AskSome(k=(3, 2), epsilon=2.0, m=2, sizes=(1, 1))
 
 
@@ -221,6 +222,7 @@ def test_rare_is_less_than_four_standard_errors():
         (lambda: dependence.power(SPLIT, DEPENDENT, 0, 1, n=math.nan), "n must be a number of users"),
         (lambda: dependence.power(SPLIT, DEPENDENT, 0, 1, n=10, level=math.nan), "level must be a number above 0"),
         (lambda: dependence.users_to_see(SPLIT, INDEPENDENT, 0, 1), "must hold some dependence"),
+        (lambda: dependence.users_to_see(FAINT, DEPENDENT, 0, 1), "some dependence that .* users show.*, or nearly"),
         (lambda: dependence.users_to_see(SPLIT, DEPENDENT, 0, 1, chance=0.01), "above the level 0.05; got 0.01"),
         (
             lambda: dependence.power(SPLIT, DEPENDENT, 0, 1, n=10, level=5),
