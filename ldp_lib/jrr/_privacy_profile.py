@@ -103,7 +103,7 @@ def signed_delta_bound(epsilon, p, rho, n, colluders=0):
     for tossed, part in zip(most, share, strict=True):
         if part > _RARE:
             laws += [(weight * part, law) for weight, law in _thinned(coins, others, tossed)]
-    return _worst(epsilon, p, s, laws)
+    return _worst(epsilon, p, s, laws) * (1 + 2.0**-50)  # a bound is rounded up
 
 
 def _width(size):
