@@ -177,5 +177,6 @@ def draw_pivots(records, counts, k, rng):
 
 def marginal_counts(records, counts, k):
     """Return the numbers of users with each value, d arrays (runs, k_j), from counts of records (runs, m)."""
-    held = [np.eye(size)[column] for column, size in zip(records.T, k, strict=True)]
+    columns = zip(records.T, k, strict=True)
+    held = [(column[:, None] == np.arange(size)).astype(float) for column, size in columns]
     return [(counts @ one).astype(np.int64) for one in held]  # exact below 2**53

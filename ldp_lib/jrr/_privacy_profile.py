@@ -120,7 +120,8 @@ def _check_work(steps, cells):
 
 
 def _step(p, rho):
-    s, q = math.sqrt(-rho * p * (1 - p)), 1 - p
+    q = 1 - p
+    s = math.sqrt(-rho * p * q)
     return q if s > q * (1 - 4e-16) else s  # at the least rho, which rounding may miss, as in `signed_ratio`
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -101,3 +102,13 @@ def test_a_channel_that_rules_out_a_report_spends_an_infinite_budget():
     matrix = np.array([[1, 0, 0], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]])
     for mechanism in (ldp_lib.RRJoint(k=(3,), matrix=matrix), ldp_lib.ProductRR(k=(3, 2), channels=(matrix, 1.0))):
         assert mechanism.realised_epsilon() == mechanism.epsilon == math.inf
+
+
+@pytest.mark.parametrize("cls", [ldp_lib.RSFD, ldp_lib.TwoPhaseRSRFD, ldp_lib.SPL, ldp_lib.RRIndependent])
+def test_memory_does_not_grow_with_the_square_of_a_domain(cls):
+    k = (50_000, 2)  # a table of values times values would have 20 GB
+    people = Population(records=[[0, 0], [49_999, 1]], counts=[2_500, 2_500], k=k)
+    tracemalloc.start()
+    cls(k=k, epsilon=2.0).simulate(people, rng=np.random.default_rng(1), runs=2)
+    assert tracemalloc.get_traced_memory()[1] < 10**8
+    tracemalloc.stop()
