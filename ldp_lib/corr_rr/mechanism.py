@@ -193,7 +193,7 @@ class CorrRR(_Copies, TwoPhase):
         coins1 = [v * n for v in self._first.variance(population)]  # of one user's debiased report, on average
         coins2 = [v * n for v in second.variance(population)]
         k, d = self._size, self.d
-        held = np.eye(k)[population.records].transpose(1, 0, 2)
+        held = (population.records[..., None] == np.arange(k)).transpose(1, 0, 2)
         moved = held - _record_means(population.records, self.reuse, k)  # by the choice of the phase
         spread = [shares @ (moved[m] - shares @ moved[m]) ** 2 for m in range(d)]
         split = n1 * n2 / (n - 1)
@@ -211,7 +211,7 @@ class CorrRR(_Copies, TwoPhase):
 
 def _record_means(records, reuse, k):
     """Return each record's expected debiased second-phase reports, shape (d, m, k), from records of shape (m, d)."""
-    centred = np.eye(k)[records] - 1 / k
+    centred = (records[..., None] == np.arange(k)) - 1 / k
     return 1 / k + np.einsum("jm,rjv->mrv", shrinkage(np.asarray(reuse), k), centred) / records.shape[1]
 
 

@@ -112,3 +112,14 @@ def test_memory_does_not_grow_with_the_square_of_a_domain(cls):
     cls(k=k, epsilon=2.0).simulate(people, rng=np.random.default_rng(1), runs=2)
     assert tracemalloc.get_traced_memory()[1] < 10**8
     tracemalloc.stop()
+
+
+def test_variances_of_copies_need_no_square_of_a_domain_either():
+    k = (50_000, 50_000)
+    people, tables = Population(records=[[0, 0], [49_999, 1]], counts=[2_500, 2_500], k=k), []
+    tracemalloc.start()
+    for mechanism in (ldp_lib.SecondPhase(k=k, epsilon=2.0), ldp_lib.CorrRR(k=k, epsilon=2.0, reuse=0.5)):
+        tables += mechanism.variance(people)
+    assert tracemalloc.get_traced_memory()[1] < 10**8
+    tracemalloc.stop()
+    assert min(part.min() for part in tables) > 0
