@@ -32,6 +32,8 @@ class Reports(pure.Oracle):
         if self.p is None:
             _inputs.settle(self, "epsilon")
         check_p(self.p_, self.k)
+        if self.p is not None:  # in 32 bits it would round its budget
+            object.__setattr__(self, "p", float(self.p))
         own = math.log(self.p_ * (self.k - 1) / (1 - self.p_)) if self.p_ < 1 else math.inf
         if own < 0.99e-9:  # a budget of 1e-9, with p rounded, is a little less
             raise ValueError(f"p must be such that ln(p (k-1) / (1-p)) is at least 1e-9; got {self.p!r}")
@@ -44,7 +46,7 @@ class Reports(pure.Oracle):
                 f"got {self.epsilon!r} with p = {self.p_!r}"
             )
         check_parameters(self.p_, self.rho_, self.k)
-        for name in "epsilon", "p", "rho":
+        for name in "epsilon", "rho":
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, float(getattr(self, name)))
 

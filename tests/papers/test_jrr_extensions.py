@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from ldp_lib import check, hashing, jrr
+from ldp_lib import channel, check, hashing, jrr
 from ldp_lib.jrr import _signs
 from ldp_lib.jrr.extensions import JointHashing, JointUnary
 from ldp_lib.jrr.signed import SignedRR
@@ -280,3 +280,10 @@ def test_one_sign_for_two_questions_has_the_stated_ratio_and_the_class_refuses_a
         SignedRR(p=0.6, rho=-0.5).perturb(np.zeros((4, 2), int), rng=np.random.default_rng(1))
     with pytest.raises(ValueError, match="x must be an array"):
         SignedRR(p=0.6, rho=-0.5).perturb([[0, 1], [0]], rng=np.random.default_rng(1))
+
+
+def test_a_probability_in_32_bits_is_taken_at_its_value():
+    for kind in (np.float32, Fraction):
+        mechanism = jrr.KJRR(k=4, p=kind(0.9))
+        assert mechanism == jrr.KJRR(k=4, p=float(kind(0.9)))
+        assert math.log(channel.privacy_ratio(mechanism.channel())) <= mechanism.epsilon + 1e-14
