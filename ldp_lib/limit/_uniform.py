@@ -158,7 +158,7 @@ def chosen(names, often, least=1e-6):
     return tuple(names[i] for i in order), tuple((weights / weights.sum()).tolist())
 
 
-def mixture(best, rho, tolerance=1e-9, rounds=40):
+def mixture(best, rho, tolerance=1e-9, rounds=200):
     """Return the best mixture of sets as (bound, weights of the bound, error, sets, shares).
 
     `best(weights)` returns the largest information, its parts and a name of the set. Each round adds the set that the
@@ -177,7 +177,7 @@ def mixture(best, rho, tolerance=1e-9, rounds=40):
             break
         parts.append(part)
         names.append(name)
-    return *top, error, names, p
+    return *top, error, names[: len(p)], p  # without the last one found, if rounds ran out
 
 
 def product_set(weights, t, k):

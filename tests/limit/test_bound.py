@@ -846,6 +846,8 @@ def test_a_search_of_few_rounds_gives_a_bound_that_is_true():
     parts = np.array([[2.0, 0.0], [0.0, 3.0], [1.5, 1.4]])
     assert mixture(best_of(parts), (1.0, 1.0), rounds=1)[0] < mixture(best_of(parts), (1.0, 1.0))[0]
     assert mixture(best_of(parts), (1.0, 1.0), tolerance=9.0)[3] == [0, 1]
+    *_, names, p = mixture(best_of(parts), (1.0, 1.0), rounds=1)
+    assert len(names) == len(p)
 
 
 @pytest.mark.parametrize("t", [0.2, 3.0, 40.0])
@@ -1150,6 +1152,14 @@ def test_sets_of_several_attributes_are_mixed_whatever_the_numbers_of_equal_ones
     assert limit.check_certificate(found)
 
 
+@pytest.mark.parametrize(("k", "epsilon", "most"), [(range(2, 32), 8.0, 455.9), (range(2, 42), 8.0, 926.7)])
+def test_many_sizes_are_answered_at_large_budgets_where_the_search_takes_more_than_forty_rounds(k, epsilon, most):
+    """It ended there with an error; the second has 940.7 after forty."""
+    found = limit.least_error(k, epsilon)
+    assert found.attained < most
+    assert limit.check_certificate(found)
+
+
 def test_a_set_that_is_reported_less_than_once_in_a_million_is_kept_where_an_attribute_needs_it():
     found = limit.least_error([2] * 5 + [10**8] * 200, 1.0)
     assert min(found.weights) < 1e-6
@@ -1164,6 +1174,9 @@ def test_the_gaps_are_those_of_the_docstring():
     assert f" {limit.least_error(BINARY, 2.0).gap:.3f} for 200 binary" in said
     assert f" {limit.least_error(ODD, 1.39).gap:.3f} for 134 and one" in said
     assert f" {limit.least_error(BINARY, 4.0).gap:.2f} for 200" in said
+    assert f", {_uniform.SEARCHED} different sizes and " in said
+    gap = limit.least_error([2] * 800 + [*range(3, 111)], 2.0).gap  # beyond them one attribute a set
+    assert f"(with more sizes it may be {gap:.2f})" in said
 
 
 @pytest.mark.parametrize(
