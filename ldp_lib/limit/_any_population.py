@@ -77,4 +77,4 @@ def solve(k, e, population):
 
 def one_error(ratio, k, j, size, population):
     """Return the error of one attribute if every report is one of its sets of `size` values, at a population."""
-    return subset.error(ratio, k[j], size) + 1 / k[j] - (population.select(j).joint ** 2).sum()
+    return subset.error(ratio, k[j], size) + 1 / k[j] - ((population.select(j).counts / population.n) ** 2).sum()

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import tracemalloc
 from fractions import Fraction
 from pathlib import Path
 
@@ -131,6 +132,14 @@ def test_it_is_the_same_for_all_data_and_at_most_what_no_mechanism_beats_everywh
             assert math.isclose(people.n * GRR(k=2, epsilon=epsilon).variance(people).sum(), drawn, rel_tol=1e-6)
     else:
         assert found[0].error < 0.995 * drawn
+
+
+def test_data_with_an_attribute_of_many_values_need_no_table_of_them():
+    tracemalloc.start()
+    found = limit.fixed_data_error((2**24, 2), 1.0, of([(5, 1), (2**24 - 1, 0)], (2**24, 2)))
+    assert tracemalloc.get_traced_memory()[1] < 2**24  # a table of 2^24 numbers takes 2^27 bytes
+    tracemalloc.stop()
+    assert limit.check_certificate(found)
 
 
 def test_what_a_design_must_know_has_its_exception_where_it_is_said():
