@@ -271,6 +271,16 @@ def test_many_attributes_are_asked_for_single_records_where_groups_are_at_most_5
         assert {len(name) - 1 for name in _candidates((2,) * d, 1.0)[0] if name[0] == "record"} == left
 
 
+@pytest.mark.parametrize(("epsilon", "loose"), [(1.6, False), (1.7, True)])
+def test_of_33_binary_attributes_three_together_would_have_less_than_what_is_attained(epsilon, loose):
+    d = 33
+    assert "for 33 binary attributes from epsilon = 1.7 on" in least_pair_error.__doc__
+    told = (math.expm1(epsilon) / 8 / (1 + math.expm1(epsilon) / 8)) ** 2  # of all triples, one value of each
+    alone, pair = (float(square) for _, square in spaces((2,) * d)[:: d * (d + 1) // 2 - 1])
+    three = (d * d * alone / 3 + math.comb(d, 2) ** 2 * pair / 3) / told
+    assert (three < 0.95 * least_pair_error((2,) * d, epsilon).attained) == loose
+
+
 def test_the_sets_of_a_large_table_have_the_error_attained_together():
     """Each of 90,000 may be seldom, and for two attributes of 1,000 values those of each alone are all."""
     found = least_pair_error((300, 300), 1.0)
