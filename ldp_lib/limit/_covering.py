@@ -76,10 +76,10 @@ def pieces(k, rows):
     b, v = np.array(rows, float).T
     for low, high in pairwise(sorted(knots | {Fraction(0), Fraction(1)})):
         s = min(int(low * m), m - 1)
-        middle = float(low + high) / 2
+        mu = float(high if s >= MANY else (low + high) / 2)  # from there on an interval may go beyond the share (s+1)/m
         r0, r1, r2 = map(float, remainder(m, s))
-        rest = r0 + middle * (r1 + middle * r2)
-        yield low, high, int(np.argmin(b * middle * (1 - middle) + v * rest)), m, s
+        rest = r0 + mu * (r1 + mu * r2)
+        yield low, high, int(np.argmin(b * mu * (1 - mu) + v * rest)), m, s
 
 
 def quadratic(row, m, s):
