@@ -100,7 +100,8 @@ def joint_reuse(frequencies, n2):
     check_n1(n2, name="n2")
     if n2 < 2:
         raise ValueError(f"n2 must be at least 2; got {n2}")
-    (d, k), g, table = f.shape, f - 1 / f.shape[1], np.ones(f.shape[:1] * 2)
+    d, k = f.shape
+    g, table = f - 1 / k, np.ones((d, d))
     scale = max(1.0, np.abs(f).max())
     for m in range(d):
         others = [j for j in range(d) if j != m]

@@ -93,8 +93,12 @@ def _channel(mechanism, attributes):
             raise ValueError(f"attributes must hold all of {tuple(mine)}, which share a channel; got {attributes}")
         cells = math.prod(mechanism.k[j] for j in mine)
         _inputs.check_cells(cells, cells)
-        parts.append(part if np.ndim(part) else part * np.eye(cells) + (1 - part) / cells)
-        inverses.append(np.linalg.inv(part) if np.ndim(part) else np.eye(cells) / part + (1 - 1 / part) / cells)
+        if np.ndim(part):
+            pair = part, np.linalg.inv(part)
+        else:
+            pair = [keep * np.eye(cells) + (1 - keep) / cells for keep in (part, 1 / part)]
+        parts.append(pair[0])
+        inverses.append(pair[1])
         order += mine
     shape = [mechanism.k[j] for j in order]
     cells = np.arange(math.prod(shape)).reshape(shape)
