@@ -362,9 +362,10 @@ def test_it_is_the_marginals_that_weaken_corr_rr_on_mushroom():
     assert (cap - raw) / math.hypot(s1, s2) > 5
     assert tight / s3 < -5
     assert abs(raw) / s2 < 3
-    draws = np.random.default_rng(7)  # many runs show what the prior gains: one per cent
+    draws = np.random.default_rng(7)  # many runs show what the prior gains: 97 and 95 per cent of RS+FD's error
     (flat, s1), (skewed, s2) = (to_fakes(x, 0.5, None, 150_000, draws) for x in (even, load("mushroom")))
-    assert 5 * math.hypot(s1, s2) < flat - skewed < 0.025 - 5 * math.hypot(s1, s2)
+    assert 5 * math.hypot(s1, s2) < flat - skewed
+    assert max(abs(flat - 0.969) / s1, abs(skewed - 0.954) / s2) < 3
     # At .1 the cap alone makes RS+RFD strong: on uniform marginals as well it saves more than half of the error.
     saves = [1 - to_fakes(x, 0.1, capped)[0] / to_fakes(x, 0.1, None)[0] for x in (even, load("mushroom"))]
     assert min(saves) > 0.5
