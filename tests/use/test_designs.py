@@ -1,5 +1,6 @@
 """Classical designs are exact channels; records of several unrelated questions are enumerated in fractions."""
 
+import functools
 import itertools
 import math
 from fractions import Fraction as F
@@ -175,3 +176,26 @@ def test_students_for_a_standard_error_of_one_point():
         assert found[1] <= 1e-4 < found[0]
         assert round(100 * people / 10_777) == per_cent
         assert round(100 * 0.129 * 0.871 / people * (10_777 - people) / 10_776 / found[1]) == sampled
+
+
+def test_what_reports_tell_of_types_is_about_people_who_are_drawn():
+    """Chapter noncompliance: held fixed, people let designs go below the least deviation, and reports tell more."""
+    p, q, people = F(3, 4), F(1, 4), "ttnn"  # two who tell, two non-holders, e = 3
+    says = {"t": (p, q), "n": (q, p)}  # in the group of randomized response, and of its reverse
+    weights = (-q / (p - q), p / (p - q))
+    mean, square = 0, 0
+    for alone in range(4):  # groups of one and three, in the ratio of the two terms
+        groups = [int(j != alone) for j in range(4)]
+        terms = [(says[who][g], weights[g] / (1, 3)[g]) for who, g in zip(people, groups, strict=True)]
+        middle = sum(one * w for one, w in terms)
+        mean += middle / 4
+        square += (middle**2 + sum(one * (1 - one) * w**2 for one, w in terms)) / 4
+    drawn = ((q + p) * F(1, 2) / (p - q)) ** 2 / len(people)  # both groups' reports are 1 with probability 1/2
+    assert (mean, square - mean**2, drawn) == (F(1, 2), F(3, 16), F(1, 4))
+
+    def ones(always, never, coin):  # law of the number of ones in one group, everybody in it
+        return functools.reduce(np.convolve, [[0, 1]] * always + [[1, 0]] * never + [[0.5, 0.5]] * coin)
+
+    laws = ones(2, 2, 2), ones(1, 1, 4)  # the same M w, three ones on average
+    assert [law @ range(7) for law in laws] == [3, 3]
+    assert [law[3] for law in laws] == [1 / 2, 3 / 8]
