@@ -379,6 +379,17 @@ def test_the_ends_of_cramers_v():
     claim("rr-multidim/eq-9").holds(all(stated), all(zero), all(one), all(unequal), unused == Fraction(1, 2))
 
 
+def test_cramers_v_may_rise_if_a_report_stands_for_two_values():
+    """Chi-squared over n never rises; its divisor falls if there are fewer reports than values."""
+    merged = np.array([[1, 0], [0, 1], [0, 1]])
+    table = np.diag([1, 1, 0]) * Fraction(1)
+    v, told = (clusters.cramers_v(t, squared=True) for t in (table, merged.T @ table @ merged))
+    assert (v, told) == (Fraction(1, 2), 1)
+    keep = keeping(Fraction(9, 10), 2)
+    private = merged @ keep  # so it is with a private channel
+    assert clusters.cramers_v(private.T @ table @ private, squared=True) == Fraction(9, 10) ** 4 > v
+
+
 def test_measuring_dependence_spends_budget_and_the_release_adds_its_own():
     one_record = channel.tensor(keeping(HALF, 2), keeping(HALF, 3))
     claim("rr-multidim/s4.1-dp").holds(
