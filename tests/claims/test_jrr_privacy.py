@@ -154,6 +154,16 @@ def test_tied_truths_are_a_secret_half_with_plus(size, r, s):
     assert half_law((1,) * size, Fraction(3, 5), s, -1) == truth_law(size, Fraction(3, 5), r)
 
 
+def test_at_the_least_rho_half_of_the_others_less_one_tell_the_truth_at_least():
+    """Chapter audit_jrr, secret halves: the ratio by the number of other truths; all others can lie only if n = 2."""
+    for size in (2, 4, 6):
+        law, least = truth_law(size, Fraction(3, 5), Fraction(-2, 3)), size // 2 - 1
+        odds = {sum(rest): [law[own, *rest] for own in (0, 1)] for rest in itertools.product((0, 1), repeat=size - 1)}
+        assert all(odds[h] == [0, 0] for h in range(least))
+        assert odds[least][0] == 0 < odds[least][1]
+        assert all(odds[h][0] > 0 for h in range(least + 1, size))
+
+
 def test_one_of_an_odd_number_is_one_who_is_not_heard():
     t, r = POINTS[0]
     three, four = truth_law(3, t, r), truth_law(4, t, r)
