@@ -287,8 +287,11 @@ def test_a_pair_is_asked_only_at_a_weight_above_zero():
 def test_what_more_questions_gain_at_a_large_budget_turns_on_how_evenly_people_answer():
     """Eight yes-or-no questions at 4, drawn people: four a person against two; none is gained where all answer no."""
 
-    def total(m, yes):
-        table = np.outer((1 - yes, yes), (1 - yes, yes))
-        return np.trace(table_covariance(ask_pairs((2,) * 8, 4.0, m=m), table, 0, 1, n=10_000))
+    def total(m, yes, k=(2,) * 8, epsilon=4.0):
+        law = [1 - yes] + [yes / (k[0] - 1)] * (k[0] - 1)
+        return np.trace(table_covariance(ask_pairs(k, epsilon, m=m), np.outer(law, law), 0, 1, n=10_000))
 
     assert [round(total(4, yes) / total(2, yes), 2) for yes in (0.5, 0.03, 0.0)] == [0.35, 0.59, 1.07]
+    six = {"k": (6,) * 3, "epsilon": 6.0}  # all three together, answers even, nine in ten alike, all alike
+    ratios = [total(3, other, **six) / total(2, other, **six) for other in (5 / 6, 0.1, 0.0)]
+    assert ratios[0] < 1 < 1.1 < ratios[1] < 2 < ratios[2]
