@@ -478,6 +478,9 @@ def test_reports_in_the_form_of_records_have_less_error_than_constant_fakes_once
     many = [over_fakes(twenty, epsilon, made) for epsilon in (8.0, 6.0) for made in (SPL, pairs)]
     said = "20 yes-or-no questions at 8 {:.2f} and {:.2f} times, at 6 {:.2f} and {:.2f})".format(*many)
     assert said in " ".join(CARDS["RSRFD"].split())
+    uneven = Population.from_records([[v % 2, v % 2, v % 2, v] for v in range(200)], k=(2, 2, 2, 200))
+    lead = over_fakes(uneven, 1.0, OMRR)
+    assert f"yes or no for three `OMRR` has {lead:.2f} of their error" in " ".join(CARDS["RSRFD"].split())
     alike = Population.from_counts(np.outer([97, 1, 1, 1], [97, 1, 1, 1]))  # answers are not spread
     spread = Population.from_counts(np.ones((4, 4), dtype=int))
     assert [round(over_fakes(of, 4.0), 2) for of in (alike, spread)] == [1.71, 0.28]
@@ -515,7 +518,9 @@ def test_yes_or_no_questions_in_pairs_have_less_error_than_each_alone(d, epsilon
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 8])
 def test_questions_in_pairs_have_less_error_than_each_alone_exactly_where_their_cards_say(k):
     assert "if $e^{\\varepsilon/d} > k - 1$" in CARDS["SPL"]
-    assert "$k < e^{\\varepsilon/d} + 1$ answers in pairs" in CARDS["RRClusters"]
+    card = " ".join(CARDS["RRClusters"].split())
+    assert "$k < e^{\\varepsilon/d} + 1$ answers in pairs" in card
+    assert "or more at once if $k^2 < e^{2\\varepsilon/d} + 1$;" in card
     for d, over in itertools.product((4, 20), (0.98, 1.02, 1.2)):  # e^(epsilon/d) over k - 1
         people, epsilon = Population.from_records([[v] * d for v in range(k)], k=(k,) * d), d * math.log(over * (k - 1))
         if epsilon > 0:
@@ -523,6 +528,11 @@ def test_questions_in_pairs_have_less_error_than_each_alone_exactly_where_their_
             found = [total_error(made, people) for made in (pairs, SPL(k=people.k, epsilon=epsilon))]
             assert (found[0] < found[1]) == (over > 1)
             assert (k, over) != (3, 1.2) or found[0] < 0.92 * found[1]
+        if k < 4:  # fours beside pairs
+            made = functools.partial(RRClusters, k=people.k, epsilon=d * math.log(over * (k * k - 1)) / 2)
+            clusters = [[range(j, j + size) for j in range(0, d, size)] for size in (4, 2)]
+            fours, pairs = (total_error(made(clusters=some), people) for some in clusters)
+            assert (fours < pairs) == (over > 1)
 
 
 def test_of_fifty_attributes_complete_records_have_less_error_of_tables_at_a_large_epsilon_as_their_cards_say():
