@@ -614,12 +614,12 @@ def test_copies_among_attributes_of_equal_shares_have_less_error_up_to_few_answe
 def test_votes_for_a_common_answer_have_less_error_where_noise_is_neither_small_nor_huge():
     """The card of Plurality: against one question each, shrunk in the way that the data choose."""
 
-    def over(epsilon, shares, first=(0.4, 0.3, 0.2, 0.1), runs=600):
+    def over(epsilon, shares, first=(0.4, 0.3, 0.2, 0.1), runs=600, way=shrinkage.choose):
         joint, rng = tree_law(first, 0.5, [0, 0, 0]), np.random.default_rng(1)
         people = Population.from_counts(np.rint(20_000 * joint).astype(int))
         asked, votes = OneQuestion(k=people.k, epsilon=epsilon), Plurality(k=people.k, epsilon=epsilon, **shares)
         raw = asked.simulate(people, rng=rng, runs=runs)
-        shrunk = shrinkage.choose(raw, shrinkage.question_noise(asked, people.n)).estimates
+        shrunk = way(raw, shrinkage.question_noise(asked, people.n)).estimates
         two = [
             mse(found, marginal_frequencies(people)) for found in (votes.simulate(people, rng=rng, runs=runs), shrunk)
         ]
@@ -627,14 +627,18 @@ def test_votes_for_a_common_answer_have_less_error_where_noise_is_neither_small_
         return np.array([ratio * (1 - 3 * noise), ratio * (1 + 3 * noise)])
 
     default, model, card = {}, {"shares": (0.85, 0.15, 0.0)}, " ".join(CARDS["Plurality"].split())
-    assert "0.8 of the error of `OneQuestion` with the shrinkage that the data choose, 0.4 with" in card
-    for shares, said in ((default, 0.8), (model, 0.4)):
-        low, high = over(0.5, shares)
-        assert low - 0.05 < said < high + 0.05
-        assert high < 1
-    assert "hardly less at 0.1 or 1, and more at 2 or with .7 and thrice .1" in card
-    for epsilon in (0.1, 1.0):
-        assert min(over(epsilon, shares)[1] for shares in (default, model)) > 0.95
+    assert "0.8 of the error of `OneQuestion` with the shrinkage that the data choose, 0.9 of that with" in card
+    assert "and 0.4 and 0.5 with `shares=(.85, .15, 0)`; hardly less at 1, and more at 0.1, where the default" in card
+    found = shrinkage.choose, shrinkage.common
+    for shares, told in ((default, (0.8, 0.9)), (model, (0.4, 0.5))):
+        for way, said in zip(found, told, strict=True):
+            low, high = over(0.5, shares, way=way)
+            assert low - 0.05 < said < high + 0.05
+            assert high < 1
+    low, high = over(0.1, default)
+    assert 1.5 < low < 2.2 < high
+    assert over(0.1, model)[1] > 1
+    assert min(over(1.0, shares)[1] for shares in (default, model)) > 0.95
     more = [over(2.0, shares)[0] for shares in (default, model)]
     assert min(*more, *(over(0.5, shares, (0.7, 0.1, 0.1, 0.1))[0] for shares in (default, model))) > 1
 
