@@ -611,6 +611,11 @@ def test_copies_among_attributes_of_equal_shares_have_less_error_up_to_few_answe
 
     assert lead(2) > 5
     assert max(lead(10), lead(16)) < -4
+    even, many = Population.from_counts([[25, 25], [25, 25]]), {"k": (2, 2), "epsilon": 4.0}
+    copied = SecondPhase(**many, reuse=[[1, 1], [1, 1]])
+    assert np.hstack(copied.mean(even)) == pytest.approx(0.5)
+    over = total_error(RRJoint(**many), even) / np.hstack(copied.variance(even)).sum()
+    assert f"have {over:.2f} of its variance by `RRJoint` at 4" in " ".join(CARDS["SecondPhase"].split())
 
 
 def test_votes_for_a_common_answer_have_less_error_where_noise_is_neither_small_nor_huge():
