@@ -78,7 +78,7 @@ def _uniform_error(k, t, sets, weights):
             return math.inf
         if values.ndim == 1:  # so many values of each attribute
             mu = (values / sizes).prod()
-            parts = sizes / values - 1
+            parts = ((np.array(k, object) - values) / values).astype(float)  # sizes / values - 1, exactly
         else:
             mu = len(values) / math.prod(k)
             counts = [np.bincount(own, minlength=size) for own, size in zip(values.T, k, strict=True)]

@@ -435,6 +435,14 @@ def test_rounding_is_no_information():
     assert not limit.check_certificate(forged)
 
 
+@pytest.mark.parametrize("size", [2**32, 10**12, 2**53, 10**18])
+def test_a_set_of_all_values_but_one_tells_what_it_does(size):
+    """Beyond the library's domains too: size / (size - 1) - 1 in floats has lost all digits at 2^53."""
+    t, share = Fraction(math.expm1(1)), Fraction(size - 1, size)
+    error = Fraction((size - 1) ** 2, size) * ((1 + t * share) / (t * share)) ** 2 * (size - 1)
+    assert checks._uniform_error((size,), float(t), ((size - 1,),), (1.0,)) == pytest.approx(float(error), rel=1e-9)
+
+
 def test_shares_too_small_for_a_float_are_no_information():
     """The square of 3^-338 is rounded to a few digits, and what is left of its copies' difference counted as told."""
     t, one = math.expm1(20.0), ((0,) * 338,)
