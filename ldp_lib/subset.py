@@ -152,8 +152,7 @@ class SubsetSelection(pure.Oracle):
 
         The cost grows with k times `size_`, not with the number of users, of which there may be up to 10**9.
         """
-        users = histogram.sum(axis=1)
-        if users.max() > 10**9:
+        if (users := histogram.sum(axis=1)).max() > 10**9:
             raise ValueError(f"population must have at most 10**9 users to simulate; got n = {users.max()}")
         told = rng.binomial(histogram, float(self._keep))
         return _sets.simulate_counts(told, users - told.sum(axis=1), self.size_, rng)

@@ -78,28 +78,24 @@ class Dealt(Several):
 
     def variance(self, population: Population) -> list:
         """Return the exact variance of the estimate, the users' data held fixed: one array (k_j,) per attribute."""
-        parts = enumerate(self.mean(population))
-        return [_centred_variance(f, population.n, self.weights_, self.groups, *self._told(j)) for j, f in parts]
+        return [self._variances(j, f, population.n, len(f)) for j, f in enumerate(self.mean(population))]
 
-
-def _centred_variance(f, n, weights, groups, p, q, concern, pull):
-    """Return the exact variance of `centred_estimate`, shape (k,), the users' data held fixed.
-
-    True frequencies f (k,); weights of all questions; the others as `Dealt` has them.
-    """
-    noise = pure.variance(f, 1, p[:, None], q[:, None])  # of one user's contribution before the pull, on average
-    k, expected = len(f), n * np.asarray(weights)
-    centre = f * (1 - 1 / k) ** 2 + (1 - f) / k**2  # mean square of the users' centred indicators
-    if not groups:
-        asked = expected[concern]
-        return np.maximum((asked * pull**2 @ (noise + centre)) / (asked @ pull) ** 2 - centre / n, 0)
-    chances, sizes = group_sizes(expected)
-    sizes = sizes[:, concern]
-    by = divisor(sizes, expected[concern], pull, groups)
-    spread = (sizes @ pull**2 - (sizes @ pull) ** 2 / n) * n / max(n - 1, 1)  # of the pulls, over all users
-    given = (sizes * pull**2 @ noise + spread[:, None] * f * (1 - f)) / by[:, None] ** 2
-    share = sizes @ pull / by  # 1 where the users are counted
-    return chances @ given + (chances @ (share - 1) ** 2) * (f - 1 / k) ** 2
+    def _variances(self, j, f, n, k):
+        """Return the exact variance of the estimates of those of attribute j's k values with true frequencies f."""
+        p, q, concern, pull = self._told(j)
+        noise = pure.variance(f, 1, p[:, None], q[:, None])  # of one user's contribution before the pull, on average
+        expected = n * np.array(self.weights_)
+        centre = f * (1 - 1 / k) ** 2 + (1 - f) / k**2  # mean square of the users' centred indicators
+        if not self.groups:
+            asked = expected[concern]
+            return np.maximum((asked * pull**2 @ (noise + centre)) / (asked @ pull) ** 2 - centre / n, 0)
+        chances, sizes = group_sizes(expected)
+        sizes = sizes[:, concern]
+        by = divisor(sizes, expected[concern], pull, self.groups)
+        spread = (sizes @ pull**2 - (sizes @ pull) ** 2 / n) * n / max(n - 1, 1)  # of the pulls, over all users
+        given = (sizes * pull**2 @ noise + spread[:, None] * f * (1 - f)) / by[:, None] ** 2
+        share = sizes @ pull / by  # 1 where the users are counted
+        return chances @ given + (chances @ (share - 1) ** 2) * (f - 1 / k) ** 2
 
 
 def as_counted(mechanism, counts):

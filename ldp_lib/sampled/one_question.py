@@ -11,7 +11,7 @@ from ldp_lib import _inputs, pure, subset
 from ldp_lib.mechanism import Rng
 from ldp_lib.population import Population
 from ldp_lib.sampled import _dealing
-from ldp_lib.sampled.design import attribute_error, group_variance
+from ldp_lib.sampled.design import attribute_error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,13 +92,15 @@ class OneQuestion(_dealing.Dealt):
         return max(part.realised_epsilon() for part in self.oracle_)
 
     def _told(self, j):
-        p, q = self.oracle_[j].probabilities
-        return np.array([p]), np.array([q]), np.array([j]), np.ones(1)
+        return *np.array(self.oracle_[j].probabilities)[:, None], np.array([j]), np.ones(1)
 
     def uniform_variance(self, n) -> float:
-        """Return the total variance for n users whose values are uniform, in groups of planned sizes, listing none."""
-        parts = zip(self.k, self.weights_, self.oracle_, strict=True)
-        return sum(k * group_variance(1 / k, max(n, 2), max(n, 2) * w, *one.probabilities) for k, w, one in parts)
+        """Return the total variance for n users whose values are as even as can be, without listing these."""
+        total = 0.0
+        for j, k in enumerate(self.k):
+            held, more = divmod(n, k)
+            total += float([k - more, more] @ self._variances(j, np.array([held, held + 1]) / n, n, k))
+        return total
 
     def channel(self) -> np.ndarray:
         """Return the channel from records in lexicographic order to pairs of attribute and report, as floats."""
