@@ -210,5 +210,5 @@ class Answer:
         """
         _inputs.require_share("confidence", confidence)
         error = math.sqrt(max(self.variance, 0) + self.step**2 / 2)
-        half = float(ndtri((1.0 + confidence) / 2)) * error + self.step / 2
+        half = float(-ndtri((1.0 - confidence) / 2)) * error + self.step / 2
         return self.estimate - half, self.estimate + half

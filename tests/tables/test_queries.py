@@ -158,6 +158,7 @@ def test_an_interval_is_the_normal_one_with_half_a_step():
     answer = queries.Answer(estimate=0.5, variance=0.04, step=0.0)
     assert answer.interval() == pytest.approx((0.5 - 0.2 * 1.959963984540054, 0.5 + 0.2 * 1.959963984540054))
     assert answer.interval(0.5) == pytest.approx((0.5 - 0.2 * 0.6744897501960817, 0.5 + 0.2 * 0.6744897501960817))
+    assert answer.interval(1 - 2.0**-53)[1] == pytest.approx(0.5 + 0.2 * 8.292361075813595, rel=1e-12)  # not infinite
     half = 0.1 * math.sqrt(0.5) * 1.959963984540054 + 0.05
     assert queries.Answer(estimate=0.5, variance=-0.04, step=0.1).interval() == pytest.approx((0.5 - half, 0.5 + half))
     for wrong in (0, 1, 0.0, 1.0, True, "0.9", None, math.nan):
