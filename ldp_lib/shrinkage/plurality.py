@@ -195,9 +195,9 @@ class Plurality(Several):
         one = [a, b, a2 - a**2, -a * b, b2 - b**2, 2 * a**2 * b - a2 * b, 2 * a * b**2 - a * b2]
         one.append(2 * a2 * b**2 + 2 * a**2 * b2 - a2 * b2 - 6 * a**2 * b**2)
         k10, k01, k20, k11, k02, k21, k12, k22 = (np.tensordot(users, term, 1) for term in one)
-        square = k22 + 2 * k21 * k01 + 2 * k12 * k10 + k20 * k02 + 2 * k11**2
-        square += k20 * k01**2 + k02 * k10**2 + 4 * k11 * k10 * k01 + (k10 * k01) ** 2
-        return list(square - (k11 + k10 * k01) ** 2)
+        # The mean square less the squared mean, without what cancels.
+        found = k22 + 2 * k21 * k01 + 2 * k12 * k10 + k20 * k02 + k11**2
+        return list(found + k20 * k01**2 + k02 * k10**2 + 2 * k11 * k10 * k01)
 
     def _moments(self, population):
         """Return the counts and each record's first and second moments of its terms in vote and agreement."""

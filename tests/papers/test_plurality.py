@@ -56,6 +56,12 @@ def test_mean_and_variance_are_those_of_all_outcomes(k, x):
     assert np.allclose(np.diag(covariance), np.concatenate(mechanism.variance(population)), rtol=1e-12)
 
 
+def test_the_variance_of_very_many_users_keeps_its_digits():
+    few, many = (Population.from_counts(n // 15 * small().histogram) for n in (15 * 10**9, 15 * 10**13))
+    variances = [np.concatenate(MODEL.variance(people)) * people.n for people in (few, many)]  # alike but for 1/n
+    assert np.allclose(*variances, rtol=1e-7, atol=0)
+
+
 def test_simulate_has_the_exact_moments_and_a_wrong_variance_shows():
     runs = np.concatenate(MODEL.simulate(small(), rng=np.random.default_rng(1), runs=40_000), axis=1)
     mean, variance = (np.concatenate(moment(small())) for moment in (MODEL.mean, MODEL.variance))
