@@ -23,10 +23,10 @@ def group_sizes(expected):
     the groups up to j-1 and up to j, both moved by U. Chapter `attribute_sampling`.
     """
     steps = np.cumsum(expected)
-    steps[-1] = np.round(steps[-1])
+    steps[steps == steps[-1]] = np.round(steps[-1])  # also where the last weights are 0
     ends = np.unique(np.concatenate([[0.0], 1 - steps % 1, [1.0]]))
     middle = (ends[:-1] + ends[1:]) / 2
-    reached = np.floor(steps + middle[:, None])
+    reached = np.minimum(np.floor(steps + middle[:, None]), steps[-1])  # rounding may exceed it
     return np.diff(ends), np.diff(reached, axis=1, prepend=0).astype(np.int64)
 
 

@@ -38,6 +38,13 @@ def test_group_sizes_are_the_expected_ones_rounded(n, weights):
     assert np.allclose(chances @ sizes, expected, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("n", [1000, 10**9])
+def test_rounding_adds_no_user_and_asks_no_question_of_weight_0(n):
+    _, sizes = assignment.group_sizes(n * np.array([1 / 7] * 7 + [0]))
+    assert (sizes.sum(axis=1) == n).all()
+    assert not sizes[:, -1].any()
+
+
 def test_groups_whose_sizes_are_rounded_at_random_can_have_more_variance_than_horvitz_and_thompsons_estimate():
     """The example of the claim own/one-question-groups: three users, two binary attributes, over all data."""
     p, q = grr.probabilities(Fraction(3), 2)
