@@ -27,7 +27,7 @@ class SignedRR(Reports):
         2.
     epsilon : float, optional
         Budget of one user's report on its own, ln(p/q), to an observer who knows nothing of the other users. For all
-        reports together see `jrr.signed_delta` and `jrr.signed_parameters`.
+        reports together see `jrr.signed_delta_bound` and `jrr.signed_parameters`.
     p : float, optional
         Probability that a user tells the truth, above 1/2 and at most 1. Give `epsilon`, at most 15, or `p`.
     rho : float, optional

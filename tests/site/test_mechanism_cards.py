@@ -6,12 +6,13 @@ import itertools
 import math
 import re
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ldp_lib import channel, grr, leakage, shrinkage, subset
+from ldp_lib import channel, grr, jrr, leakage, shrinkage, subset
 from ldp_lib.book.sweeps import mse
 from ldp_lib.corr_rr import SecondPhase, tree_law
 from ldp_lib.datasets import load_adult
@@ -370,6 +371,19 @@ def test_a_shared_randomization_of_many_values_needs_few_values_to_gain():
     assert max(over_sets(k, 1.0, common) for k in (3, 4, 5) for common in (0.7, 1.0)) < 1
     assert [round(over_sets(16, 1.0, common), 1) for common in (0.7, 1.0)] == [1.9, 1.9]
     assert min(over_sets(k, epsilon, 1.0) for k, epsilon in ((6, 0.5), (10, 1.0), (50, 3.0))) > 1.1
+
+
+def test_the_ratio_of_all_reports_that_the_card_of_two_answers_names_is_too_small_for_more():
+    """Two users, the other's value known: what both reports tell, from the cells of their joint distribution."""
+    p, rho = Fraction(3, 5), Fraction(-1, 10)
+
+    def told(k):  # by a given lie; the other user's truth or lie is seen
+        both, mixed, none = jrr.table(p, rho, k)
+        return max(value for ratio in (both / mixed, mixed / none) for value in (ratio, 1 / ratio))
+
+    assert told(2) == jrr.transcript_ratio(p, rho) > p / (1 - p)
+    assert told(6) > 5 * p / (1 - p) > jrr.transcript_ratio(p, rho)
+    assert {name for name, card in CARDS.items() if "transcript_ratio" in card} == {"JRR"}
 
 
 def test_signs_inside_bits_take_away_most_where_they_move_the_report_and_little_where_sets_are_better():
