@@ -54,7 +54,7 @@ def _partner_odds(p, rho, n, m):
 
 
 def colluder_ratio(p, rho, n, colluders):
-    """Return the largest likelihood ratio of one user's report, given the coins of the colluders, for rho at most 0.
+    """Return the largest likelihood ratio of a yes-or-no report, given the coins of the colluders, for rho at most 0.
 
     It is reached when all colluders lied and the user tells the truth. Arguments as in `partner_posterior`. This is
     Eq. (20) with the posterior probability of a colluding partner in place of the prior one. It is infinite where the

@@ -385,6 +385,13 @@ def test_the_ratio_of_all_reports_that_the_card_of_two_answers_names_is_too_smal
     assert told(6) > 5 * p / (1 - p) > jrr.transcript_ratio(p, rho)
     assert {name for name, card in CARDS.items() if "transcript_ratio" in card} == {"JRR"}
 
+    def lied(k):  # by a given lie; it is known that the other lied, a colluder
+        _, mixed, none = jrr.table(p, rho, k)
+        return mixed / none
+
+    assert lied(2) == jrr.colluder_ratio(p, rho, 2, 1)
+    assert lied(6) > 5 * p / (1 - p) > jrr.colluder_ratio(p, rho, 2, 1)
+
 
 def test_signs_inside_bits_take_away_most_where_they_move_the_report_and_little_where_sets_are_better():
     """The card of JointUnary, which moves truths if nothing else is said: value by value, and in total beside sets."""
