@@ -97,7 +97,8 @@ def audit(
     if survey and (one != other).reshape(len(one), -1).any(axis=1).sum() > 1:
         raise ValueError("x2 must differ from x in one user's data only")
     if view is None:
-        view = _bucket_view(mechanism, one, other) if isinstance(mechanism, hashing.OLH) else lambda y: y
+        hashed = isinstance(mechanism, hashing.OLH)
+        view = (lambda y: _bucket_view(y, mechanism.g_, one, other)) if hashed else lambda y: y
     draw = _survey_rows if survey else _report_rows
     rows = [draw(mechanism, side, runs, rng, view) for side in (one, other)]
     _, codes = np.unique(np.concatenate(rows), return_inverse=True)
@@ -124,12 +125,8 @@ def _log_ratio_bound(hits, hits2, runs, confidence):
     return np.log(low) - np.log(high)
 
 
-def _bucket_view(mechanism, *values):
-    def view(y):
-        buckets = [hashing.hash_values(y["seed"], int(value), mechanism.g_) for value in values]
-        return np.column_stack([y["y"], *buckets])
-
-    return view
+def _bucket_view(y, g, *values):
+    return np.column_stack([y["y"], *(hashing.hash_values(y["seed"], int(value), g) for value in values)])
 
 
 def _bytes(y):

@@ -150,8 +150,7 @@ def record_channel(p, innocuous):
         Records and reports in lexicographic order.
     """
     law = np.asarray(innocuous)
-    d = law.ndim
-    own = np.eye(2, dtype=int)
+    d, own = law.ndim, np.eye(2, dtype=int)
     for asked in np.broadcast_to(p, d):  # for each question: innocuous answer, truth, report
         law = np.tensordot(law, asked * own + (1 - asked) * own[:, None], axes=(0, 0))
     return law.transpose(*range(0, 2 * d, 2), *range(1, 2 * d, 2)).reshape(2**d, 2**d)

@@ -11,7 +11,10 @@ from ldp_lib.channel import check_channel
 
 def posterior(channel, prior):
     """Return Pr[input | report], shape (inputs, reports), by Bayes' rule; a report that cannot occur gets zeros."""
-    joint = check_channel(channel) * _inputs.unmasked(prior, "prior").reshape(len(channel), 1)
+    matrix, prior = check_channel(channel), _inputs.unmasked(prior, "prior")
+    if prior.shape != matrix.shape[:1]:
+        raise ValueError(f"prior must have one entry for each of {len(matrix)} inputs; got shape {prior.shape}")
+    joint = matrix * prior[:, None]
     total = joint.sum(axis=0)
     return joint / np.where(total == 0, 1, total)
 

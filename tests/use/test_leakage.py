@@ -166,7 +166,8 @@ def test_a_double_stored_as_a_float_is_below_a_rate_up_to_one_place(rate):
         (lambda: leakage.below_as_float32(1.1), "rate must be from 0 to 1; got 1.1"),
         (lambda: leakage.inferred_ratio(math.inf, [[0.7, 0.3], [0.3, 0.7]]), "e must be .* at least 1; got inf"),
         (lambda: leakage.inferred_ratio(math.nan, [[0.7, 0.3], [0.3, 0.7]]), "e must be .* at least 1; got nan"),
-        (lambda: leakage.posterior([[0.7, 0.3], [0.3, 0.7]], [1.0]), "reshape"),
+        (lambda: leakage.posterior([[0.7, 0.3], [0.3, 0.7]], [1.0]), "prior must have one entry for each of 2 inputs"),
+        (lambda: leakage.posterior([[0.7, 0.3], [0.3, 0.7]], [[0.5, 0.5]]), "prior must have one entry for each of 2"),
     ],
 )
 def test_bad_input_is_named(call, words):
