@@ -281,13 +281,13 @@ def test_two_phases_have_no_success_rate_of_their_own():
     assert {name for name, text in CARDS.items() if "Attacker:** right" not in text} == NO_CHANNEL
 
 
-def test_the_card_of_whole_records_says_from_how_many_on_sets_have_less_variance():
-    (said,) = re.findall(r"of (\d+) and more possible records", CARDS["RRJoint"])
+def test_of_six_and_more_possible_records_sets_of_them_have_less_variance():
+    """The card of RRJoint, for tables alone."""
     better = [
         subset.error(math.e, size, subset.optimal_size(math.e, size)) < subset.error(math.e, size, 1)
         for size in range(4, 300)
     ]
-    assert better == [size >= int(said) for size in range(4, 300)]
+    assert better == [size >= 6 for size in range(4, 300)]
 
 
 def test_of_no_more_than_e_to_the_epsilon_possible_records_the_whole_one_has_less_error_than_every_split():
@@ -302,8 +302,6 @@ def test_of_no_more_than_e_to_the_epsilon_possible_records_the_whole_one_has_les
         assert planner.pairs_error(at_once, 1) < planner.pairs_error(apart, 1)
     whole, *split = errors((4, 4, 4), math.log(64 / 8))
     assert max(split) < whole  # eight times as many
-    assert "of far more `OMRR` has less variance" in " ".join(CARDS["RRJoint"].split())
-    assert "with equally many answers (else `OMRR`)" in CARDS["SPL"]
     for k, epsilon in (((2, 1_000), 4.0), ((2, 1_000), 1.0), ((2, 2, 2, 3, 200), 4.0)):  # over 30 times as many
         whole, equal, best, *_ = errors(k, epsilon)
         assert best < 0.3 * whole < 0.3 * equal
@@ -327,8 +325,7 @@ def test_of_half_of_e_to_the_epsilon_possible_records_no_two_clusters_have_less_
     apart = RRClusters(k=k, epsilons=[b * epsilon for b in budgets], clusters=(range(8), (8,)))
     found = total_error(apart, people) / total_error(RRJoint(k=k, epsilon=epsilon), people)
     assert found == pytest.approx(least / error(k, epsilon), rel=1e-6)
-    assert f"{part:.2f} of the budget {found:.2f} times" in " ".join(CARDS["RRJoint"].split())
-    assert "no more than half of $e^\\varepsilon$ are possible, up to seven million" in CARDS["RRJoint"]
+    assert (round(part, 2), round(found, 2)) == (0.71, 0.87)
     for sizes in (k, (2,) * 13 + (1000,), (3,) * 6 + (100, 100), (3,) * 7 + (1000,), (2, 2, 5, 5, 20)):
         twice = math.log(2 * math.prod(sizes))
         two = min(clusters(sizes, m, twice)[0] for m in range(1, len(sizes)))
@@ -346,8 +343,6 @@ def test_of_half_of_e_to_the_epsilon_possible_records_no_two_clusters_have_less_
 @pytest.mark.parametrize(("epsilon", "records"), [(1.0, 200), (2.0, 200), (4.0, 500)])
 def test_for_tables_made_from_records_the_whole_one_has_less_error_far_beyond_e_to_the_epsilon(epsilon, records):
     """The cards of SPL and RRIndependent: the largest of these domains of each kind, of more records than e^epsilon."""
-    said = re.findall(r"(?:up to|at most|and) (\d+)(?: are possible)? at \$", CARDS["SPL"] + CARDS["RRIndependent"])
-    assert str(records) in said
     largest = [(int(records ** (1 / d)),) * d for d in range(2, 8)]
     for k in (*largest, (2, 2, 2, 2, 3, 4), (2, 2, 2, 5, 5), (2, 2, 50)):
         at_once, apart = (made(k=k, epsilon=epsilon) for made in (RRJoint, RRIndependent))
@@ -366,8 +361,6 @@ def test_a_shared_randomization_of_many_values_needs_few_values_to_gain():
         people = Population.from_counts(counts)
         return np.divide(*(total_error(made(k=k, epsilon=epsilon), people) for made in (KJRR, SubsetSelection)))
 
-    assert "up to five" in CARDS["KJRR"]
-    assert "about half" in CARDS["KJRR"]
     assert max(over_sets(k, 1.0, common) for k in (3, 4, 5) for common in (0.7, 1.0)) < 1
     assert [round(over_sets(16, 1.0, common), 1) for common in (0.7, 1.0)] == [1.9, 1.9]
     assert min(over_sets(k, epsilon, 1.0) for k, epsilon in ((6, 0.5), (10, 1.0), (50, 3.0))) > 1.1
@@ -406,7 +399,7 @@ def test_signs_inside_bits_take_away_most_where_they_move_the_report_and_little_
     sets = total_error(SubsetSelection(k=6, epsilon=3.0), even)
     for lean in ("truth", "report"):
         assert 0.25 < sets / total_error(JointUnary(k=6, epsilon=3.0, lean=lean), even) < 0.28
-    assert all(words in CARDS["JointUnary"] for words in ('lean="report"', "about a quarter"))
+    assert 'lean="report"' in CARDS["JointUnary"]
 
 
 def test_signs_on_symmetric_bits_have_less_error_than_on_optimized_ones_and_than_tied_truths():
@@ -415,14 +408,13 @@ def test_signs_on_symmetric_bits_have_less_error_than_on_optimized_ones_and_than
     even, q = Population.from_counts([1_000] * 16), 1 / (math.exp(0.5) + 1)
     own = total_error(OUE(k=16, epsilon=1.0), even)
     signed = [total_error(JointUnary(k=16, **bits, q=q), even) / own for q in (None, q)]
-    assert "{:.2f} of `OUE`'s, and {:.2f} with `SUE`'s $q$".format(*signed) in " ".join(CARDS["JointUnary"].split())
+    assert np.round(signed, 2).tolist() == [0.63, 0.41]
     over = []  # of GRR
     for others in (0, 1_000, 4_500 // 4):
         people = Population.from_counts([10_000 - 4 * others, *[others] * 4])
         ways = JointUnary(k=5, **bits, q=q), KJRR(k=5, epsilon=1.0)
         over.append([total_error(way, people) / total_error(GRR(k=5, epsilon=1.0), people) for way in ways])
-    said = "{:.2f} of `GRR`'s error for any people, `KJRR` {:.2f} if all agree and {:.2f} if 55 in 100 do"
-    assert said.format(over[0][0], over[0][1], over[2][1]) in " ".join(CARDS["KJRR"].split())
+    assert np.round([*over[0], over[2][1]], 2).tolist() == [0.67, 0.73, 0.95]
     assert [first for first, _ in over] == pytest.approx([over[0][0]] * 3, rel=1e-3)
     assert all(first < second for first, second in over)
 
@@ -456,7 +448,6 @@ def test_one_report_of_all_answers_has_less_error_than_bits_up_to_two_dozen_ques
         size = np.arange(1, k)
         return min(size * (k - 1) ** 2 / (k * (k - size) * keep**2) - 1 + 1 / k) / (k * bits / (bits - 1) ** 2)
 
-    assert "two dozen" in CARDS["BRR"]
     even = Population.from_counts(np.ones((10, 10), dtype=int))
     known = total_error(AskSome(k=even.k, epsilon=1.0, m=2), even) / total_error(BRR(k=even.k, epsilon=1.0), even)
     assert over_bits(10, 2, 1.0) == pytest.approx(known)
@@ -464,13 +455,13 @@ def test_one_report_of_all_answers_has_less_error_than_bits_up_to_two_dozen_ques
     assert over_bits(10, 40, 1.0) > 1.8
     even = Population.from_counts(np.ones(100, dtype=int))
     one = [np.divide(*(total_error(bits(k=100, epsilon=b), even) for bits in (OUE, SUE))) for b in (1.0, 2.0)]
-    assert "`OUE` for each has {:.2f} of the error at 1, {:.2f} at 2".format(*one) in " ".join(CARDS["BRR"].split())
+    assert np.round(one, 2).tolist() == [0.94, 0.8]
     k, lead = (10,) * 23 + (10_000,), []  # the card of OBRR, which can give one question most of its budget
     for budget in (0.1, 1.0):
         one, split = AskSome(k=k, epsilon=budget, m=24), np.exp(np.array(allocation.obrr(k, budget)) / 2)
         drawn = np.sum(design.attribute_errors(k, one.sizes_, 24, one.keep, one.weights_))
         lead.append((k * split / (split - 1) ** 2).sum() / (drawn - sum(1 - 1 / size for size in k)))
-    assert "{:.2f} and {:.2f} of the error of one".format(*lead) in " ".join(CARDS["OBRR"].split())
+    assert np.round(lead, 2).tolist() == [0.27, 0.62]
 
 
 def test_reports_in_the_form_of_records_have_less_error_than_constant_fakes_once_few_records_are_possible():
@@ -487,23 +478,19 @@ def test_reports_in_the_form_of_records_have_less_error_than_constant_fakes_once
         faked = [(1 - 1 / size) * (fakes * ((e + size - 1) / (e - 1)) ** 2 - 1) for size in k]
         return whole * sum(1 - 1 / size for size in k) / sum(faked)
 
-    assert "of fewer than $e^\\varepsilon/1.4$ possible records" in CARDS["RSRFD"]
     for k in ((2, 2), (2, 6), (4, 4), (10, 10), (2, 2, 50), (2,) * 8):
         people = Population.from_counts(np.ones(k, dtype=int))
         assert over_fakes(people, math.log(1.4 * math.prod(k))) == pytest.approx(evenly(k, 1.4), rel=1e-6)
     sizes = [k for d in (2, 3, 4) for k in itertools.combinations_with_replacement((2, 3, 5, 10, 50, 1_000), d)]
     assert max(evenly(k, times) for k in sizes for times in (1.4, 2, 10, 1e6)) < 1
     assert evenly((10, 10), 1) > 1.1  # not yet where as many are possible as e^epsilon
-    assert "records ($2e^\\varepsilon$ of yes-or-no questions)" in " ".join(CARDS["RSRFD"].split())
     assert 0.95 < max(evenly((2,) * d, 1 / 2) for d in range(2, 30)) < 1
     twenty = Population.from_records(np.tile([[0], [1]], (50, 20)), k=(2,) * 20)  # errors turn on the shares alone
     pairs = functools.partial(RRClusters, clusters=[(j, j + 1) for j in range(0, 20, 2)])
     many = [over_fakes(twenty, epsilon, made) for epsilon in (8.0, 6.0) for made in (SPL, pairs)]
-    said = "20 yes-or-no questions at 8 {:.2f} and {:.2f} times, at 6 {:.2f} and {:.2f})".format(*many)
-    assert said in " ".join(CARDS["RSRFD"].split())
+    assert np.round(many, 2).tolist() == [0.65, 0.45, 1.15, 0.87]
     uneven = Population.from_records([[v % 2, v % 2, v % 2, v] for v in range(200)], k=(2, 2, 2, 200))
-    lead = over_fakes(uneven, 1.0, OMRR)
-    assert f"yes or no for three `OMRR` has {lead:.2f} of their error" in " ".join(CARDS["RSRFD"].split())
+    assert round(over_fakes(uneven, 1.0, OMRR), 2) == 0.25
     alike = Population.from_counts(np.outer([97, 1, 1, 1], [97, 1, 1, 1]))  # answers are not spread
     spread = Population.from_counts(np.ones((4, 4), dtype=int))
     assert [round(over_fakes(of, 4.0), 2) for of in (alike, spread)] == [1.71, 0.28]
@@ -526,9 +513,8 @@ def test_for_tables_alone_complete_records_have_more_error_than_questions_asked_
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 16.0])
 @pytest.mark.parametrize("d", [2, 8, 20])
 def test_yes_or_no_questions_in_pairs_have_less_error_than_each_alone(d, epsilon):
-    """The cards of SPL and RRClusters: of shares by the two differences of probabilities, with data held fixed."""
-    assert "if $e^{\\varepsilon/d} > k - 1$, so yes-or-no questions always" in CARDS["SPL"]
-    assert "in pairs (yes-or-no questions always)" in CARDS["RRClusters"]
+    """The card of RRClusters: of shares by the two differences of probabilities, with data held fixed."""
+    assert "so yes-or-no questions always" in CARDS["RRClusters"]
     people = Population.from_records([[0] * d, [1] * d] * 5, k=(2,) * d)
     pairs = RRClusters(k=people.k, epsilon=epsilon, clusters=[(j, j + 1) for j in range(0, d, 2)])
     found = [total_error(made, people) for made in (pairs, SPL(k=people.k, epsilon=epsilon))]
@@ -540,10 +526,7 @@ def test_yes_or_no_questions_in_pairs_have_less_error_than_each_alone(d, epsilon
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 8])
 def test_questions_in_pairs_have_less_error_than_each_alone_exactly_where_their_cards_say(k):
-    assert "if $e^{\\varepsilon/d} > k - 1$" in CARDS["SPL"]
-    card = " ".join(CARDS["RRClusters"].split())
-    assert "$k < e^{\\varepsilon/d} + 1$ answers in pairs" in card
-    assert "or more at once if $k^2 < e^{2\\varepsilon/d} + 1$;" in card
+    assert "$k < e^{\\varepsilon/d} + 1$ they have less" in " ".join(CARDS["RRClusters"].split())
     for d, over in itertools.product((4, 20), (0.98, 1.02, 1.2)):  # e^(epsilon/d) over k - 1
         people, epsilon = Population.from_records([[v] * d for v in range(k)], k=(k,) * d), d * math.log(over * (k - 1))
         if epsilon > 0:
@@ -558,7 +541,7 @@ def test_questions_in_pairs_have_less_error_than_each_alone_exactly_where_their_
             assert (fours < pairs) == (over > 1)
 
 
-def test_of_fifty_attributes_complete_records_have_less_error_of_tables_at_a_large_epsilon_as_their_cards_say():
+def test_of_fifty_attributes_complete_records_have_less_error_of_tables_at_a_large_epsilon():
     def alone(d, epsilon):
         return math.comb(d, 2) * (squared_length(math.exp(epsilon / d), 2) ** 2 - 1)
 
@@ -583,14 +566,11 @@ def test_of_fifty_attributes_complete_records_have_less_error_of_tables_at_a_lar
     assert [alone(50, x) > asked(x)[0] for x in (1.0, 8.0, 17.0, 18.0, 25.0)] == [True, True, True, False, False]
     assert [in_twos(50, x) > asked(x)[0] for x in (1.0, 8.0, 14.0, 15.0, 25.0)] == [True, True, True, False, False]
     assert {asked(x)[1] for x in (8.0, 15.0, 25.0)} == {2}
-    assert "ahead up to $\\varepsilon = 17$)" in CARDS["RRIndependent"]
-    assert "two are ahead from $\\varepsilon = 15$ on)" in CARDS["RRClusters"]
 
 
 @pytest.mark.parametrize(("epsilon", "answers"), [(1.0, 3), (2.0, 4)])
 def test_from_few_answers_on_a_set_of_numbered_pairs_has_less_error_than_two_sets(epsilon, answers):
     """One pair a user, users drawn: a table's k^2 - 1 directions alike, a marginal's averaged over d - 1 tables."""
-    assert "from three answers on at $\\varepsilon = 1$, and four at 2" in CARDS["AskSome"]
 
     def numbered(k, d, averaged=True):
         pairs, cells = math.comb(d, 2), k * k
@@ -636,7 +616,7 @@ def test_copies_among_attributes_of_equal_shares_have_less_error_up_to_few_answe
     copied = SecondPhase(**many, reuse=[[1, 1], [1, 1]])
     assert np.hstack(copied.mean(even)) == pytest.approx(0.5)
     over = total_error(RRJoint(**many), even) / np.hstack(copied.variance(even)).sum()
-    assert f"have {over:.2f} of its variance by `RRJoint` at 4" in " ".join(CARDS["SecondPhase"].split())
+    assert round(over, 2) == 0.27
 
 
 def test_votes_for_a_common_answer_have_less_error_where_noise_is_neither_small_nor_huge():
@@ -654,9 +634,7 @@ def test_votes_for_a_common_answer_have_less_error_where_noise_is_neither_small_
         ratio, noise = two[0].mean() / two[1].mean(), math.hypot(*(x.std() / x.mean() for x in two)) / runs**0.5
         return np.array([ratio * (1 - 3 * noise), ratio * (1 + 3 * noise)])
 
-    default, model, card = {}, {"shares": (0.85, 0.15, 0.0)}, " ".join(CARDS["Plurality"].split())
-    assert "0.8 of the error of `OneQuestion` with the shrinkage that the data choose, 0.9 of that with" in card
-    assert "and 0.4 and 0.5 with `shares=(.85, .15, 0)`; hardly less at 1, and more at 0.1, where the default" in card
+    default, model = {}, {"shares": (0.85, 0.15, 0.0)}
     found = shrinkage.choose, shrinkage.common
     for shares, told in ((default, (0.8, 0.9)), (model, (0.4, 0.5))):
         for way, said in zip(found, told, strict=True):
