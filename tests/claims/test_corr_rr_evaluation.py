@@ -350,15 +350,15 @@ def test_it_is_the_marginals_that_weaken_corr_rr_on_mushroom():
     load = datasets.load_corr_rr
     # RS+RFD gains by Mushroom's skew at .5, at .1 it loses; and it is the cap that gains, the prior hardly.
     gains = []
-    for epsilon, second, many in ((0.5, capped, 1_500), (0.5, None, 1_500), (0.1, capped, 10_000)):
+    for epsilon, second, many in ((0.5, capped, 150_000), (0.5, None, 1_500), (0.1, capped, 10_000)):
         (flat, s1), (skewed, s2) = (to_fakes(x, epsilon, second, many) for x in (even, load("mushroom")))
         gains.append((1 - skewed / flat, math.hypot(s1, s2) / flat))
-        if (epsilon, second) == (0.5, capped):  # 95 and 79 per cent of RS+FD's error
-            assert max(abs(flat - 0.954) / s1, abs(skewed - 0.788) / s2) < 3
+        if (epsilon, second) == (0.5, capped):  # 95 and 78 per cent of RS+FD's error
+            assert max(abs(flat - 0.952) / s1, abs(skewed - 0.7845) / s2) < 3 < (0.79 - skewed) / s2
         if epsilon == 0.1:  # 31 and 33
             assert max(abs(flat - 0.31) / s1, abs(skewed - 0.331) / s2) < 3
     (cap, s1), (raw, s2), (tight, s3) = gains
-    assert abs(cap - 0.18) < 3 * s1 < 0.18 / 2
+    assert abs(cap - 0.176) < 3 * s1 < 0.176 / 2
     assert (cap - raw) / math.hypot(s1, s2) > 5
     assert tight / s3 < -5
     assert abs(raw) / s2 < 3
