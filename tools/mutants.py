@@ -525,11 +525,12 @@ def page(arguments):
 
 
 HEAD = """\
-The library has {mutants:,} places where one small change can be made. Of these, {tried:,} were drawn at random, the
-same share of each of {files} files (seed {seed}), and tried. A test failed, or did not end, for {killed:,} of them.
+The library, now of {now} files, had {mutants:,} places in {files} where one small change can be made. Of these,
+{tried:,} were drawn at random, the same share of each file (seed {seed}), and tried. A test failed, or did not end,
+for {killed:,} of them.
 Of the other {alive}, {same} change nothing that a caller can see, and {effort} change only how a search goes whose
 result is certified, or how much memory is used at a time. That leaves {gap} gaps: tests notice {share:.1f} % of the
-changes that matter, and at least {bound} % of all such changes in the library, with a confidence of 95 % (Clopper and
+changes that matter, and at least {bound} % of all such changes in that library, with a confidence of 95 % (Clopper and
 Pearson). A change that makes no difference counts on neither side, as is usual {{cite:p}}`jia2011`; if those of
 searches counted as gaps, the share would be {least:.1f} %. Left out are formulas as papers print them, data sets, and
 what draws the book.
@@ -551,7 +552,7 @@ def written(found):
     share, bound = found["killed"] / matter, math.floor(1000 * at_least(found["killed"], matter)) / 10
     least = 100 * found["killed"] / (matter + counts["effort"])
     closed = sum("closed since" in each["reason"] for each in found["survivors"])
-    counts |= {"alive": len(found["survivors"]), "closed": closed}
+    counts |= {"alive": len(found["survivors"]), "closed": closed, "now": len(files())}
     return HEAD.format(**found, **counts, share=100 * share, bound=bound, least=least)
 
 

@@ -125,3 +125,12 @@ def test_grr_estimates_sum_to_one():
         Population.from_counts([3, 1, 4, 1, 5]), rng=np.random.default_rng(1), runs=50
     )
     assert np.allclose(runs.sum(axis=1), 1, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_as_many_users_as_the_page_on_quality_names_are_simulated(mechanism):
+    """A hundred million; a billion is refused by those of pairs and of two phases."""
+    sizes = mechanism.k if isinstance(mechanism.k, tuple) else (mechanism.k,)
+    population = Population.from_counts(np.bincount([0, np.prod(sizes) - 1]).reshape(sizes) * (10**8 // 2))
+    found = np.hstack(mechanism.simulate(population, rng=np.random.default_rng(1), runs=2))
+    assert np.isfinite(found).all()

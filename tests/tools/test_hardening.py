@@ -64,6 +64,7 @@ def test_all_faults_are_caught_and_the_goals_are_met():
 def test_the_page_of_changes_is_made_from_what_was_found():
     found = json.loads(mutants.FOUND.read_text(encoding="utf-8"))
     assert measured.markdown("mutants") == mutants.written(found)
+    assert f" {len(mutants.files())} files" in mutants.written(found)  # it has grown since
     assert found["tried"] - found["killed"] == len(found["survivors"])
     assert [each for each in found["survivors"] if len(each["reason"]) < 10] == []
     counts = {key: found[key] for key in ("tried", "killed")} | mutants.kinds_of(found)
