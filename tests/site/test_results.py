@@ -196,6 +196,16 @@ def test_of_three_divisors_the_one_between_is_named_beside_the_extremes():
     assert abs(off.mean() - planned) < 5 * error < centred - planned
 
 
+def test_fakes_that_are_all_empty_cost_nearly_nothing_once_what_was_asked_is_used():
+    """An empty set beside an answer is an open report of a question that the device has drawn."""
+    asked = [OneQuestion(k=ADULT.k, epsilon=1.0, weights=weights, groups=False) for weights in (None, [1] * 8)]
+    asked = [ADULT.n * total_error(mechanism, ADULT) for mechanism in asked]
+    best, equal = (error / SHARES["one question"] for error in asked)
+    (row,) = (line for line in PAGE.splitlines() if f"| {fakes('constant sets of any size')} |" in line)
+    assert f"centred at 1/k, {best:.2f} and {equal:.2f} times" in row
+    assert best < SHARES["constant sets of any size"] / SHARES["one question"] / 1.25
+
+
 def test_twelve_refuted_statements_have_five_causes():
     refuted = [c for c in ledger().values() if c.paper == "jrr" and c.verdict == "refuted"]
     shared = slips(refuted)
