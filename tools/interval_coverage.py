@@ -175,6 +175,8 @@ def settings():
     for name, sampling in (("the people asked", False), ("people drawn at random", True)):
         for epsilon, n in ((1.0, 5_000), (4.0, 600)):
             found.append((f"2 x 3 labels, {name}", epsilon, n, partial(survey, sampling, law, epsilon, n)))
+    few = partial(survey, False, law, 10.0, 3_000)  # a report in 4,000 is wrong
+    found.append(("2 x 3 labels, the people asked, hardly any wrong", 10.0, 3_000, few))
     one, even = np.array([[0.01, 0.49], [0.25, 0.25]]), np.full((2, 2), 0.25)
     rare, all_alike = "a cell of 1 %, 2 x 2", "cells of 25 %, 2 x 2"
     for name, table, epsilon, n in ((rare, one, 1.0, 5_000), (rare, one, 3.0, 2_000), (all_alike, even, 1.0, 500)):

@@ -16,10 +16,11 @@ from ldp_lib.tables import likelihood  # noqa: E402
 
 PAGE = (ROOT / "book" / "quality.md").read_text(encoding="utf-8")
 ROWS = json.loads(coverage.FOUND.read_text(encoding="utf-8"))
-# Intervals of few holders at large budgets, and all after maximum likelihood: a docstring or the page warns.
+# Intervals of few false reports at large budgets, and all after maximum likelihood: a docstring or the page warns.
 BOOTSTRAP = "bootstrap of the most likely table"
 REFLECTED = BOOTSTRAP + ", by reflected quantiles"
 WARNED = {"share, `estimate_interval`", "Cramér's V", BOOTSTRAP + ": least cell"}
+WARNED |= {"`Survey.table`", "`Survey.difference`"}
 WARNED |= {f"{BOOTSTRAP}{way}: Cramér's V" for way in ("", ", by quantiles")}
 
 
