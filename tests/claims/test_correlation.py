@@ -12,6 +12,7 @@ import functools
 import itertools
 import json
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -413,3 +414,14 @@ def test_v_bounds_every_limit_but_is_not_the_largest_where_smaller_sets_are_bett
     glossary = (Path(__file__).resolve().parents[2] / "book/glossary.md").read_text(encoding="utf-8")
     (row,) = (line for line in glossary.splitlines() if line.startswith("| $V$, $h$ |"))
     assert "a number that no $L(F)$ exceeds" in row
+
+
+def test_where_the_attackers_chapter_says_dependence_does_not_change_the_limit_it_does_beyond():
+    """Two uniform attributes that agree with probability (1 + 0.98) / 2, against independent ones."""
+    text = (Path(__file__).parents[2] / "notebooks/attacker.ipynb").read_text(encoding="utf-8")
+    (place,) = re.findall(r"does not change with δ up to \$e\^\\\\varepsilon = (\d+)\$", text)
+    agree, over = np.array([[0.495, 0.005], [0.005, 0.495]]), []
+    for e in (int(place), int(place) + 1):
+        over.append(least_error((2, 2), math.log(e), agree).attained / least_error((2, 2), math.log(e)).error)
+    assert abs(over[0] - 1) < 1e-6
+    assert over[1] < 0.97
