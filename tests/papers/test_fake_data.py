@@ -150,6 +150,18 @@ def test_one_definition_serves_fractions_and_symbols():
     assert (matrix == fake_data.channel(Fraction(3), (2, 3), UNIFORM)).all()
 
 
+@pytest.mark.parametrize("frequency", ["rare", "all"])
+def test_uniform_fakes_multiply_the_variance_by_at_least_the_square_of_the_number_of_attributes(frequency):
+    """Chapter fake_data: of a value that nobody holds, and in total, over everybody's answer at the whole budget."""
+
+    def variance(k, p, q):
+        return pure.variance(0 if frequency == "rare" else 1 / k, 1, p, q)
+
+    for k, d, epsilon in itertools.product((2, 3, 4, 16, 100), (2, 3, 8, 50), (0.01, 0.5, 1.0, 4.0, 8.0)):
+        faked = variance(k, *fake_data.probabilities(math.exp(epsilon), k, d, 1 / k))
+        assert faked > d**2 * variance(k, *grr.probabilities(math.exp(epsilon), k))
+
+
 def test_two_phase_mean_is_exact():
     # Two users of two binary attributes, one in each phase: every split and every pair of reports, in rationals.
     k, users, root = (2, 2), [(0, 1), (1, 1)], Fraction(2)
