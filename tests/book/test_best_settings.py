@@ -214,6 +214,13 @@ def test_at_their_best_settings_too_all_rivals_have_more_error_than_one_or_some_
         assert (SHARES[kind] > 1.05 * first).all(), kind
 
 
+def test_of_two_yes_or_no_questions_one_each_has_more_error_than_a_split_at_a_large_budget_and_both_together_less():
+    """The answer of chapter budget_splitting: sampling is ahead of splitting only with several questions together."""
+    over = SHARES.loc[("clave", 4.0)] / SHARES.loc[("clave", 4.0), "split"]
+    assert over["one question"] > 1.5
+    assert over["some questions"] < 0.3
+
+
 def test_all_answers_in_one_report_against_the_best_budgets_of_bits():
     """The numbers of chapter budget_splitting: one report of everything at the whole epsilon, over OBRR."""
 
