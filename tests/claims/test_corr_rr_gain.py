@@ -364,6 +364,19 @@ def test_the_chosen_shrinkage_can_cost_a_sixth_where_two_shares_are_free():
     assert abs(over - 1.15) < 5 * noise < 0.05
 
 
+@pytest.mark.parametrize(("d", "low", "high"), [(2, 1.05, 1.15), (3, 1.01, 1.1), (4, 0.86, 0.97)])
+def test_the_chosen_shrinkage_helps_from_four_free_shares_on_where_they_differ_by_no_more_than_the_noise(d, low, high):
+    """Chapter shrinkage, what it changes: yes-or-no questions, each one standard error from even."""
+    asked, rng = OneQuestion(k=(2,) * d, epsilon=0.5), np.random.default_rng(10)
+    yes = 10_000 + round(20_000 * (shrinkage.question_noise(asked, 20_000)[0] / 2) ** 0.5)
+    x = [rng.permutation(20_000) < (yes, 20_000 - yes)[j % 2] for j in range(d)]
+    data = Population.from_records(np.transpose(x).astype(int), k=asked.k)
+    found = asked.simulate(data, rng=rng, runs=10_000)
+    ours = shrinkage.choose(found, shrinkage.question_noise(asked, data.n)).estimates
+    raw, chosen = (mse(guess, marginal_frequencies(data)) for guess in (found, ours))
+    assert low < chosen.mean() / raw.mean() < high
+
+
 def test_plurality_gains_where_noise_is_large_and_loses_with_many_people_or_a_large_budget():
     """The advice of chapter shrinkage, and Plurality's card: over one question each, both exact."""
     answer = (Path(__file__).parents[2] / "notebooks" / "shrinkage.ipynb").read_text(encoding="utf-8")
