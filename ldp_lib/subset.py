@@ -86,8 +86,8 @@ class SubsetSelection(pure.Oracle):
 
     Notes
     -----
-    Wang et al. (2016); Ye and Barg (2018). With the best size no pure oracle of this library has a smaller total
-    variance. Chapter `subset_selection`.
+    Wang et al. (2016); Ye and Barg (2018). With the best size no pure oracle of this library whose users report alone
+    has a smaller total variance. Chapter `subset_selection`.
     """
 
     k: int

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib import _sets, channel, check, grr, hashing, pure, subset, unary
+from ldp_lib import JRR, SignedRR, _sets, channel, check, grr, hashing, pure, subset, unary
 from ldp_lib.population import Population
 from ldp_lib.subset import SubsetSelection
 
@@ -268,6 +268,19 @@ def test_the_best_sizes_of_small_domains():
     assert SubsetSelection(k=9, epsilon=0.001, size=np.int64(1)).size == 1
     with pytest.raises(TypeError, match="size must be an integer from 1 to k-1 = 8; got"):
         SubsetSelection(k=9, epsilon=0.001, size=np.bool_(True))
+
+
+def test_only_oracles_whose_reports_depend_on_other_users_have_a_smaller_total_variance_than_the_best_sets():
+    """GRR, unary encoding and hashing have none, at any budget; secret halves of the users do."""
+    for k, epsilon in itertools.product((2, 3, 9, 40), (0.1, 1.0, 4.0)):
+        least, people = SubsetSelection(k=k, epsilon=epsilon), Population.from_counts(np.arange(1, k + 1))
+        for alone in (grr.GRR, unary.SUE, unary.OUE, hashing.OLH):
+            assert alone(k=k, epsilon=epsilon).variance(people).sum() > (1 - 1e-9) * least.variance(people).sum()
+    people = Population.from_counts([1, 99])
+    least = SubsetSelection(k=2, epsilon=1.0).variance(people).sum()
+    for together in (SignedRR, JRR):
+        assert issubclass(together, pure.Oracle)
+        assert together(k=2, epsilon=1.0).variance(people).sum() < 0.7 * least
 
 
 def test_sets_are_listed_in_order_and_not_too_many():
