@@ -81,7 +81,8 @@ def whole():
 
 
 def asked():
-    v = [subset.error(E, k, subset.optimal_size(E, k)) for k in K]
+    alone = [12 * SubsetSelection(k=k, epsilon=EPS).variance(Population.from_counts([12 // k] * k)).sum() for k in K]
+    v = [error + 1 - 1 / k for error, k in zip(alone, K, strict=True)]  # for users drawn uniformly
     return sum(map(math.sqrt, v)) ** 2 - sum(1 - 1 / k for k in K)
 
 
@@ -617,6 +618,50 @@ def test_copies_among_attributes_of_equal_shares_have_less_error_up_to_few_answe
     assert np.hstack(copied.mean(even)) == pytest.approx(0.5)
     over = total_error(RRJoint(**many), even) / np.hstack(copied.variance(even)).sum()
     assert round(over, 2) == 0.27
+
+
+def test_constant_fakes_have_less_error_than_split_budgets_and_than_copies_of_shares_that_differ_by_few_points():
+    """The cards of SPL and SecondPhase: far more records than e^epsilon; the copies' best probability."""
+
+    def fakes(people, epsilon):
+        priors = [tuple(np.eye(len(f))[f.argmax()]) for f in marginal_frequencies(people)]
+        return total_error(RSRFD(k=people.k, epsilon=epsilon, priors=priors), people)
+
+    for k, epsilon, even, alike in (((10, 10), 1.0, 0.52, 0.47), ((5,) * 4, 1.0, 0.31, 0.24)):
+        for people, stated in (([[v] * len(k) for v in range(k[0])], even), ([[0] * len(k)] * 10, alike)):
+            found = Population.from_records(people, k=k)
+            assert round(fakes(found, epsilon) / total_error(OMRR(k=k, epsilon=epsilon), found), 2) == stated
+
+    unlike = Population.from_counts(np.outer([67, 23, 10], [73, 17, 10]))  # ten thousand
+    ways = [SecondPhase(k=(3, 3), epsilon=1.0, reuse=p) for p in np.linspace(1 / 3, 1, 21)]
+    copies, whole = min(total_error(way, unlike) for way in ways), total_error(RRJoint(k=(3, 3), epsilon=1.0), unlike)
+    assert np.round([fakes(unlike, 1.0) / copies, whole / copies], 2).tolist() == [0.55, 1.12]
+
+
+def test_each_attribute_s_bits_have_more_error_than_its_sets_and_equal_budgets_more_than_the_best():
+    """The card of BRR."""
+    even = Population.from_counts([10] * 4)
+    sets, *bits = (total_error(way(k=4, epsilon=0.5), even) for way in (SubsetSelection, OUE, SUE))
+    assert round(sets / min(bits), 2) == 0.58
+    people = Population.from_records([[v % 2, v] for v in range(1_000)], k=(2, 1_000))
+    best, equal = (total_error(way(k=people.k, epsilon=1.0), people) for way in (OBRR, BRR))
+    assert round(best / equal, 2) == 0.35
+
+
+def test_copies_can_have_less_error_than_votes_where_votes_have_less_than_one_question():
+    """The card of Plurality: three yes-or-no questions that lean on one answer, more and less."""
+    leans = (0.2, 0.55, 0.9)
+    joint = sum(
+        share * functools.reduce(np.multiply.outer, [lean * own + (1 - lean) / 2 for lean in leans])
+        for share, own in zip((2 / 3, 1 / 3), np.eye(2), strict=True)
+    )
+    people, rng = Population.from_counts(np.rint(2_000 * joint).astype(int)), np.random.default_rng(1)
+    asked, votes = OneQuestion(k=people.k, epsilon=0.2), Plurality(k=people.k, epsilon=0.2, shares=(0.6, 0.4, 0.0))
+    truth, raw = marginal_frequencies(people), asked.simulate(people, rng=rng, runs=1_000)
+    shrunk = shrinkage.choose(raw, shrinkage.question_noise(asked, people.n)).estimates
+    one, voted = (mse(found, truth).mean() * 6 for found in (shrunk, votes.simulate(people, rng=rng, runs=1_000)))
+    copied = total_error(SecondPhase(k=people.k, epsilon=0.2, reuse=0.9), people)
+    assert copied < 0.75 * voted < 0.75 * one
 
 
 def test_votes_for_a_common_answer_have_less_error_where_noise_is_neither_small_nor_huge():
