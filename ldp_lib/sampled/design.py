@@ -88,8 +88,8 @@ def best_design(e, k, m=None, sizes=None, together=1):
     The error is that of all attributes or, with `together` = 2, of the interactions of all pairs; m is at least that.
     Weights minimize the total, which is convex, by the multiplicative algorithm of optimal design, and are rounded to
     six digits. Equal domains get equal sizes, all of which are tried; for pairs they are the start. Otherwise sizes
-    start at equal shares of the domains. Then one of them is changed by one, or by 1/128 of a domain of 256 and more
-    values, as long as that helps: a search that need not find the very best.
+    start at 1 or at equal shares of the domains. Then one of them is changed by one, or by 1/128 of a domain of 256 and
+    more values, as long as that helps: a search that need not find the very best.
     """
     best = (math.inf,)
     for number in [m] if m else range(together, len(k) + 1):
@@ -124,13 +124,13 @@ def _best_sizes(e, k, m, known, together):
         return [subset.optimal_size(e, size) for size in k]
     k, equal = np.array(k), len(set(k)) == 1
     parts = np.arange(1, k[0])[:, None] * np.ones(len(k)) if equal else np.rint(np.linspace(0.01, 0.9, 90)[:, None] * k)
-    starts = np.unique(np.clip(parts, 1, k - 1).astype(int), axis=0)
+    starts = np.unique(np.clip(np.vstack([0 * k, parts]), 1, k - 1).astype(int), axis=0)
     if equal and together == 1:
         return starts[_first_least(total(starts, 0))]
-    errors, one = total(starts, 50), np.diag(np.maximum(k // 128, 1))
-    sizes, steps = starts[_first_least(errors)], np.vstack([one, -one])
+    sizes = starts[_first_least(errors := total(starts, 50))]
     while errors.min() < 2 * known:
-        around = np.vstack([sizes, np.clip(sizes + steps, 1, k - 1)])
+        steps = np.diag(np.clip(sizes // 2, 1, np.maximum(k // 128, 1)))
+        around = np.vstack([sizes, *np.clip([sizes + steps, sizes - steps], 1, k - 1)])
         errors = total(around, 100)
         if errors.min() >= errors[0] * (1 - 1e-9):
             break

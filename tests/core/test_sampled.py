@@ -18,6 +18,7 @@ from ldp_lib.sampled import AskSome, OneQuestion, _dealing, assignment
 from ldp_lib.sampled import design as formulas
 from ldp_lib.splitting import SPL
 from ldp_lib.subset import SubsetSelection
+from ldp_lib.survey.planner import recommend
 from ldp_lib.tables.product import RRJoint
 from ldp_lib.unary import OUE
 
@@ -303,6 +304,22 @@ def test_the_best_design_is_the_best_of_all_sizes(epsilon, m):
     for _ in range(200):
         other = 0.9 * np.array(weights) + 0.1 * rng.dirichlet(np.ones(len(weights)))
         assert found <= total(sizes, other) * (1 + 1e-6)
+
+
+def test_a_design_of_hundreds_of_answers_is_no_worse_than_one_of_single_answers():
+    """Of sets of one answer each, which are where the search starts too, and of any number of questions."""
+    domains = (2, 1_000), (2, 1_000, 1_000), (3, 400, 1_000), (2, 2, 1_000)
+    for k, together, e in itertools.product(domains, (1, 2), np.exp([8.0, 10.0])):
+        ones = [formulas.best_design(e, k, m, (1,) * len(k), together) for m in range(together, len(k) + 1)]
+        best, *totals = (
+            formulas.attribute_errors(
+                k, sizes, m, formulas.keep_probabilities(e, k, sizes, m), np.array(weights), together
+            ).sum()
+            for m, sizes, weights in (formulas.best_design(e, k, together=together), *ones)
+        )
+        assert best <= min(totals) * (1 + 1e-5)
+    found = recommend(k=(2, 1_000, 1_000), epsilon=10.0, n=1).mechanism
+    assert (type(found), found.m_, found.sizes_) == (AskSome, 2, (1, 1, 1))
 
 
 def test_several_answers_beat_one_at_large_budgets():
