@@ -183,6 +183,13 @@ def test_a_formula_that_is_not_for_all_people_names_the_people():
     assert N * np.hstack(OneQuestion(k=ten.k, epsilon=5.0).variance(ten)).sum() < 0.03 * stated
 
 
+def test_the_cards_of_the_mechanisms_that_say_of_themselves_that_they_are_biased_say_so():
+    """Each for two questions of two answers where it serves several, else for one."""
+    made = [kind(k=(2, 2) if kind.serves((2, 2)) else 2, epsilon=1.0) for kind in MECHANISMS]
+    biased = {type(way).__name__ for way in made if not way.unbiased}
+    assert biased == {name for name, text in CARDS.items() if "bias" in re.search(r"Error:\*\* (.*)", text)[1]}
+
+
 def test_a_formula_for_pairs_is_for_an_even_number_of_people():
     """Of three who all hold one answer, one answers alone: 8/3 with truths or reports moved; the formulas have 2."""
     for mechanism in (JRR(p=0.6, rho=-0.5), SignedRR(p=0.6, rho=-0.5)):
