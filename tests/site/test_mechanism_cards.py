@@ -285,6 +285,13 @@ def test_the_attacker_s_success_rate_on_a_card_is_enumerated(kind):
     assert f"- **Attacker:** right for {right} instead of {blind}\n" in CARDS[kind.__name__]
 
 
+def test_an_attacker_s_success_rate_is_another_at_other_settings():
+    """Two questions together, of two answers 0.65: the card of AskSome has that of its default, one question."""
+    some, joint = AskSome(k=(2, 6), epsilon=1.0, m=2).channel(), np.full((2, 6), 1 / 12)
+    rate = channel.success_rate(leakage.attribute_channel(some, joint, 0), np.full(2, 1 / 2))
+    assert round(float(rate), 2) == 0.65
+
+
 def test_two_phases_have_no_success_rate_of_their_own():
     assert {name for name, text in CARDS.items() if "Attacker:** right" not in text} == NO_CHANNEL
 
