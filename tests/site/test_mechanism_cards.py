@@ -650,6 +650,9 @@ def test_constant_fakes_have_less_error_than_split_budgets_and_than_copies_of_sh
     ways = [SecondPhase(k=(3, 3), epsilon=1.0, reuse=p) for p in np.linspace(1 / 3, 1, 21)]
     copies, whole = min(total_error(way, unlike) for way in ways), total_error(RRJoint(k=(3, 3), epsilon=1.0), unlike)
     assert np.round([fakes(unlike, 1.0) / copies, whole / copies], 2).tolist() == [0.55, 1.12]
+    same = Population.from_counts(functools.reduce(np.multiply.outer, [[7, 3]] * 3))  # the card of RSRFD
+    copied = total_error(SecondPhase(k=same.k, epsilon=1.0, reuse=1.0), same)
+    assert round(copied / fakes(same, 1.0), 2) == 0.22
 
 
 def test_each_attribute_s_bits_have_more_error_than_its_sets_and_equal_budgets_more_than_the_best():
