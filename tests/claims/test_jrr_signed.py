@@ -54,6 +54,21 @@ def test_the_ratios_are_those_of_the_enumeration(size, t, by, lean):
         assert predicted(t, by, lean)[0] == jrr.signed_ratio(t, -(by**2) / (t * (1 - t)))
 
 
+def test_of_an_odd_number_of_users_the_ratio_is_smaller():
+    t, by = Fraction(3, 5), Fraction(1, 5)
+    laws = []  # of three users, the others holding 0; a random one has no sign
+    for own in (0, 1):
+        signed = {two: enumeration.half_law(two, t, by) for two in ((own, 0), (0, 0))}
+        alone = [[t, 1 - t] if held == 0 else [1 - t, t] for held in (own, 0, 0)]
+        law = {}
+        for y, left in itertools.product(itertools.product((0, 1), repeat=3), range(3)):
+            pair = (own, 0) if left else (0, 0)
+            law[y] = law.get(y, 0) + alone[left][y[left]] * signed[pair][y[:left] + y[left + 1 :]] / 3
+        laws.append(law)
+    assert [sum(law.values()) for law in laws] == [1, 1]
+    assert worst_ratio(*laws) == Fraction(29, 18) < jrr.signed_ratio(t, -(by**2) / (t * (1 - t))) == Fraction(5, 3)
+
+
 def test_the_mean_sign_is_extreme_where_all_others_speak_for_one_sign():
     x, u = sp.symbols("x u", positive=True)
     lean = (1 - x) / (1 + x)
