@@ -456,6 +456,20 @@ def test_where_people_are_enough_to_see_a_dependence_the_product_can_still_be_ne
     assert hellinger.max() < most
 
 
+def test_where_people_are_too_few_to_see_a_dependence_the_product_can_still_have_more_squared_error():
+    """Chapter joint_distribution, what its twenty surveys leave open: relationship and sex, each kept with 0.1."""
+    people, rng = load_adult().select("relationship", "sex"), np.random.default_rng(5)
+    spent = [np.log(product.mixing_ratio(0.1, size)) for size in people.k]
+    mechanism, off = RRIndependent(k=people.k, channels=spent), []
+    assert 7.5 < dependence.users_to_see(mechanism, people.joint, 0, 1) / people.n < 8.5
+    for _ in range(300):
+        y = mechanism.perturb(people.users(), rng=rng)
+        tables = np.outer(*map(project_simplex, mechanism.estimate(y))), joint.estimate(mechanism, y).table
+        off.append([((table - people.joint) ** 2).sum() for table in tables])
+    alone, likely = np.transpose(off)
+    assert check.mean_z(alone - 1.3 * likely, 0) < 3 < 5 < check.mean_z(alone - likely, 0)
+
+
 def test_clipping_wins_where_equal_frequencies_are_nearer_still_and_on_many_cells_the_projection_loses():
     """The advice of chapter joint_distribution: workclass and education, 144 cells of unequal frequencies."""
     law, rng = load_adult().select("workclass", "education").joint, np.random.default_rng(5)
