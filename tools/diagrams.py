@@ -728,7 +728,7 @@ def choose():
     d = Diagram(
         "Which mechanism to take",
         "How many questions do you ask? One: by its number of answers, randomized response or subset selection. "
-        "Several: by what you want to know, ask each person one question, some questions together, a pair, or "
+        "Several: by what you want to know, ask each person one question, some questions together, or "
         "randomize whole records. The table below the picture has the same with all numbers.",
         height=470,
         width=400,
@@ -742,7 +742,7 @@ def choose():
         pair = leaf.of == "pair" and leaf.mechanism.k == (4,) * 4
         d.text(30, y + 1, leaf.when, size=14, anchor="start")
         d.bar(184, y - 13, 148, 26, DEVICE, radius=5, stroke=SOFT)
-        d.text(258, y + 1, "a pair each" if pair else names[type(leaf.mechanism).__name__], size=13, weight="bold")
+        d.text(258, y + 1, "two or more each" if pair else names[type(leaf.mechanism).__name__], size=13, weight="bold")
         star = "*" if leaf.mechanism.epsilon == 4 else ""
         d.text(380 + 6 * len(star), y + 1, f"{leaf.points:.2f}{star}", size=14, anchor="end")
 

@@ -307,6 +307,19 @@ def test_other_weights_can_need_fewer_people_in_the_worst_case_than_those_with_t
         assert ways[0].uniform_variance(10**6) > ways[1].uniform_variance(10**6)  # in total those named have less
         said.append("{:,} instead of {:,}".format(*need))
     assert f"for 2 and 1,000 answers at ε = 1 {said[0]}, for Adult's questions {said[1]}, by" in text
+    fewest = []  # with the best sizes of each question alone
+    for k, tried in (((2, 1_000), range(373, 381)), ((9, 16, 7, 15, 6, 5, 2, 2), range(1, 8))):
+        alone = [
+            min(
+                (planner.required_users(SubsetSelection(k=answers, epsilon=1.0, size=size), 0.01, sampling=True), size)
+                for size in (1, *tried)
+                if size < answers
+            )
+            for answers in k
+        ]
+        weights, sizes = zip(*alone, strict=True)
+        fewest.append(planner.required_users(AskSome(k=k, epsilon=1.0, m=1, sizes=sizes, weights=weights), 0.01))
+    assert "by `AskSome` with `m=1`, {:,} and {:,} suffice".format(*fewest) in text
 
 
 def test_where_not_all_numbers_of_questions_are_tried_two_fixed_halves_have_far_less_error():
@@ -543,6 +556,10 @@ def test_for_tables_two_questions_are_best_at_small_epsilon_and_more_at_large_on
         assert min(errors, key=errors.get) == found.mechanism.m == best
         assert found.error == pytest.approx(errors[best], rel=1e-9)
     assert 3 < errors[2] / errors[4] < 3.5
+    assert chosen().PAIR.mechanism.m_ == 3  # the figure gave its error for "a pair each"
+    figure = (BOOK / "_static" / "diagrams" / "choose.svg").read_text(encoding="utf-8")
+    assert "a pair each" not in figure
+    assert figure.index("two or more each") < figure.index(f"{chosen().PAIR.points:.2f}")
     assert [ask_pairs((9, 16, 7, 15, 6, 5, 2, 2), epsilon, None).m for epsilon in (0.1, 1.0)] == [3, 2]
 
 

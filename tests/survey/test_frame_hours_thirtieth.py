@@ -125,7 +125,6 @@ def test_weighted_shares_that_nobody_holds_need_twenty_false_reports(people, eps
 )
 def test_weights_that_go_with_answers_have_another_error_of_drawing_than_even_ones(few, weight, theirs, others, times):
     """The page on choosing said that weights multiply it by one factor, whatever people answer."""
-    says("choose.md", "it is 1.7 times as large as that")
     n = 10_000
     w = np.where(np.arange(n) < few * n // 10, weight, 1.0)
     y = np.zeros(n)
@@ -143,6 +142,23 @@ def test_weights_that_go_with_answers_have_another_error_of_drawing_than_even_on
     z = (np.where(RNG(6).random(n) < np.where(y, p, q), 1, 0) - q) / (p - q)
     _, noise = weighted_shares(z[:, None], w)
     assert noise[0] / (factor * p * q / (p - q) ** 2 / n) == pytest.approx(1, abs=0.1)  # noise has it in any case
+
+
+def test_weights_that_go_with_answers_multiply_the_noise_of_a_share_too_if_there_are_more_than_two_answers():
+    """The page on choosing said that one factor is right for the noise, and of the draw a ratio to an unnamed term."""
+    w, y = np.array([5, 5, 1, 1]), np.array([1, 0, 1, 0])
+    people = np.array([0.02, 0.08, 0.018, 0.882])
+    share, even = people @ (w * y) / (people @ w), people @ w**2 / (people @ w) ** 2
+    drawn = people @ (w * (y - share)) ** 2 / (people @ w) ** 2 / (share * (1 - share))
+    noise = {}
+    for k in (2, 16):
+        p, q = GRR(k=k, epsilon=4.0).probabilities
+        own = np.where(y, p * (1 - p), q * (1 - q))
+        unweighted = share * p * (1 - p) + (1 - share) * q * (1 - q)
+        noise[k] = people @ (w**2 * own) / (people @ w) ** 2 / unweighted
+    assert noise[2] == pytest.approx(even)
+    says("choose.md", f"is multiplied by {drawn:.1f} instead of {even:.1f}, and the noise of one of 16 answers")
+    says("choose.md", f"at ε = 4 by {noise[16]:.1f}")
 
 
 @pytest.mark.parametrize("k", [(3, 50)])
