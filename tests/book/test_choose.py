@@ -337,7 +337,12 @@ def test_where_not_all_numbers_of_questions_are_tried_two_fixed_halves_have_far_
     people = Population.from_records(np.repeat([[0] * 10, [1] * 10], 500, axis=0), k=(2,) * 10)
     halves = 2 * people.n * RRJoint(k=people.k, epsilon=10.0).variance(people)[0][0] + 1 / 4  # and who is in the half
     assert halves == pytest.approx(each[10])
-    assert f"have {each[10] / each[4]:.2f} times that variance. Of more" in text
+    assert f"have {each[10] / each[4]:.2f} times that variance, and for 200" in text
+    one = recommend(k=(2,) * 200, epsilon=4.0, n=people.n)
+    assert isinstance(one.mechanism, OneQuestion)
+    people = Population.from_records(np.repeat([[0] * 4, [1] * 4], 500, axis=0), k=(2,) * 4)
+    blocks = 50 * people.n * RRJoint(k=people.k, epsilon=4.0).variance(people)[0][0] + 49 / 4
+    assert f"with four each {blocks / (people.n * one.error / 400):.2f} times. Of more" in text
 
 
 def _numbered_pairs(k, epsilon):
