@@ -36,8 +36,8 @@ class SignedRR(Reports):
 
     Notes
     -----
-    Ours. Chapter `helpers`. Each call of `perturb` deals new signs: a sign that serves two questions betrays
-    both, and signs dealt in small batches, or shown by many, hide less. Chapter `helpers` has the figures.
+    Ours. Chapter `helpers` has the figures. Each call of `perturb` deals new signs: a sign that serves two questions
+    spends more than both budgets, and signs dealt in small batches, or shown by many, hide less.
     """
 
     k: int = 2
