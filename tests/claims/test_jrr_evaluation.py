@@ -455,9 +455,9 @@ def test_the_summary():
     claim("jrr/sec-5.4-b3").conditional(
         all(abs(value - 2) < 0.06 for b in (0.1, 1.0) for value in twice(b))
         and all(abs(value - 2) < 0.1 for b in (0.1, 1.0) for share in (0.01, 0.1) for value in twice(b, share))
-        and to_rr == [8.5, 0.8, 0.1]
         and bool(directions),
-        all(abs(value - 1) < 1e-3 for value in at_end)
+        to_rr == [8.5, 0.8, 0.1]
+        and all(abs(value - 1) < 1e-3 for value in at_end)
         and by_budget == [[26, 30, 22], [99, 90, 37]]
         and [round(value, 2) for value in twice(0.01)] == [2.97, 2.97]  # the first step takes 8.5 %
         and [round(value, 1) for value in twice(0.01, 0.1)] == [5.3, 5.3],
