@@ -12,6 +12,8 @@ import sympy as sp
 
 from ldp_lib import channel, corr_rr, grr, pure, splitting
 from ldp_lib.book.claims import claim
+from ldp_lib.book.published import expected_error
+from ldp_lib.population import Population
 
 ONE, HALF, THIRD = Fraction(1), Fraction(1, 2), Fraction(1, 3)
 CORNERS = (0 * ONE, THIRD, ONE)
@@ -67,6 +69,10 @@ def test_a_fresh_table_helps_if_frequencies_moved_and_never_if_they_are_uniform(
         seen = (joint.ravel() @ corr_rr.channel(e, 3, table(ONE, THIRD))).reshape(3, 3)
         reports[name] = [*seen.sum(axis=0), *seen.sum(axis=1)]
     useless = indifferent and reports["equal"] == reports["independent"]
+    # For given users the correlation does matter, a little: the better of two tables may become the worse one.
+    ends = [corr_rr.SecondPhase(k=(2, 2), epsilon=1.0, reuse=((1, v), (v, 1))) for v in (0, 1)]
+    people = (Population.from_counts(np.array(law)) for law in ([[30, 20], [20, 30]], [[20, 30], [30, 20]]))
+    assert [np.argmin([expected_error(m, each) for m in ends]) for each in people] == [1, 0]
     claim("corr-rr-v1/ext-iterative").conditional(helps, useless and stays)
     claim("corr-rr-v2/ext-iterative").conditional(helps, useless)
 
