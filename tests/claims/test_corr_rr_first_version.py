@@ -182,15 +182,16 @@ def test_ten_values():
     skewed = [synthetic(10, 2, 0.1, budget, skewed=True) for budget in (1, 5)]
     assert below(skewed[1], 10 * skewed[1].spl, -1)  # with marginals that differ
     assert not converge(*skewed)
-    low, high = pairs[-1]  # in per cent the lead grows with the budget
-    lead = [round(1 - uniform_error(10, 2, 0.9, e) / best(a), 2) for e, a in ((1, low), (5, high))]
+    low, high = pairs[-1]  # in per cent the lead is largest at 5
+    at = (1, low), (2, synthetic(10, 2, 0.9, 2)), (5, high)
+    lead = [round(1 - uniform_error(10, 2, 0.9, e) / best(a), 2) for e, a in at]
     claim("corr-rr-v1/sent-4.3.1-k10").conditional(
         all(below(low, 0.3 * low.spl) and below(low, best(low)) and below(high, best(high)) for low, high in pairs)
         and all(converge(*pair) for pair in pairs)
         and all(falls(a[1], b[1]) for a, b in itertools.pairwise(pairs)),  # ahead, more with stronger correlations
         between(low, 0.34 * best(low), 0.42 * best(low))
         and between(high, 0.17 * best(high), 0.21 * best(high))
-        and lead == [0.63, 0.82],
+        and lead == [0.63, 0.62, 0.82],
     )
 
 
