@@ -142,6 +142,12 @@ def test_a_heading_is_what_its_module_says_of_itself():
     ]
 
 
+def test_the_row_of_mean_names_the_classes_that_have_no_exact_moments():
+    (row,) = re.findall(r"^\| `mean\(population\)` \| (.*) \|$", PAGE, re.MULTILINE)
+    lacking = {M.__name__ for M in MECHANISMS if M.serves((2, 2)) and not M(k=(2, 2), epsilon=1.0).has_exact_moments}
+    assert lacking == set(re.findall(r"`([A-Z]\w+)`", row)) - {"NoExactMoments"}
+
+
 @pytest.mark.parametrize("name", CARDS)
 def test_a_card_says_what_is_sent_spent_lost_and_where_to_read_on(name):
     for part in ("Sent", "Budget", "Error", "Forged", "Attacker", "Use", "See"):
