@@ -364,15 +364,19 @@ def test_the_chosen_shrinkage_can_cost_a_sixth_where_two_shares_are_free():
     assert abs(over - 1.15) < 5 * noise < 0.05
 
 
-@pytest.mark.parametrize(("d", "low", "high"), [(2, 1.05, 1.15), (3, 1.01, 1.1), (4, 0.86, 0.97)])
-def test_the_chosen_shrinkage_helps_from_four_free_shares_on_where_they_differ_by_no_more_than_the_noise(d, low, high):
-    """Chapter shrinkage, what it changes: yes-or-no questions, each one standard error from even."""
-    asked, rng = OneQuestion(k=(2,) * d, epsilon=0.5), np.random.default_rng(10)
-    yes = 10_000 + round(20_000 * (shrinkage.question_noise(asked, 20_000)[0] / 2) ** 0.5)
-    x = [rng.permutation(20_000) < (yes, 20_000 - yes)[j % 2] for j in range(d)]
-    data = Population.from_records(np.transpose(x).astype(int), k=asked.k)
+@pytest.mark.parametrize(
+    ("k", "low", "high"),
+    [((2, 2), 1.05, 1.15), ((2,) * 3, 1.01, 1.1), ((2,) * 4, 0.86, 0.97), ((5,), 1.01, 1.06), ((6,), 0.65, 0.85)],
+)
+def test_the_chosen_shrinkage_helps_from_five_free_shares_on_where_they_differ_by_no_more_than_the_noise(k, low, high):
+    """Chapter shrinkage, what it changes: shares one standard error from even, the middle one of five even."""
+    asked, rng, n = OneQuestion(k=k, epsilon=0.5), np.random.default_rng(10), 20_000
+    off = np.rint(n * (shrinkage.question_noise(asked, n)[0] / k[0]) ** 0.5 * np.sign(np.arange(k[0]) - (k[0] - 1) / 2))
+    counts = [np.rint(n / k[0] + (off, -off)[j % 2]).astype(int) for j in range(len(k))]
+    x = [np.repeat(np.arange(k[0]), [n - c[1:].sum(), *c[1:]]) for c in counts]
+    data = Population.from_records(np.transpose([rng.permutation(column) for column in x]), k=k)
     found = asked.simulate(data, rng=rng, runs=10_000)
-    ours = shrinkage.choose(found, shrinkage.question_noise(asked, data.n)).estimates
+    ours = shrinkage.choose(found, shrinkage.question_noise(asked, n)).estimates
     raw, chosen = (mse(guess, marginal_frequencies(data)) for guess in (found, ours))
     assert low < chosen.mean() / raw.mean() < high
 
