@@ -400,6 +400,8 @@ def test_plurality_gains_where_noise_is_large_and_loses_with_many_people_or_a_la
     assert over(1, 0.5) < 1 / 3
     assert over(10, 0.5) > 1
     assert over(1, 2.0) > 2
+    few = syn_a(500, d=4, rho=0.5, frequencies=SKEWED, rng=np.random.default_rng(9))
+    assert round(over(1, 0.1, few), 1) == 3.7  # a product of two noisy estimates
     two = syn_a(20_000, d=2, rho=0.5, frequencies=SKEWED, rng=np.random.default_rng(9))
     assert f"two have {over(1, 0.5, two):.1f} times" in answer
     real = [datasets.load_corr_rr(name) for name in datasets.CORR_RR]  # the chapter's answer
