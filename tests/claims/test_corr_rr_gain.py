@@ -478,6 +478,17 @@ def test_which_formula_is_better_for_a_learned_copying_probability_turns_on_the_
     assert "learned where they are alike, of 20,000 users, the printed one" in page
 
 
+def test_more_users_in_the_first_phase_change_the_error_by_the_stated_factors():
+    people = Population.from_counts(np.rint(20_000 * tree_law(SKEWED, 0.5, [0])).astype(int))
+    rng = np.random.default_rng(1)
+    stated = {(0.1, CorrRR): 2.03, (0.1, AppendixCorrRR): 2.07, (0.5, CorrRR): 0.75, (0.5, AppendixCorrRR): 1.19}
+    for (epsilon, rule), factor in stated.items():
+        made = (rule(k=people.k, epsilon=epsilon, n1=share) for share in (0.05, 0.5))
+        one, two = (expected_errors(x, people, rng=rng, runs=4_000) for x in made)
+        noise = math.hypot(*(x.std() / x.mean() for x in (one, two))) / 4_000**0.5
+        assert abs(two.mean() / one.mean() - factor) < 0.005 + 3 * factor * noise
+
+
 @pytest.mark.parametrize(
     ("name", "epsilon", "first", "low", "high"),
     [
