@@ -516,6 +516,24 @@ def test_the_table_of_the_true_frequencies_saves_a_ninth_at_small_budgets_and_ha
     assert low < ratio - 2 * noise < ratio + 2 * noise < high
 
 
+@pytest.mark.parametrize(("d", "stated"), [(2, 0.6), (4, 0.22)])
+def test_the_error_falls_with_the_correlation_and_as_much_with_shuffled_columns(d, stated):
+    """SynA as it was run, ρ from 0.1 to 0.9, on average over data sets."""
+    rng, made = np.random.default_rng(4), AppendixCorrRR(k=(4,) * d, epsilon=0.5, n1=0.2)
+
+    def means(rho):
+        """Errors of data sets, as drawn and shuffled."""
+        for _ in range(30):
+            people = syn_a(20_000, d=d, rho=rho, frequencies=SKEWED, rng=rng)
+            yield [expected_errors(made, x, rng=rng, runs=100).mean() for x in (people, shuffled(people, rng))]
+
+    weak, strong = np.array([*means(0.1)]), np.array([*means(0.9)])
+    left = strong.mean(axis=0) / weak.mean(axis=0)
+    noise = left * np.hypot(*(x.std(axis=0) / x.mean(axis=0) for x in (weak, strong))) / 30**0.5
+    assert (abs(1 - left - stated) < 0.005 + 3 * noise).all()
+    assert noise.max() < 0.004
+
+
 @pytest.mark.parametrize("name", [*datasets.CORR_RR, "SynA"])
 def test_one_question_with_the_best_weights_is_below_every_table_and_the_guess(name):
     syn = syn_a(20_000, d=4, rho=0.9, frequencies=SKEWED, rng=np.random.default_rng(3))
