@@ -246,6 +246,8 @@ def test_table_2_needs_a_uniform_root_and_draws_that_may_repeat_the_value():
     for s, side in itertools.product(("SynA", "SynB"), itertools.product((0, 1), repeat=4)):
         apart = [r.correlation for r in weak[weak.data == s].itertuples() if side[r.first - 1] != side[r.second - 1]]
         assert max(apart, default=1) > 5 * near_0
+    for root, s in itertools.product((SKEWED, ends), ("SynA", "SynB")):
+        assert min(largest(s, 0.1, root, 0.1, **tree, different=True) for tree in every.values()) > 5
     assert largest("SynA", 0.9, ends, 0.9, trees["SynA", 0.9], different=True) < 4
     claim("corr-rr-v2/def-syna").misprint(min(least[0::2]) > 5, max(anew[0::2]) < 5)
     claim("corr-rr-v2/def-synb").misprint(min(least[1::2]) > 5, max(anew[1::2]) < 5)
