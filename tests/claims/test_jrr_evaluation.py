@@ -293,6 +293,12 @@ def test_the_curves_against_the_budget():
     slope = sp.diff((1 - t * a.subs(n1, n * (1 + sp.sqrt(u)) / 2)) / (1 - u) ** 2, u) * (1 - u) ** 3
     assert sp.expand(sp.cancel(slope) * (n - 1) - (2 * (1 - t) * (n - 1) + t * n * (1 - u))) == 0  # positive for u < 1
     assert np.isclose(are(rr(0.1), 80, 0.3) / are(rr(0.1), 80, 0.5), 1 / (1 - 0.16), rtol=1e-12)
+    few, t101 = [], Fraction(101, 201)  # not of an estimate that is not normal: the exact ARE of two, then three of six
+    for held in (2, 3):
+        law = reports(6, held, t101, 1 - 1 / t101).items()
+        error = sum(chance * abs((count - 6 * (1 - t101)) / (2 * t101 - 1) - held) for count, chance in law)
+        few.append(error * (Fraction(1, held) + Fraction(1, 6 - held)) / 2)
+    assert round(float(few[1] / few[0]), 2) == 1.31
     claim("jrr/sec-5.3.1-s11").reproduced(
         bool((np.diff(errors[..., :3]) < 0).all()), bool((values[..., 1] < values[..., 0]).all())
     )
