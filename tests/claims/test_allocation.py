@@ -111,6 +111,23 @@ def test_curves_without_values_cannot_be_checked():
     )
 
 
+def errors(k, budget):
+    """Return n times the exact total variance of the four mechanisms."""
+    equal = allocation.brr(k, budget)
+    bits = [sum(allocation.brr_error(np.expm1(b / 2), k)) for b in (equal, allocation.obrr(k, budget))]
+    values = [sum(allocation.mrr_error(np.expm1(b), k)) for b in (equal, allocation.omrr(k, budget))]
+    return dict(zip(("BRR", "OBRR", "MRR", "OMRR"), bits + values, strict=True))
+
+
+def test_at_budgets_above_those_of_table_3_obrr_is_not_best_and_mrr_not_worst():
+    """`obrr/s-ranking-tab3`."""
+    found = {b: errors(np.array(SECOND), b) for b in (1, 6, 11, 12, 17, 18, 20, 50, 200)}
+    assert [b for b, of in found.items() if min(of, key=of.get) == "OBRR"] == [1, 6, 11]
+    assert [b for b, of in found.items() if min(of, key=of.get) == "OMRR"] == [12, 17, 18, 20, 50, 200]
+    assert [b for b, of in found.items() if max(of, key=of.get) == "MRR"] == [1, 6, 11, 12, 17]
+    assert [b for b, of in found.items() if max(of, key=of.get) == "BRR"] == [18, 20, 50, 200]
+
+
 def reports(make, k, n=7):
     x = np.column_stack([np.arange(n) % size for size in k])
     return make(k=k, epsilon=2.0).perturb(x, rng=np.random.default_rng(1))
