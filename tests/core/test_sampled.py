@@ -726,3 +726,18 @@ def test_at_small_budgets_one_question_is_best_if_each_number_of_questions_has_i
     assert min(one) < 0.9 * min(two)
     assert two[2] < 0.9 * one[2]
     assert "each with its best $s$, one is best" in " ".join(claims.claim("own/several-questions").statement.split())
+
+
+def test_the_variance_of_several_questions_is_that_of_the_centred_estimator():
+    """`own/several-questions`: counted as 0 where they were not asked, as by Horvitz and Thompson, users add more."""
+    even, over = Population.from_counts(np.ones((2, 2, 2), int)), []
+    for m in (1, 2, 3):
+        some = AskSome(k=(2, 2, 2), epsilon=5.0, m=m, groups=False)
+        p, q, _ = some.probabilities(0)
+        counted = np.array([0, 1 / 2])  # as what a user counts who was not asked
+        asked = pure.variance(1 / 2, 1, p[0], q[0]) + ((1 - counted) ** 2 + counted**2) / 2
+        zero, centred = 6 * (asked * 3 / m - (1 / 2 - counted) ** 2)
+        assert np.isclose(centred, 9 / (m * 2 * some.keep[0] ** 2))
+        assert np.isclose(centred, even.n * sum(map(sum, some.variance(even))) + 3 / 2)
+        over.append(round(zero / centred, 2))
+    assert over == [1.65, 1.32, 1.0]
