@@ -87,7 +87,15 @@ def test_the_two_cases_of_the_partner():
                     for mate in range(1, m + 1):
                         found = given(law, shown, lambda j, mate=mate: j == mate)
                         inside.append((t, r, found, after[shown[mate - 1]]))
-    claim("jrr/eq-37").holds(all(chances == [1 - t, t] for t, chances in outside))
+    forced = []  # the note: at the ends of rho, truths of two of four users that leave only the two as partners
+    for r in (Fraction(-2, 3), Fraction(1)):
+        law, chances = with_pairing(4, Fraction(3, 5), r), {}
+        for (partner, told), chance in law.items():
+            chances.setdefault(told[1:3], [0, 0])[partner <= 2] += chance
+        forced.append({shown for shown, (others, own) in chances.items() if others == 0 < own})
+    claim("jrr/eq-37").holds(
+        all(chances == [1 - t, t] for t, chances in outside), forced == [{(0, 0)}, {(0, 1), (1, 0)}]
+    )
     claim("jrr/eq-38").holds(all(max(chances) == t for t, chances in outside))
     claim("jrr/eq-39").holds(all(min(chances) == 1 - t for t, chances in outside))
     # The note: if only j in C is known, all of T_c counts, here by its number of truths.
