@@ -828,3 +828,17 @@ def test_with_even_shares_the_correlation_of_panel_9c_leaves_no_trace():
 
     limit = 5 + 3 * math.sqrt(2 * 5)
     assert max(squares(0.1), squares(0.9)) < limit < squares(0.1, 1.5)
+
+
+def test_which_figures_tell_the_formulas_for_the_copying_probability_apart():
+    """Which figures and panels of Corr-RR do not come out with the exact formula: the notes, and the audit's table."""
+    points = printed_values.load("corr_rr_figures")
+    points = points[~points.panel.str.startswith("10")]
+    made = sweep_points(points, seed=1, runs=100, methods=["Corr-RR"], corr=CorrRR)
+    panels = {panel: off(part) for panel, part in made.groupby("panel")}
+    whole = {figure: off(part) for figure, part in made.groupby(made.panel.str[:-1])}
+    assert {figure for figure, z in whole.items() if z > 10} == {*"345678", "11"}
+    assert sorted(panel for panel, z in panels.items() if z > 10) == (
+        ["11b", "3b", "3c", "4a", "4b", "4c", "5b", "5c", "6b", "6c", "7a", "7b", "7c", "8a", "8b", "8c"]
+    )
+    assert max(z for z in [*whole.values(), *panels.values()] if z <= 10) < 5
