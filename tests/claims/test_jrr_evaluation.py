@@ -753,7 +753,7 @@ def test_the_curves_against_the_share():
 def test_the_loss_at_one_half_falls_as_the_budget_grows():
     """Of the strongest pair and of Table 4's; the optimum is RR itself at the smallest budgets, without a loss."""
     falls = [
-        np.diff([ratio(choose(b, n), b, n, n // 2) for b in (0.001, 0.01, 0.1, 1.0)]) < 0
+        np.diff([ratio(choose(b, n), b, n, n // 2) for b in np.geomspace(0.001, 1, 13)]) < 0
         for n in (1_000, 5_000, 10_000, 80_000)
         for choose in (table_4, at_p0)
     ]
@@ -761,4 +761,9 @@ def test_the_loss_at_one_half_falls_as_the_budget_grows():
     assert best_pair(0.001, 10_000) == rr(0.001)
     kept = [ratio(best_pair(b, 10_000), b, 10_000, 5_000) - 1 for b in (0.001, 0.01, 0.1, 1.0)]
     assert [float(f"{v:.3f}") for v in kept[:3]] + [float(f"{kept[3]:.2g}")] == [0, 0.233, 0.019, 0.0015]
-    claim("jrr/sec-5.3.5-s1").reproduced(bool(np.all(falls)))
+    # Beyond the figure's budgets the step by which Algorithm 1 stays below RR's p costs more again.
+    beyond = {
+        choose: np.divide(*(ratio(choose(b, 10_000), b, 10_000, 5_000) - 1 for b in (3.0, 1.0)))
+        for choose in (table_4, at_p0)
+    }
+    claim("jrr/sec-5.3.5-s1").reproduced(bool(np.all(falls)), 2 < beyond[table_4] < 2.5, beyond[at_p0] < 1)
