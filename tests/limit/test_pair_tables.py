@@ -104,6 +104,15 @@ def test_the_error_by_spaces_is_the_exact_total(k, epsilon):
     assert math.isclose(pair_error(k, epsilon, three.sizes_, 3, three.weights_), total(three, k), rel_tol=1e-9)
 
 
+@pytest.mark.parametrize(("k", "t"), [((3, 6), 1), ((6, 6, 12), 4), ((4, 4, 4), 2)])
+def test_every_domain_whose_sizes_the_integer_e_plus_1_divides_attains_the_closed_bound(k, t):
+    """Unequal ones too, and 6, no power of a prime: a share 1/(e+1) of an answer's values or of a pair's cells."""
+    names = [("values" if len(space) == 1 else "balanced", *space, k[space[-1]] // (t + 2)) for space, _ in spaces(k)]
+    roots = np.sqrt([float(square) for _, square in spaces(k)])
+    attained = _mixture_error(k, t, names, roots / roots.sum())
+    assert math.isclose(attained, roots.sum() ** 2 * 4 * (t + 1) / t**2, rel_tol=1e-12)
+
+
 def test_the_general_bound_is_below_the_exact_one_and_near_at_small_budgets():
     for k, epsilon in itertools.product([(2, 2, 2), (3, 4)], [0.1, 4.0]):
         t, rho = math.expm1(epsilon), np.sqrt([float(square) for _, square in spaces(k)])
