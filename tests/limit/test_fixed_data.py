@@ -1,5 +1,6 @@
 """The limit for data held fixed: attained by a design that knows the data, below that of evenly drawn users."""
 
+import itertools
 import json
 import math
 import re
@@ -158,13 +159,13 @@ def test_the_page_of_theorems_says_for_which_data_and_correlations():
     best = min(people.n * SubsetSelection(k=4, epsilon=1.0, size=s).variance(people).sum() for s in (1, 2, 3))
     assert limit.fixed_data_error((4,), 1.0, people).attained < 0.99 * best
     assert "Against all ε-LDP mechanisms this is known in the worst case" in page
-    p, q = Fraction(3, 4), Fraction(1, 4)
     excess = []
-    for rho in (-q / (2 * p), q):  # two people: if the other told the truth, and if the other lied
-        ratios = (p * p + rho * p * q) / (p * q - rho * p * q), (p * q - rho * p * q) / (q * q + rho * p * q)
-        excess.append(max(ratios) - (1 - rho) * p / (q + rho * p))
-    assert excess[0] == 0 < excess[1]
-    assert r"For $-q/p\le\rho<0$ and all answers of the others, known: the ratio of JRR's transcript" in page
+    for p, rho in itertools.product((Fraction(3, 4), Fraction(2, 5)), (Fraction(-1, 6), Fraction(1, 4))):
+        q = 1 - p  # two people: if the other told the truth, and if the other lied
+        odds = (p * p + rho * p * q) / (p * q - rho * p * q), (p * q - rho * p * q) / (q * q + rho * p * q)
+        excess.append(max(*odds, *(1 / x for x in odds)) - (1 - rho) * p / (q + rho * p))
+    assert excess[0] == 0 < min(excess[1:])  # below one half a lie is the likelier
+    assert r"For $p>\frac12$, $-q/p\le\rho<0$ and all answers of the others, known: the ratio" in page
 
 
 def test_bad_input():
