@@ -84,9 +84,13 @@ def _for_shares(name, epsilon, *, rng=None):
     """Return one row a mechanism for the shares of each attribute: n times its total variance, the data held fixed."""
     people = uniform_population(UNIFORM[name]) if name in UNIFORM else head_to_head.population(name)
     k, equal = people.k, np.ones(people.d) / people.d
+    alone = []
+    for f in marginal_frequencies(people):
+        told = pure.variance(f, 1, *grr.probabilities(math.exp(epsilon), len(f)))
+        alone.append(told.sum() + 1 - f @ f)
     asked = {
         "one question": {},
-        "one question by GRR": {"oracle": grr.GRR},
+        "one question by GRR": {"oracle": grr.GRR, "weights": np.sqrt(alone)},  # the best for these users
         "one question by GRR, equal weights": {"oracle": grr.GRR, "weights": equal},
     }
     made = {kind: OneQuestion(k=k, epsilon=epsilon, **options) for kind, options in asked.items()}

@@ -67,6 +67,19 @@ def test_no_weights_on_a_grid_are_better(kind):
     assert grid < 1.002 * found < SHARES.loc[("adult 8", 1.0), f"{kind}, equal weights"]
 
 
+def test_no_weights_near_those_of_one_question_by_grr_are_better():
+    """At 5, where those for equally likely records have 2 per cent more error."""
+    rng, found = np.random.default_rng(1), SHARES.loc[("adult 8", 5.0), "one question by GRR"]
+    laws = [(f, *grr.probabilities(math.exp(5.0), len(f))) for f in marginal_frequencies(ADULT)]
+    one = np.array([(pure.variance(f, 1, p, q).sum(), 1 - f @ f) for f, p, q in laws])  # asked alone; of drawn groups
+    best_parts = np.sqrt(one.sum(axis=1)) / np.sqrt(one.sum(axis=1)).sum()
+    for parts in best_parts * np.exp(rng.normal(0, 0.1, (200, ADULT.d))):
+        parts /= parts.sum()
+        assert (one[:, 0] / parts + one[:, 1] * (1 / parts - 1)).sum() > found * (1 + 1e-5)
+    planned = OneQuestion(k=ADULT.k, epsilon=5.0, oracle=GRR)
+    assert found < 0.981 * ADULT.n * errors.total_error(planned, ADULT)
+
+
 def test_fakes_with_equal_weights_are_the_library_s_own():
     for kind, make in (("constant fakes", best.constant_fakes), ("uniform fakes", lambda f: 1 / len(f) + 0 * f)):
         priors = tuple(tuple(make(f)) for f in marginal_frequencies(ADULT))
