@@ -124,6 +124,14 @@ def test_sets_have_less_error_than_sure_copies_in_equal_groups_and_more_with_one
         assert min(over_copies(*case, case[2] + 1, spread) for spread in (0, 1)) > 1.08
 
 
+def test_copies_of_sex_and_income_stand_for_a_mixture_on_average():
+    """Chapter corr_rr, on your own data: one survey's estimate differs from this by its noise."""
+    people = datasets.load_adult().select("sex", "income")
+    reuse = corr_rr.joint_reuse(np.array([[0.3, 0.7], [0.8, 0.2]]), people.n)
+    mean = SecondPhase(k=people.k, epsilon=1.0, reuse=reuse).mean(people)[1][0]
+    assert [round(x, 2) for x in (mean, marginal_frequencies(people)[1][0])] == [0.71, 0.76]
+
+
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_inverting_the_mixture_of_two_attributes_costs_two_over_one_less_the_product(k):
     a, b = sp.symbols("a b")
