@@ -475,7 +475,7 @@ def test_clipping_wins_where_equal_frequencies_are_nearer_still_and_on_many_cell
     law, rng = load_adult().select("workclass", "education").joint, np.random.default_rng(5)
     mechanism, off = RRIndependent(k=law.shape, epsilon=0.5), []
     assert law.max() > 100 * np.median(law) > 0
-    for _ in range(6):
+    for _ in range(24):
         counts = rng.multinomial(1_000, law.ravel())
         x = np.column_stack(np.unravel_index(np.repeat(np.arange(law.size), counts), law.shape))
         y = mechanism.perturb(x, rng=rng)
@@ -487,9 +487,11 @@ def test_clipping_wins_where_equal_frequencies_are_nearer_still_and_on_many_cell
             project_marginals(raw, ends).table,
         )
         off.append([((table - counts.reshape(law.shape) / 1_000) ** 2).sum() for table in tables])
-    even, clipped, likely, projected = np.mean(off, axis=0)
-    assert even < clipped < 0.85 * likely
-    assert 1.6 < projected / likely < 2.2
+    for surveys in (6, 24):
+        even, clipped, likely, projected = np.mean(off[:surveys], axis=0)
+        assert even < clipped < 0.85 * likely
+        assert 1.6 < projected / likely < 2.2
+    assert abs(projected / likely - 1.67) < 4 * 0.3 / 24**0.5  # 400 surveys have 1.67, one a standard deviation of 0.3
 
 
 def test_one_pair_asked_alone_takes_few_people():
