@@ -75,6 +75,13 @@ def test_the_limit_is_a_proved_bound_and_the_chapter_says_so():
     assert "within 3 % of the bound proved for users drawn" in claim("own/which-mechanism").statement
 
 
+def test_the_limit_of_every_population_and_budget_comes_out_again():
+    for name, epsilon in GROUPS:
+        people = head_to_head.population(name)
+        limit_again = head_to_head.least_of_one(people.k, epsilon) / people.n
+        assert TABLE.loc[name, epsilon, "limit"]["raw"] == pytest.approx(limit_again, rel=1e-4), (name, epsilon)
+
+
 def test_another_seed_changes_no_recommendation():
     for (name, epsilon), part in GROUPS.items():
         exact = part[part["raw_error"] == 0]["raw"]
