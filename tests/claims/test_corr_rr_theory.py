@@ -283,6 +283,8 @@ def test_the_bias_is_of_the_estimator_and_not_of_dependence():
     second = corr_rr.channel(ODDS, 3, [[1, THIRD], [THIRD, 1]])
     own, halves = channel.tensor(coins, coins), channel.tensor(*[(coins + THIRD) / 2] * 2)
     as_fakes = fake_data.probabilities(ODDS, 3, 2, THIRD)
+    copied, alike = corr_rr.channel(ODDS, 3, [[ONE] * 2] * 2), [WORDS.index((v, v)) for v in (0, 2)]
+    assert expected(copied, users=alike) == [HALF, 0, HALF] * 2  # not biased for all data and copying probabilities
     claim("corr-rr-v2/sent-bias-note").conditional(
         expected(own) == TRUTH != expected(second),
         expected(one_coin) == expected(second, as_fakes) == TRUTH and expected(halves) == expected(second),
