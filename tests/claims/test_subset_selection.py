@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldp_lib import grr, subset, unary
+from ldp_lib import grr, pure, subset, unary
 from ldp_lib.book.claims import claim
 
 RATIOS = [Fraction(x, 10) for x in range(11, 80)]
@@ -21,6 +21,16 @@ def test_the_best_size_is_next_to_the_optimum_and_not_always_the_nearer_integer(
         for (e, k), size in zip(pairs, best, strict=True)
         if size != max(round(k / (e + 1)), 1) and 2 * k % (e + 1) != 0  # exact halves are left out
     ]
+
+    def alone(size, f):
+        return pure.variance(f, 1, *subset.probabilities(Fraction(3), 8, size))
+
+    # The note: the total is the same for all data, but a single value's variance has its least where its share says.
+    data = [[Fraction(v, 8) for v in row] for row in ((1,) * 8, (8,) + (0,) * 7, (5, 3) + (0,) * 6)]
+    totals = {tuple(sum(alone(size, f) for f in shares) for size in range(1, 8)) for shares in data}
+    assert totals == {tuple(subset.error(Fraction(3), 8, size) - Fraction(7, 8) for size in range(1, 8))}
+    assert [min(range(1, 8), key=lambda size: alone(size, f)) for f in (0, 1)] == [2, 4]
+    assert subset.optimal_size(Fraction(3), 8) == 2
     claim("own/subset-selection-size").holds(
         best == [subset.optimal_size(e, k) for e, k in pairs],
         all(abs(size - k / (e + 1)) < 1 for (e, k), size in zip(pairs, best, strict=True) if k > e + 1),
