@@ -607,3 +607,11 @@ def test_users_for_tables_are_more_than_groups_need_by_what_is_told(epsilon, mor
                 worst = max(worst, covariance[0, 0])
     needed = (_intervals.half_width(0.95) / 0.02) ** 2 * worst
     assert planner.required_users(mechanism, 0.02, wants="tables") / needed == pytest.approx(more, abs=0.005)
+
+
+def test_a_mechanism_for_tables_may_need_more_people_for_shares_alone():
+    """The page's three questions at 1, not at 2: a share is a sum of cells."""
+    for epsilon, more in ((1.0, 1.053), (2.0, 0.680)):
+        best = planner.recommend(k=(2, 4, 3), epsilon=epsilon, n=20_000, wants="tables").mechanism
+        tables = planner.required_users(best, 0.02, wants="tables")
+        assert planner.required_users(best, 0.02) / tables == pytest.approx(more, abs=0.001)
