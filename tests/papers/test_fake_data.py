@@ -162,6 +162,16 @@ def test_uniform_fakes_multiply_the_variance_by_at_least_the_square_of_the_numbe
         assert faked > d**2 * variance(k, *grr.probabilities(math.exp(epsilon), k))
 
 
+def test_constant_fakes_multiply_the_variance_of_a_value_nobody_holds_by_less_than_twice_the_number_of_attributes():
+    """Chapter fake_data: nearly twice it where two values share a small budget, and not nearly the number alone."""
+    for k, d, epsilon in itertools.product((2, 3, 4, 16, 100), (2, 3, 8, 50), (0.01, 0.5, 1.0, 4.0, 8.0)):
+        faked = pure.variance(0, 1, *fake_data.probabilities(math.exp(epsilon), k, d, 0.0))
+        ratio = faked / pure.variance(0, 1, *grr.probabilities(math.exp(epsilon), k))
+        assert d < ratio < 2 * d
+        if (k, d, epsilon) == (2, 50, 0.01):
+            assert ratio > 1.9 * d
+
+
 def test_two_phase_mean_is_exact():
     # Two users of two binary attributes, one in each phase: every split and every pair of reports, in rationals.
     k, users, root = (2, 2), [(0, 1), (1, 1)], Fraction(2)
