@@ -121,9 +121,9 @@ def equal_rows(d, k, t):
 
 
 def mixed_rows(k, t, rho, weights):
-    """Return the attributes' weights and the rows that bound best; `weights` is where the search begins."""
-    sizes, kind = np.unique(k, return_inverse=True)
-    start = np.array([weights[list(kind).index(i)] for i in range(len(sizes))])
+    """Return weights of the attributes, one row a search from `weights` on, and the rows that bound best."""
+    sizes, first, kind = np.unique(k, return_index=True, return_inverse=True)
+    logs = np.outer((1, 1.5, 2), np.log(weights[first]))
     mu = np.geomspace(1e-3 / max(k), 1, 150)
     grid = np.geomspace(1e-3, 1, 40)
     gain = (t / (1 + t * mu)) ** 2
@@ -138,7 +138,7 @@ def mixed_rows(k, t, rho, weights):
         top = (gain * (np.outer(grid, mu * (1 - mu)) + np.outer(v, mu**2)).min(axis=0)).max()
         return -((gained @ np.sqrt(w)) ** 2) / top
 
-    log = np.log(start)
-    for _ in range(4 if len(sizes) <= SEARCHED else 0):  # Nelder and Mead's search gets stuck; begun again, it goes on
-        log = minimize(bound, log, method="Nelder-Mead", options={"maxiter": 600}).x
-    return np.exp(log - log.max())[kind], tuple((rounded(b), None) for b in np.geomspace(1e-3, 1, 300))
+    for _ in range(4 * (len(sizes) <= SEARCHED)):  # Nelder and Mead's search gets stuck; begun again, it goes on
+        logs = [minimize(bound, log, method="Nelder-Mead", options={"maxiter": 600}).x for log in logs]
+    rows = [(rounded(b), None) for b in np.geomspace(1e-3, 1, 300)]
+    return [np.exp(log - max(log))[kind] for log in logs], rows
