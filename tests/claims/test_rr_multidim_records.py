@@ -2,9 +2,11 @@
 
 import functools
 import itertools
+import json
 import math
 from collections import Counter
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -673,3 +675,25 @@ def test_the_two_extremes():
         channel.privacy_ratio(keeping(Fraction(0), 4)) == 1,
         (everything.perturb(y, rng=np.random.default_rng(1)) == y).all(),
     )
+
+
+def test_how_far_apart_the_methods_of_figure_3_are_in_many_randomizations():
+    """Ratios of median relative errors, averaged over the coverages, by the code of the page."""
+    page = Path(__file__).parents[2] / "notebooks/audit_multidim_evaluation.ipynb"
+    starts = ("import it", "adult, ", "def randomized(", "def clusters_of", "best =", "def rew", "def est", "coverages ")
+    code, runs = {}, 200
+    for cell in json.loads(page.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and source.startswith(starts):
+            exec(source, code)
+    stated = {0.1: (1.06, 1.07), 0.3: (1.08, 1.27, 1.4)}
+    for t, ratios in stated.items():
+        rng, pairs = np.random.default_rng(21), {0.1: [(1, 0), (3, 2)], 0.3: [(0, 1), (0, 2), (0, 3)]}[t]
+        each = [code["errors_of_sets"](t, rng, np.random.default_rng((22, run)))[1, 1:5] for run in range(runs)]
+        batches = np.array(each).reshape(8, -1, 4, 9, 48)  # of 25 randomizations
+        logs = np.log(np.median(np.moveaxis(batches, 1, -1).reshape(8, 4, 9, -1), axis=-1)).mean(axis=2)
+        for (more, less), ratio in zip(pairs, ratios, strict=True):
+            gap = logs[:, more] - logs[:, less]
+            error = gap.std(ddof=1) / 8**0.5
+            assert abs(gap.mean() - math.log(ratio)) < 0.005 + 3 * error, (t, more, less, np.exp(gap.mean()), error)
+            assert error < 0.012
