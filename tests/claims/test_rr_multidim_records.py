@@ -680,7 +680,7 @@ def test_the_two_extremes():
 def test_how_far_apart_the_methods_of_figure_3_are_in_many_randomizations():
     """Ratios of median relative errors, averaged over the coverages, by the code of the page."""
     page = Path(__file__).parents[2] / "notebooks/audit_multidim_evaluation.ipynb"
-    starts = ("import it", "adult, ", "def randomized(", "def clusters_of", "best =", "def rew", "def est", "coverages ")
+    starts = ("import it", "adult, ", "def randomized(", "def clusters_of", "best =", "def rew", "def est", "coverages")
     code, runs = {}, 200
     for cell in json.loads(page.read_text(encoding="utf-8"))["cells"]:
         source = "".join(cell["source"])
