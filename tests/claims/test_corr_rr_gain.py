@@ -290,7 +290,10 @@ def test_a_table_that_is_learned_carries_the_correlation_at_large_budgets():
         limit = 5 * math.hypot(noise, more)
         assert other - equal > limit if epsilon >= 3 else abs(other - equal) + limit < 0.06 * other
         ratios[epsilon] = equal / other
-    assert 0.8 < ratios[3.0] < 0.92  # a seventh less
+    assert 0.8 < ratios[3.0] < 0.92
+    (equal, noise), (other, more) = (drawn(law, 3.0, rng, 100_000) for law in laws)
+    spread = equal / other * math.hypot(noise / equal, more / other)
+    assert abs(1 - equal / other - 0.13) < 3 * spread < 0.0105
     assert 0.65 < ratios[5.0] < 0.75  # more than a quarter less
 
 
@@ -424,6 +427,8 @@ def test_cond_rr_with_its_copies_left_in_the_counts_is_far_off_and_with_them_und
     one = {"k": people.k, "epsilon": 0.5, "n1": 0.2}
     left, undone = (mse(CondRR(**one, debias=x).simulate(people, **how), truth) for x in (False, True))
     assert round(1000 * left.mean()) in range(60, 69)
+    many = 1000 * mse(CondRR(**one, debias=False).simulate(people, rng=np.random.default_rng(14), runs=12_000), truth)
+    assert abs(many.mean() - 65) < 0.25 + 3 * many.std() / 12_000**0.5 < 1.2
     assert 6 < 1000 * undone.mean() < 8
     ours = mse(AppendixCorrRR(**one).simulate(people, **how), truth)
     assert abs(1000 * ours.mean() - 2.6) < 5 * 1000 * ours.std() / 300**0.5 < 1
@@ -517,11 +522,26 @@ def test_the_table_of_the_true_frequencies_saves_a_ninth_at_small_budgets_and_ha
     )
     truth, one = marginal_frequencies(people), {"k": people.k, "epsilon": epsilon, "n1": first}
     known = corr_rr.reuse_table(truth, n2=people.n - int(first * people.n))
-    runs = 1_500 if name == 0.9 else 10_000
+    runs = {0.9: 1_500, 0.1: 10_000}.get(name, 10_000 if first == 0.2 else 300_000)
     errors = [mse(CorrRR(**one, reuse=x).simulate(people, rng=rng, runs=runs), truth) for x in (known, None)]
     ratio = errors[0].mean() / errors[1].mean()
     noise = ratio * math.hypot(*(e.std() / e.mean() for e in errors)) / runs**0.5
     assert low < ratio - 2 * noise < ratio + 2 * noise < high
+    if first == 0.1:
+        assert abs(1 - ratio - 0.15) < 0.005 + 3 * noise < 0.012
+
+
+def test_the_table_of_the_true_frequencies_saves_twelve_per_cent_where_attributes_are_near_independent():
+    ratios = []
+    for seed in range(16):  # data sets
+        people = syn_a(20_000, d=4, rho=0.1, frequencies=SKEWED, rng=np.random.default_rng(seed))
+        truth, one = marginal_frequencies(people), {"k": people.k, "epsilon": 0.5, "n1": 0.2}
+        known = corr_rr.reuse_table(truth, n2=16_000)
+        how = {"rng": np.random.default_rng((seed, 1)), "runs": 1_500}
+        errors = [mse(CorrRR(**one, reuse=x).simulate(people, **how), truth).mean() for x in (known, None)]
+        ratios.append(errors[0] / errors[1])
+    error = np.std(ratios, ddof=1) / 4
+    assert abs(1 - np.mean(ratios) - 0.12) < 0.005 + 3 * error < 0.02
 
 
 @pytest.mark.parametrize(("d", "stated"), [(2, 0.6), (4, 0.22)])
