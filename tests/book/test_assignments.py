@@ -23,7 +23,8 @@ import pytest
 import sympy as sp
 from grader import compare, marking, session, worker
 
-from ldp_lib import grr, limit, pure, unary
+from ldp_lib import SPL, OneQuestion, grr, limit, pure, unary
+from ldp_lib.population import Population
 
 ROOT = Path(__file__).resolve().parents[2]
 SETS = problem_sets.sets()
@@ -56,6 +57,16 @@ def test_numbers_in_the_instructor_s_paragraphs_are_those_of_the_formulas():
     apps, times = re.search(r"at ([\d,]+) it is (\d+) times that of bits", told["ps2"]).groups()
     (answer, other), bits = grr.probabilities(math.e, int(apps.replace(",", ""))), unary.oue_probabilities(math.e)
     assert round(pure.variance(0, 1, answer, other) / pure.variance(0, 1, *bits)) == int(times)
+    asked = [
+        OneQuestion(k=(2,) * 10, epsilon=1.0).variance(Population.from_shares([[f, 1 - f]] * 10, 50_000))
+        for f in (1, 0.5)
+    ]
+    noise, even = (sum(map(np.sum, found)) for found in asked)  # all alike: no error of a sample
+    split = sum(map(np.sum, SPL(k=(2,) * 10, epsilon=1.0).variance(Population.from_shares([[0.5, 0.5]] * 10, 50_000))))
+    few, many, sample = re.search(
+        r"still ([\d.]+) to ([\d.]+) of it.* up to (\d+) % of the noise", told["ps3"]
+    ).groups()
+    assert [few, many, sample] == [f"{noise / split:.2f}", f"{even / split:.2f}", f"{100 * (even / noise - 1):.0f}"]
     true, promised = re.search(r"ε = ([\d.]+) in place of ([\d.]+)", told["ps9"]).groups()
     p, k = sp.symbols("p k", positive=True)
     (keep,) = sp.solve(p / ((1 - p) / k) - math.exp(float(promised)), p)
