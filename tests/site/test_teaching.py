@@ -1,6 +1,7 @@
 """What the site shows teachers and students beside the chapters: goals, needs, and three questions a Learn chapter."""
 
 import difflib
+import functools
 import json
 import math
 import re
@@ -24,6 +25,7 @@ from ldp_lib import (
     SPL,
     AskSome,
     OneQuestion,
+    Plurality,
     Population,
     RRJoint,
     channel,
@@ -368,6 +370,20 @@ def test_a_question_names_the_report_the_domains_and_the_shares_for_which_its_an
     assert "The chapter's unbiased mechanisms have the same errors" in str(ENTRIES["which_mechanism"])
     twins = [limit.least_error((2, 2, 2), 2.0, tree_law([0.5, 0.5], rho, [0, 0])) for rho in (0.99, 0)]
     assert twins[0].attained < 0.85 * twins[1].error  # some mechanism gains from correlation
+
+
+def test_votes_on_independent_attributes_have_less_variance_than_one_question_each_or_more():
+    """With the chapter's shares, at ε = 0.5: four attributes of four values, six of two; both are biased."""
+    over = []
+    for frequencies, d in (([0.4, 0.3, 0.2, 0.1], 4), ([0.7, 0.3], 6)):
+        joint = functools.reduce(np.multiply.outer, [np.array(frequencies)] * d)
+        people, k = Population.from_counts(np.round(20_000 * joint).astype(int)), joint.shape
+        votes, asked = Plurality(k=k, epsilon=0.5, shares=(0.85, 0.15, 0)), OneQuestion(k=k, epsilon=0.5)
+        over.append(np.sum(votes.variance(people)) / np.sum(asked.variance(people)))
+        assert np.abs(np.array(votes.mean(people)) - frequencies).max() > 0.04
+    less, more = over
+    assert less < 0.2
+    assert more > 3
 
 
 def test_the_union_s_whole_record_costs_more_than_a_split_by_randomized_response_not_always_by_sets():
