@@ -15,7 +15,7 @@ import pytest
 import yaml
 from docutils import nodes
 from docutils.utils import new_document
-from scipy.stats import binom, norm
+from scipy.stats import binom, chi2, norm
 
 from ldp_lib import (
     GRR,
@@ -301,6 +301,11 @@ NUMBERS = [
     ("attacker", "2.7 to 1", lambda: E),
     ("attacker", "5/3", lambda: leakage.binary_ratio(3, F(3, 4), F(1, 4))),
     ("attacker", "1.6", lambda: leakage.binary_ratio(E, 0.75, 0.25)),
+    (
+        "limit_correlation",
+        "to 3 %",
+        lambda: 100 * chi2.std(2) / chi2.mean(2) / math.sqrt(1_000),
+    ),  # two yes-or-no questions
     ("real_survey", "13 times", lambda: (F(1, 2) + F(1, 24)) / F(1, 24)),
     ("real_survey", "2.1 times", lambda: (1 - F(1, 24)) / (F(1, 2) - F(1, 24))),
     ("real_survey", "0.54", lambda: 1 - 0.95**15),
