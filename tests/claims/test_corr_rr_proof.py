@@ -478,9 +478,17 @@ def test_revised_version_what_its_words_leave_open():
     )
     claim("corr-rr-v2/eq-9").not_checkable(
         "The formula is missing from our text. For two attributes and users drawn independently the words lead to "
-        "$t=\\frac{n_2+1}{n_2-1}\\langle g_a,g_b\\rangle/|g_b|^2$ with $p_y=(1+(k-1)t)/k$; the first version has two "
-        "others. What is printed we cannot tell."
+        "$t=\\frac{n_2+1}{n_2-1}\\langle g_a,g_b\\rangle/|g_b|^2$ with $p_y=(1+(k-1)t)/k$. The first version has two "
+        "others: Proposition 1's, and its appendix's, in general right for $k=2$ only. What is printed we cannot tell."
     )
+    right = []  # the note: the appendix's p_y, and -2 times it, which is Proposition 1's for k = 2, against the words'
+    for f, g in (((3, 2), (4, 1)), ((3, 1, 1), (2, 2, 1))):
+        a, b = (np.array([Fraction(v, 5) for v in x]) for x in (f, g))
+        h, size = b - Fraction(1, len(b)), len(b)
+        t = Fraction(11, 9) * (h @ a) / (h @ h)  # n_2 = 10
+        found, words = appendix_minimizer(a, b, 10, Fraction(3)), (1 + (size - 1) * t) / size
+        right.append((found == words, -2 * found == words))
+    assert right == [(True, False), (False, False)]
 
 
 def by_rule(f_target, f_pivot, users, averaged=False):
