@@ -536,3 +536,25 @@ def test_at_the_smallest_budget_copies_add_little_and_a_guess_is_better(name, sh
     best_copies, none = total(corr_rr.joint_reuse(f, people.n)), total(1 / k)
     assert abs(none / best_copies - 1 - shares) < 0.005
     assert ((f - 1 / k) ** 2).sum() < best_copies
+
+
+def test_with_the_data_fixed_users_with_two_equal_values_decide_between_uniform_attributes():
+    """The note on `corr-rr-v1/sent-marginals-suffice`: the theorem's part 4, from the channel."""
+    thirds = [0 * ONE, THIRD, 2 * THIRD, ONE]
+
+    def best(law, n):
+        """The best copying probabilities for attribute 1, exactly, and the range of its error."""
+        size = len(law)
+        (p, q), errors = grr.probabilities(ODDS, size), []
+        for p_y in thirds:
+            shows = corr_rr.channel(ODDS, size, [[ONE, p_y], [p_y, ONE]]).reshape(-1, size, size).sum(axis=2)
+            bias = (law.ravel() @ shows - q) / (p - q) - law.sum(axis=1)
+            errors.append((bias**2).sum() + (law.ravel() @ (shows * (1 - shows))).sum() / n / (p - q) ** 2)
+        return [p_y for p_y, x in zip(thirds, errors, strict=True) if x == min(errors)], max(errors) - min(errors)
+
+    for size in (5, 4, 3, 2):
+        equal = np.diag([ONE / size] * size)
+        never = np.roll(equal, 1, axis=1)
+        assert best(equal, 1000)[0] == [ONE]
+        assert best(never, 1000)[0] == {2: [0], 3: [0], 4: [0, 1]}.get(size, [1])  # from five values on always 1
+    assert best(never, 2000)[1] * 2 == best(never, 1000)[1]  # of order 1/n'
