@@ -122,23 +122,23 @@ def equal_rows(d, k, t):
 
 def mixed_rows(k, t, rho, weights):
     """Return weights of the attributes, one row a search from `weights` on, and the rows that bound best."""
-    sizes, first, kind = np.unique(k, return_index=True, return_inverse=True)
+    sizes, first, kind, often = np.unique(k, return_index=True, return_inverse=True, return_counts=True)
     logs = np.outer((1, 1.5, 2), np.log(weights[first]))
     mu = np.geomspace(1e-3 / max(k), 1, 150)
-    grid = np.geomspace(1e-3, 1, 40)
     gain = (t / (1 + t * mu)) ** 2
+    shares = np.geomspace(1e-3, 1, 100)
     gained = np.bincount(kind, weights=rho)
-    often = np.bincount(kind)
 
     def bound(log):
-        w = np.exp(log - log.max())
-        excess = np.clip(w[:, None] - grid, 0, None)
-        two = np.sort(np.repeat(excess, np.minimum(often, 2), axis=0), axis=0)[-2:].prod(axis=0) / grid
-        v = np.maximum((excess * (sizes[:, None] - 1)).max(axis=0), two)
-        top = (gain * (np.outer(grid, mu * (1 - mu)) + np.outer(v, mu**2)).min(axis=0)).max()
+        w = np.exp(log - max(log))
+        grid = np.append(shares, w)  # a share just below what one kind weighs may need a large V
+        excess = np.clip(w - grid[:, None], 0, None)
+        two = np.sort(np.repeat(excess, np.minimum(often, 2), axis=1))[:, -2:].prod(axis=1) / grid
+        v = np.maximum((excess * (sizes - 1)).max(axis=1), two)
+        top = max(gain * (np.outer(grid, mu * (1 - mu)) + np.outer(v, mu**2)).min(axis=0))
         return -((gained @ np.sqrt(w)) ** 2) / top
 
     for _ in range(4 * (len(sizes) <= SEARCHED)):  # Nelder and Mead's search gets stuck; begun again, it goes on
         logs = [minimize(bound, log, method="Nelder-Mead", options={"maxiter": 600}).x for log in logs]
-    rows = [(rounded(b), None) for b in np.geomspace(1e-3, 1, 300)]
-    return [np.exp(log - max(log))[kind] for log in logs], rows
+    found = np.exp([log - max(log) for log in logs])
+    return found[:, kind], [(rounded(1.000001 * b), None) for b in np.append(shares, found)]
