@@ -31,7 +31,7 @@ def simple_error(k, epsilon):
     itself for one attribute, and for equal domains up to e = 1 + k (2k-3). Else the larger of two: the squared sum of
     (k_j - 1) / sqrt(k_j) over sinh(epsilon/2)^2, and each attribute alone at the whole budget; less the sum of
     1 - 1/k_j, which drawing adds. With it `limit.least_error` proves no less up to epsilon = 5 in all domains tried,
-    but less at larger budgets: for two attributes of 4 and 50 values at epsilon = 8 0.94 times, for twenty binary ones
+    but less at larger budgets: for two attributes of 4 and 50 values at epsilon = 8 0.95 times, for twenty binary ones
     at 17 0.08 times as much. Chapter `limit_attained`.
     """
     k, _ = check_domain(k), require(epsilon=epsilon)
