@@ -67,6 +67,18 @@ def test_the_loss_of_two_stages_is_enumerated():
     assert repeated.two_stage_ratio(3.0, fresh, 5) == pytest.approx(2)
 
 
+def test_equal_reports_have_the_two_stage_ratio_exactly_only_if_both_stages_are_symmetric():
+    told = Fraction(1, 2), Fraction(3, 4)  # a report's chance of a one, if a zero or a one is kept: a ratio of 2
+    for rounds in (1, 2, 5):
+        ratios = []
+        for ones in range(rounds + 1):
+            kept = [v**ones * (1 - v) ** (rounds - ones) for v in told]
+            yes, no = ((E * kept[i] + kept[1 - i]) / (E + 1) for i in (1, 0))
+            ratios.append(max(yes / no, no / yes))
+        bound = repeated.two_stage_ratio(E, Fraction(2), rounds)
+        assert max(ratios) == ratios[0] == bound > ratios[rounds]  # all zeros reach it, all ones do not
+
+
 @pytest.mark.parametrize(("memo", "fresh"), [(3.0, math.inf), (math.inf, 2.0), (4.0, 2.0)])
 def test_the_variance_of_the_average_is_simulated(memo, fresh):
     n, rounds, rng = 40, 3, np.random.default_rng(1)
