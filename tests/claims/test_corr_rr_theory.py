@@ -355,6 +355,9 @@ def test_similar_and_different_frequencies():
     line = [0.25 + s * (pivot - 0.25) for s in np.linspace(1, -1 / 3, 30)]
     along = [corr_rr.reuse_probability(z, pivot, n2=10**6) for z in line]
     falling = bool((np.diff(along) <= 0).all() and along[0] == 1 and along[-1] < 1e-5)
+    one_way, both_ways = ([f(0.5 + s / 10, 0.6) for s in np.linspace(1, -1, 21)] for f in (best, shared))
+    falling &= all((np.diff(x) <= 0).all() and (x[0], x[-1]) == (1, 0) for x in (one_way, both_ways))
+    farther = shared(0.4, 0.6), round(shared(0.0, 0.6), 2)  # s of -1 and -5: one p_y for both rises again
     equal = all(best(y, y) == shared(y, y) == 1 for y in (0.01, 0.3, 0.49, 0.6, 0.99))
     grid = [(x, y) for x in range(0, 101, 5) for y in range(0, 101, 5) if (x - 50) * (y - 50) < 0]
     opposite = {best(x / 100, y / 100) for x, y in grid if abs(y - 50) <= abs(x - 50)}
@@ -384,7 +387,9 @@ def test_similar_and_different_frequencies():
     claim("corr-rr-v1/sent-disparity-p0").conditional(
         opposite == {0} and max(one_for_both) < 0.5 and near_0, far == (1, 0.69)
     )
-    claim("corr-rr-v2/sent-similar-larger").conditional(falling, (close, far) == ((0, 0), (1, 0.69)))
+    claim("corr-rr-v2/sent-similar-larger").conditional(
+        falling, (close, far, farther) == ((0, 0), (1, 0.69), (0, 0.31))
+    )
 
 
 def test_figure_2_has_six_curves_and_its_program_the_shared_optimum_up_to_one_over_the_number_of_users():
