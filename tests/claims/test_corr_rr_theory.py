@@ -513,15 +513,17 @@ def test_what_the_words_of_the_revised_version_leave_open():
     lost = (
         "The formula is missing from our text. The words lead to the theorem on the error in the audit of Corr-RR. "
         "The first version has two others, which are in general right for $k=2$ only: Theorem 4's, and the one of its "
-        "appendix, which the authors' published experiments minimise. What is printed we cannot tell."
+        "appendix, which the authors' published experiments minimise with the attributes exchanged. What is printed we "
+        "cannot tell."
     )
     claim("corr-rr-v2/thm-1-mse").not_checkable(lost)
     claim("corr-rr-v2/eq-1").not_checkable(lost)
     claim("corr-rr-v2/prop-2").not_checkable(
         "The formula is missing from our text. The words lead to the first part of the theorem on $p_y$ in the audit "
-        "of Corr-RR. The first version has two others: Proposition 1's, and that of its appendix, which the authors' "
-        "published experiments use and which is in general right for $k=2$ only. Their program for Figure 2 has one "
-        "more, which is the shared optimum for $k=2$ and many users. What is printed we cannot tell."
+        "of Corr-RR. The first version has two others: Proposition 1's, and that of its appendix, which is in general "
+        "right for $k=2$ only and which the authors' published experiments use with the attributes exchanged. Their "
+        "program for Figure 2 has one more, which is the shared optimum for $k=2$ and many users. What is printed we "
+        "cannot tell."
     )
     claim("corr-rr-v1/fig-2").not_checkable(
         "The picture of the first version is not known to us, and its budget and number of users are not stated. "
