@@ -439,6 +439,8 @@ def test_revised_version_what_its_words_determine():
     for size in SIZES:
         pi, a, b = true_pi(size)
         assert is_zero(anyone.subs({k: size, fa: a[0], fb: b[0]}) - pi)
+    # As the note on (5) has it, by the distances from 1/k.
+    assert is_zero(anyone - 1 / k - (pk - qk) / 2 * (fa - 1 / k + (k * py - 1) / (k - 1) * (fb - 1 / k)))
     slope_k, error_k = (k * fb - 1) / (k - 1), ((anyone - qk) / (pk - qk) - fa) ** 2
     error_k += anyone * (1 - anyone) / (n2 * (pk - qk) ** 2)
     claim("corr-rr-v2/eq-6").holds(*affine, is_zero(sp.diff(anyone, py) - (pk - qk) / 2 * slope_k))
