@@ -648,6 +648,8 @@ def test_weak_correlation():
     )
     table_6 = shares.loc[4000]
     as_drawn = four(2, 0.1, 0.5, UNIFORM, runs=1500, drawn=True)["Corr-RR"]
+    stronger = four(2, 0.9, 0.5, UNIFORM, runs=1500, drawn=True)["Corr-RR"]
+    panel_9c = shown[(shown.panel == "9c") & (shown.x == 20)].iloc[0]
     part = 1 - shares["Corr-RR"] / shares["RS+RFD"]  # at every share in Phase I
     assert [round(part.min(), 2), round(part.max(), 2)] == [0.38, 0.69]
     assert len(shares) == 10
@@ -655,9 +657,12 @@ def test_weak_correlation():
         # uniform marginals give what Table 6 prints,
         abs(as_drawn[0] - table_6["Corr-RR"]) < 5 * as_drawn[1] * math.sqrt(1500 / 100),
         table_6["Corr-RR"] < 0.5 * table_6["RS+RFD"],
+        # and Figure 9(c) at 20 %, at either correlation,
+        all(abs(one[0] - panel_9c["Corr-RR"]) < 5 * one[1] * math.sqrt(1500 / 50) for one in (as_drawn, stronger)),
+        (panel_9c.rho, panel_9c["Corr-RR"] < 0.5 * panel_9c["RS+RFD"]) == (0.9, True),
         # and skewed ones what the text reads from Figure 7(a)
         better(loss[1], "Corr-RR", "RS+RFD") < -5,
-        min(f["Corr-RR"][0] for f in loss) > 2 * table_6["Corr-RR"],
+        min(f["Corr-RR"][0] for f in loss) > 2 * max(table_6["Corr-RR"], panel_9c["Corr-RR"]),
     )
 
 
