@@ -95,8 +95,8 @@ def joint_reuse(frequencies, n2):
     has one point nearest to 0. Deviations from 1/k, and from each other's span, of less than 1e-12 count as rounding.
     """
     f = np.asarray(frequencies, float)
-    if f.ndim != 2 or f.shape[1] < 2 or not np.isfinite(f).all():
-        raise ValueError(f"frequencies must be finite and of shape (d, k), k at least 2; got shape {f.shape}")
+    if f.ndim != 2 or min(f.shape) < 2 or not np.isfinite(f).all():
+        raise ValueError(f"frequencies must be finite and of shape (d, k), k at least 2 as is d; got shape {f.shape}")
     check_n1(n2, name="n2")
     if n2 < 2:
         raise ValueError(f"n2 must be at least 2; got {n2}")

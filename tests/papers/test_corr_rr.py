@@ -328,7 +328,7 @@ def test_joint_reuse_needs_two_users(n2):
 
 
 def test_joint_reuse_names_bad_frequencies():
-    for bad in ([0.5, 0.5], [[1.0], [1.0]], [[math.nan, 1], [0.5, 0.5]]):
+    for bad in ([0.5, 0.5], [[0.5, 0.5]], [[1.0], [1.0]], [[math.nan, 1], [0.5, 0.5]]):
         with pytest.raises(ValueError, match="frequencies must be"):
             corr_rr.joint_reuse(bad, 50)
 
