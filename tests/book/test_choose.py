@@ -98,6 +98,9 @@ def test_each_error_is_that_of_its_chapter():
     # Users drawn at random add sum f (1-f); those who were not asked, one part in n.
     assert 16 * total[chosen().ONE] == pytest.approx(16 * subset.error(e, 4, 1) - 3, rel=1e-4)
     assert 8 * total[chosen().WHOLE] == pytest.approx(squared_length(e, 8) - 1)
+    assert 1582 * total[chosen().ALONE] == pytest.approx(planner.pairs_error(chosen().ALONE.mechanism, 1))
+    of_two = 100 * math.sqrt(planner.pairs_error(chosen().WHOLE.mechanism, n) / 12)  # three tables of four cells
+    assert f"of two {of_two:.2f})" in (BOOK / "choose.md").read_text(encoding="utf-8")
     assert total[chosen().SOME] < total[chosen().ONE] / 10
     even = choose.planner.plug_in_population([np.full(4, 0.25)] * 4, n)  # tables that are far from even
     assert check.mean_z(squared_errors(chosen().PAIR.mechanism, even, runs=60), 96 * total[chosen().PAIR] / n) < 5
