@@ -11,7 +11,8 @@ from ldp_lib.book import head_to_head
 from ldp_lib.book.claims import claim
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import OneQuestion
-from ldp_lib.survey import errors
+from ldp_lib.survey import errors, planner
+from ldp_lib.tables.clusters import RRClusters
 
 TABLE = head_to_head.load().set_index(["population", "epsilon", "mechanism"]).sort_index()
 RIGHT = TABLE[~TABLE["biased"]].drop("limit", level="mechanism")
@@ -111,6 +112,25 @@ def test_shuffled_people_have_the_same_shares_and_no_dependence():
     for population, tied in ((people, True), (twin, False)):
         joint = population.select(0, 1).joint
         assert (abs(joint - np.outer(joint.sum(axis=1), joint.sum(axis=0))).sum() > 0.1) == tied
+
+
+def test_the_clusters_that_are_compared_are_those_of_the_default_and_others_can_have_less_error():
+    """Relationship, race and sex at 1, as in the chapter's table; eight yes-or-no questions, as in its figure."""
+    text = (Path(__file__).parents[2] / "notebooks" / "which_mechanism.ipynb").read_text(encoding="utf-8")
+    three = (6, 5, 2)
+    roots = {  # of a table
+        clusters: math.sqrt(planner.pairs_error(RRClusters(k=three, epsilon=1.0, clusters=clusters), 32_561) / 3)
+        for clusters in (((0, 1), (2,)), ((0, 2), (1,)), ((1, 2), (0,)))
+    }
+    assert RRClusters(k=three, epsilon=1.0).clusters_ == max(roots, key=roots.get) == ((0, 1), (2,))
+    assert f"(race and sex: {min(roots.values()):.2f})" in text
+    for epsilon in (0.5, 1.0):
+        default, pairs, alone = (
+            planner.pairs_error(RRClusters(k=(2,) * 8, epsilon=epsilon, clusters=clusters), 1)
+            for clusters in (None, [(0, 1), (2, 3), (4, 5), (6, 7)], [(j,) for j in range(8)])
+        )
+        assert pairs < 0.8 * alone
+        assert default > 4 * alone
 
 
 def test_raw_estimates_take_about_three_times_as_many_people_as_projected_ones_to_beat_the_uniform_guess():
