@@ -108,7 +108,7 @@ def build_corr_rr_figures(source, folder=HERE):
 
 
 def build_jrr_figures(source, folder=HERE):
-    """Write the values that the JRR paper's figures draw, each with its setting, and all stored means and variances."""
+    """Write the values behind the JRR paper's figures, each with its setting, and all stored means and variances."""
     read = {name: Path(source, f"jrr_{name}.csv").read_bytes() for name in JRR_FIGURES}
     for name, sha256 in JRR_FIGURES.items():
         require_sha256(Path(source, f"jrr_{name}.csv"), hashlib.sha256(read[name]).hexdigest(), sha256)

@@ -30,7 +30,7 @@ def load(name):
         stated_rho (what the paper says); and the errors of SPL, RS+FD, RS+RFD and Corr-RR.
         "corr_rr_figure2": the points of its curves: f_s (the curve), f_j and p_y.
         "corr_rr_figure12": its bars: data_set, attribute, value, count_implied of rows_implied.
-        "jrr_figures": what Figures 1 to 4 and 6 of the JRR paper (2025) draw, and percentiles of Figure 2. Columns:
+        "jrr_figures": the values behind Figures 1 to 4 and 6 of the JRR paper (2025), and percentiles of 2. Columns:
         panel ("3a", "6a inset"), series, mechanism ("RR", "JRR"), the setting n, share (of users with value 1) and
         epsilon, x, quantity ("mse", "are", "fraction_below", "are_percentile", "mse_closed_form_stored") and value.
         "jrr_estimates": mean and variance of the 614 published sets of estimates of n1 behind these figures. Columns:

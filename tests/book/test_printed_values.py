@@ -80,6 +80,15 @@ def test_the_jrr_figures_have_all_their_values_each_with_its_setting():
         "are": 156,
     }
     assert len(runs) == 614
+    # Figure 2 draws the shares up to .98; its script keeps what the same place had in the panel before.
+    shares = drawn[drawn.quantity == "fraction_below"].sort_values("x")
+    place = shares.groupby(["panel", "series", "mechanism"]).cumcount()
+    panels = shares.assign(place=place).pivot_table("value", ["series", "mechanism", "place"], "panel")
+    shown = panels <= 0.98
+    assert shown.sum().tolist() == [104, 105, 104]  # 313
+    kept = shown.cummax(axis=1) & ~shown
+    assert kept[kept.any(axis=1)].index.tolist() == [("Amazon", "JRR", 14), ("E-commerce", "RR", 5)]
+    assert kept.sum().to_dict() == {"2a": 0, "2b": 0, "2c": 2}
     assert values.notna().all(axis=None)
     assert runs.notna().all(axis=None)
     assert set(values.epsilon) == {0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0}
