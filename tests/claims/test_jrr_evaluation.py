@@ -327,6 +327,10 @@ def test_the_curves_against_the_number_of_users():
     mse = [jrr.variance(np.round(share * many), many, kept_p, least + 1e-4 * steps) for share in SHARES]
     falls = [(np.diff(v) / v[:-1]).min() for v in mse]
     assert -1e-5 < min(falls) < -9e-6
+    # At other budgets than those of Figures 3 and 4 JRR can exceed RR, the more the larger n: sec-5.3.1-s9 too.
+    for b, many in itertools.product((0.001, 5.0), ((40_000, 80_000), (25_000, 2_000_000))):
+        over = [jrr.variance(n // 10, n, *table_4(b, n)) - jrr.variance(n // 10, n, *rr(b)) for n in many]
+        assert (np.diff([0, *over]) > 0).all()
 
     few = {(b, m): table_4(b, m) for b in budgets for m in sizes[:3]}
     close = {at: [ratio(pair, *at, int(f * at[1])) for f in SHARES] for at, pair in few.items()}
