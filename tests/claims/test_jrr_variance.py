@@ -137,7 +137,9 @@ def test_the_count_has_the_moments_of_equations_31_and_51_to_70():
         note("69", between == 0)
         note("70", variance == closed)
     assert all(len(results) == len(cases) for results in evidence.values())
-    for size in (8, 10):  # Eq. (65), on which (66) rests for every even n: the number of pairs of ones
+    # Eq. (65), on which (66) rests, for every even n: a user's partner is any other user with the same chance, so that
+    # each of the n1 (n1 - 1) / 2 pairs of ones is together with chance 1 / (n - 1). Counted for two more n:
+    for size in (8, 10):
         groups = pairings(list(range(size)))
         for ones in range(size + 1):
             total = sum(i < ones and j < ones for pairing in groups for i, j in pairing)
