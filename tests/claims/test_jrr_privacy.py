@@ -87,21 +87,32 @@ def test_the_two_cases_of_the_partner():
                     for mate in range(1, m + 1):
                         found = given(law, shown, lambda j, mate=mate: j == mate)
                         inside.append((t, r, found, after[shown[mate - 1]]))
-    forced = []  # the note: at the ends of rho, truths of two of four users that leave only the two as partners
-    for r in (Fraction(-2, 3), Fraction(1)):
-        law, chances = with_pairing(4, Fraction(3, 5), r), {}
-        for (partner, told), chance in law.items():
-            chances.setdefault(told[1:3], [0, 0])[partner <= 2] += chance
-        forced.append({shown for shown, (others, own) in chances.items() if others == 0 < own})
+    # The note: at the ends of rho, where a pair has at most one lie, or none or two, truths that leave only colluders.
+    forced, counted = [], []
+    for size, r in itertools.product((4, 6), (Fraction(-2, 3), Fraction(1))):
+        law = with_pairing(size, Fraction(3, 5), r)
+        for m in range(size - 1):
+            chances = {}
+            for (partner, told), chance in law.items():
+                chances.setdefault(told[1 : m + 1], [0, 0])[partner <= m] += chance
+            forced.append({shown for shown, (others, own) in chances.items() if others == 0 < own})
+            lies = (size // 2,) if r < 0 else range(1, m, 2) if m == size - 2 else ()
+            counted.append({shown for shown, both in chances.items() if any(both) and shown.count(0) in lies})
     claim("jrr/eq-37").holds(
-        all(chances == [1 - t, t] for t, chances in outside), forced == [{(0, 0)}, {(0, 1), (1, 0)}]
+        all(chances == [1 - t, t] for t, chances in outside),
+        forced == counted,
+        [len(lists) for lists in forced] == [0, 0, 1, 0, 0, 2, 0, 0, 0, 1, 4, 0, 0, 0, 0, 8],
     )
     claim("jrr/eq-38").holds(all(max(chances) == t for t, chances in outside))
     claim("jrr/eq-39").holds(all(min(chances) == 1 - t for t, chances in outside))
-    # The note: if only j in C is known, all of T_c counts, here by its number of truths.
+    # The note: if only j in C is known, all of T_c can count, here by its number of truths. Not at rho = 0.
     mixed = [{tuple(partner_colludes[*at, 6, v]) for v in ((0, 0), (0, 1), (1, 1))} for at in POINTS]
+    plain = with_pairing(6, Fraction(3, 5), Fraction(0))
+    free = [given(plain, v, lambda j: j <= 2) for v in ((0, 0), (0, 1), (1, 1))]
     claim("jrr/eq-40").holds(
-        all(found == listed for _, _, found, listed in inside), all(len(chances) == 3 for chances in mixed)
+        all(found == listed for _, _, found, listed in inside),
+        all(len(chances) == 3 for chances in mixed),
+        free == 3 * [[Fraction(2, 5), Fraction(3, 5)]],
     )
     seen = {}
     for (*at, size, shown), found in partner_colludes.items():
