@@ -74,6 +74,7 @@ def test_what_server_and_partner_learn():
         same["partner"] and same["sign"],
         not same["y"],
         max(odds) == odds[0] == (T + S) / (1 - T - S),
+        S**2 == -R * T * (1 - T),
     )
     found = []
     for n in (4, 6):
