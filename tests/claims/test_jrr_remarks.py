@@ -145,16 +145,12 @@ def test_the_share_of_frequencies_for_which_jrr_wins():
     )
 
 
-# The columns of the public copy that ldp_lib/data/README.md names beside binary_marginals.csv.
-CLOTHING = """Clothing ID, Age, Title, Review Text, Rating, Recommended IND, Positive Feedback Count, Division Name,
-Department Name, Class Name""".replace("\n", " ").split(", ")
-
-
 def test_what_can_be_said_of_the_data():
     counts = {name: load_binary(name).histogram for name in ("kosarak", "amazon_beauty", "ipums_2010")}
     assert [int(h.sum()) for h in counts.values()] == [20_000, 10_000, 10_000]
     assert [int(h[1]) for h in counts.values()] == [659, 762, 9_528]
     clothing = load_binary("ecommerce_clothing")
+    assert (clothing.n, int(clothing.histogram[1])) == (23_486, 19_314)
     claim("jrr/app-J-s1").not_checkable(
         "The full click stream is not at hand, and the pages and clicks drawn are not named. The counts, 659 of "
         "20,000, agree with the authors' published vector and with Table 3."
@@ -164,8 +160,10 @@ def test_what_can_be_said_of_the_data():
         "Table 3, is no random draw: in a public copy of the data set's first 9,999 ratings (named beside "
         "`binary_marginals.csv`) all are the vector's, in its order, and come from 9,697 customers."
     )
-    claim("jrr/app-J-s3").holds(
-        (clothing.n, int(clothing.histogram[1])) == (23_486, 19_314), len(CLOTHING) == 10, "Recommended IND" in CLOTHING
+    claim("jrr/app-J-s3").not_checkable(
+        "The reviews are not shipped, so no check that runs counts features. A public copy of the data set (named "
+        "beside `binary_marginals.csv`) has 23,486 records in ten columns, the flag among them; its 19,314 "
+        "recommendations are those of Table 3."
     )
     claim("jrr/app-J-s4").not_checkable(
         "The census extract is not at hand, and the records drawn are not named. The counts, 9,528 of 10,000, agree "
