@@ -144,7 +144,7 @@ def _certify(k, e, weights, *, keep=0, rows=()):
     if len(set(k)) == 1 and not keep:
         roots = (Fraction(1),) * len(k)
     else:
-        roots = tuple(rounded(math.sqrt(w * size)) for w, size in zip(weights, k, strict=True))
+        roots = tuple(rounded(math.sqrt(w * size)) or ABOVE - 1 for w, size in zip(weights, k, strict=True))
     exact = [root * root / size for root, size in zip(roots, k, strict=True)]
     t = float(e[1] - 1)
     if keep:
@@ -156,9 +156,9 @@ def _certify(k, e, weights, *, keep=0, rows=()):
     else:
         scale = exact[0] if len(set(k)) == 1 else Fraction(1)
         units = [w / scale for w in exact]
-        near = [_covering.row(k, [float(w) for w in units], float(b), often) for b, often in rows]
-        rows = [rows[i] for i in sorted({i for _, _, i, _, _ in _covering.pieces(k, near)})]  # those that bound best
-        top = _covering.largest(k, t, [_covering.row(k, units, b, often) for b, often in rows]) * scale
+        near = [_covering.row(k, [float(w) for w in units], float(b or 2), often) for b, often in rows]  # 0: none
+        rows = [rows[i] for i in sorted({piece[2] for piece in _covering.pieces(k, near)})]  # those that bound best
+        top = _covering.largest(k, t, [_covering.row(k, units, *row) for row in rows]) * scale
     ceiling = Fraction(top) * ABOVE
     error = gained(roots, k) ** 2 / ceiling
     return SetCertificate(k=k, e=e, roots=roots, keep=keep, rows=tuple(rows), ceiling=ceiling, error=error)

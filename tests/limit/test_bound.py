@@ -23,6 +23,7 @@ from ldp_lib.limit._any_population import tilt_and_ceiling
 from ldp_lib.limit._given_population import balanced, check_frequencies, dual_variables, target_rows
 from ldp_lib.limit._rational import enclose, gained, never_negative, rounded, subset_sums
 from ldp_lib.limit._uniform import Cells, kept, mixture, product_set, up_sets
+from ldp_lib.limit.bound import _certify
 from ldp_lib.limit.pair_tables import least_pair_error
 from ldp_lib.population import Population, marginal_frequencies
 
@@ -1166,6 +1167,14 @@ def test_many_sizes_are_answered_at_large_budgets_where_the_search_takes_more_th
     found = limit.least_error(k, epsilon)
     assert found.attained < most
     assert limit.check_certificate(found)
+
+
+def test_a_weight_that_the_search_makes_vanish_leaves_a_certificate():
+    """The first was a division by a share of 0, the second a root of 0, which `check_certificate` refuses."""
+    found = limit.least_error((145, 11, 31, 679_439, 14, 9_268, 2, 11, 65, 13), 3.862574748101614)
+    assert limit.check_certificate(found)
+    rows = ((Fraction(1), None),)
+    assert limit.check_certificate(_certify((2, 3), enclose(1.0), [1.0, 1e-40], rows=rows))
 
 
 def test_a_set_that_is_reported_less_than_once_in_a_million_is_kept_where_an_attribute_needs_it():
