@@ -502,6 +502,19 @@ def test_more_users_in_the_first_phase_change_the_error_by_the_stated_factors():
         assert abs(two.mean() / one.mean() - factor) < 0.005 + 3 * factor * noise
 
 
+def test_a_tenth_or_a_fifth_of_the_users_steady_one_learned_copying_probability_and_half_of_them_both():
+    people = Population.from_counts(np.rint(20_000 * tree_law(SKEWED, 0.5, [0])).astype(int))
+    rng, squares = np.random.default_rng(1), {}
+    for share in (0.05, 0.1, 0.2, 0.5):
+        made = CorrRR(k=people.k, epsilon=0.5, n1=share)
+        first, _ = made.simulate_phases(people, rng=rng, runs=60_000)
+        p_y = made.table(first, round((1 - share) * people.n))[:, [0, 1], [1, 0]]
+        squares[share] = (p_y - p_y.mean(axis=0)) ** 2
+    fewest, *others = ((x.mean(axis=0), x.std(axis=0) / 60_000**0.5) for x in squares.values())
+    tenth, fifth, half = ((x - fewest[0]) / np.hypot(se, fewest[1]) for x, se in others)
+    assert min(tenth[1], fifth[1]) > 5 > -5 > max(tenth[0], fifth[0], *half)
+
+
 @pytest.mark.parametrize(
     ("name", "epsilon", "first", "low", "high"),
     [
