@@ -81,8 +81,8 @@ class Plurality(Several):
     exact. If some are asked, their unbiased answers are shrunk towards the model's estimate
     (`shrinkage.together`): then, where nearly all noise is that of randomization, normal and alike in all directions,
     the error is at most about 1/(share asked) times that of `OneQuestion` by GRR, whatever the data. At large budgets
-    no multiple bounds it: with the default shares, at 5 and one record of two three-valued attributes for all users, it
-    is over 38 times (3 if `OneQuestion` has no groups). It goes to zero as the users grow, and has no closed form.
+    no multiple bounds it: with the default shares, at 5 and the record (0, 1), three values each, for all users, it is
+    over 38 times (3 if `OneQuestion` has no groups). It goes to zero as the users grow, and has no closed form.
     Chapter `shrinkage`.
     """
 

@@ -146,6 +146,9 @@ def test_the_safeguard_holds_for_normal_noise_and_not_for_every_survey():
     assert round(with_votes.mean() / alone.mean()) == 3  # the correction: about three times, not twice
     assert round((4 * each - 2 / 3) / 600 / dealt, 1) == 38.5  # in groups, which have no sampling error here
     check.close(with_votes, mean=39.06 * dealt, foil=36 * dealt)  # the same with the shrinking, 300,000 surveys
+    agreeing = Population.from_records(np.zeros((200, 2), dtype=int), k=(3, 3))  # the model is right: a better centre
+    centred = mse(asked.simulate(agreeing, rng=rng, runs=20_000), marginal_frequencies(agreeing))
+    check.close(centred, mean=34.93 * dealt, foil=38.5 * dealt)  # 300,000 surveys
     larger = [made(k=(3, 3), epsilon=9.0) for made in (Plurality, partial(OneQuestion, oracle=GRR))]
     assert np.divide(*(total_error(made, people, rng=rng) for made in larger)) > 1_000  # no factor bounds it
     claim("own/plurality-gate").conditional(bool(normal), bool(reports))
