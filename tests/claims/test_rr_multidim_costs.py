@@ -349,9 +349,10 @@ def test_an_earlier_scheme_is_described_in_two_sentences_only():
     assert one == ((0, 1, 2),)
     assert dependence[0, 1] == 0
     claim("rr-multidim/s7-superior").not_checkable(
-        "Section 7 says of the earlier scheme that it needs non-negligible disclosure and can form large or nearly "
-        "independent clusters. Whether Algorithm 1 is superior depends on the earlier scheme's algorithm, which our "
-        "text does not give."
+        "Section 7 says of the earlier scheme that it needs non-negligible disclosure and can form clusters that are "
+        "large or of nearly independent attributes. Whether Algorithm 1 is superior depends on the earlier scheme's "
+        "algorithm, which our text does not give. Algorithm 1 too can put two independent attributes into one cluster, "
+        "by way of a third."
     )
 
 
