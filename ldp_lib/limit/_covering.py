@@ -131,14 +131,13 @@ def mixed_rows(k, t, rho, weights):
 
     def bound(log):
         w = np.exp(log - max(log))
-        grid = np.append(shares, w)  # a share just below what one kind weighs may need a large V
-        excess = np.clip(w - grid[:, None], 0, None)
-        two = np.sort(np.repeat(excess, np.minimum(often, 2), axis=1))[:, -2:].prod(axis=1) / grid
+        excess = np.clip(w - shares[:, None], 0, None)
+        two = np.sort(np.repeat(excess, np.minimum(often, 2), axis=1))[:, -2:].prod(axis=1) / shares
         v = np.maximum((excess * (sizes - 1)).max(axis=1), two)
-        top = max(gain * (np.outer(grid, mu * (1 - mu)) + np.outer(v, mu**2)).min(axis=0))
+        top = max(gain * (np.outer(shares, mu * (1 - mu)) + np.outer(v, mu**2)).min(axis=0))
         return -((gained @ np.sqrt(w)) ** 2) / top
 
     for _ in range(4 * (len(sizes) <= SEARCHED)):  # Nelder and Mead's search gets stuck; begun again, it goes on
         logs = [minimize(bound, log, method="Nelder-Mead", options={"maxiter": 600}).x for log in logs]
     found = np.exp([log - max(log) for log in logs])
-    return found[:, kind], [(rounded(1.000001 * b), None) for b in np.append(shares, found)]
+    return found[:, kind], [(rounded(b), None) for b in shares]

@@ -1200,7 +1200,7 @@ def test_the_gaps_are_those_of_the_docstring():
     "k",
     [
         ODD,
-        [2] * 76 + [8_000],  # 1.175 if no share is just what one kind weighs
+        [2] * 76 + [8_000],  # 1.175 if the search has 40 shares and the certificate 300
         [2] * 45 + [2_300],
         [2] * 210 + [30, 500, 16_000],  # one search alone gets stuck at 1.22
         [2] * 134 + [9_500],
@@ -1225,7 +1225,7 @@ def test_pages_for_readers_say_how_wide_the_gap_is(page):
         for k, b in ((BINARY, 2.0), (ODD, 1.343), ((9, 16, 7, 15, 6, 5, 2, 2), 2.0))
     )
     assert re.search(rf"\b{binary} (at ε = 2 |above it )?for 200 binary attributes", text)
-    tried = f"some 1,800 domains of up to {_uniform.SEARCHED} different sizes tried"  # of more sizes it may be wider
+    tried = f"some 2,500 domains of up to {_uniform.SEARCHED} different sizes tried"  # of more sizes it may be wider
     assert tried in text
     told = rf"(at ε = 1.343 |above it on {tried} \(that )?for 338 (binary ones |binary attributes )?"
     assert re.search(rf"\b{odd} {told}and four with 103, 542, 542 and 81,983 values", text)
