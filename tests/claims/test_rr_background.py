@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import sympy as sp
-from scipy.stats import chi2
+from scipy.stats import chi2, poisson
 
 from ldp_lib import channel, check, grr, pure
 from ldp_lib.book.claims import claim
@@ -90,6 +90,25 @@ def test_a_finite_relative_error_need_not_exist():
         relative_coverage(20, [Fraction(1, 2)] * 2, Fraction(4)) >= Fraction(95, 100),  # usually there is one
         at_best <= 1 - with_nobody < Fraction(1, 10),  # here there is none
     )
+
+
+def equal_cells_coverage(cells, people):
+    """Of the relative intervals of Eq. (6) for 95 %, all at once, if the cells are many: their counts are Poisson."""
+    error = math.sqrt(chi2.isf(0.05 / cells, 1) * (cells - 1) / (cells * people))
+    low, high = math.ceil(people / (1 + error)) - 1, math.floor(people / (1 - error))
+    return (1 - poisson.cdf(low, people) - poisson.sf(high, people)) ** cells
+
+
+def test_many_cells_need_many_people_each():
+    assert round(32_561 / 1_814_400, 2) == 0.02  # Adult
+    assert round(equal_cells_coverage(1_814_400, 1_000), 1) == 0.3
+    assert equal_cells_coverage(1_814_400, 100) < 1e-50
+    assert equal_cells_coverage(1_814_400, 10**6) > 0.95
+    rng, error = np.random.default_rng(1), math.sqrt(chi2.isf(0.05 / 1_000, 1) * 999 / 200_000)
+    seen = rng.multinomial(200_000, np.full(1_000, 1 / 1_000), size=400)  # the Poisson law against the reports' own
+    covered = ((seen * (1 - error) <= 200) & (seen * (1 + error) >= 200)).all(axis=1)
+    assert check.mean_z(covered, equal_cells_coverage(1_000, 200)) < 4
+    assert check.mean_z(covered, 0.95) > 4
 
 
 def bayesian_update(matrix, shares, observed):
