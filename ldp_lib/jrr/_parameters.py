@@ -12,14 +12,14 @@ def optimal_parameters(*, epsilon, n, colluders, n1=None):
 
     Colluders show whether they told the truth, or the secret signs of `jrr.ServerProtocol`; the other reports are left
     aside (for all reports together see `jrr.privacy`). The result is one of three points: plain randomized response, or
-    the corner p* with the least or the largest rho. At the least rho the largest likelihood ratio is exp(epsilon).
+    the corner p* with the least or the largest rho. At the least rho the largest ratio, by signs, is exp(epsilon).
 
     Parameters
     ----------
     epsilon : float
         Budget of one report on its own, given what the colluders show.
     n : int
-        Number of users, at least 1. Of an odd number one user answers alone.
+        Number of users, at least 1. Of an odd number one answers alone; if truths are shown, less may be possible.
     colluders : int
         Number of users who show the collector their coins, 0 to n-1. From n tanh(epsilon/2) / (1 + tanh(epsilon/2)) on,
         randomized response is best.

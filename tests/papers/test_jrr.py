@@ -144,6 +144,15 @@ def test_no_point_of_a_grid_beats_the_optimal_parameters(epsilon, n, share, n1):
                     assert privacy.colluder_ratio(q, r, n, colluders) > e * (1 - 1e-12)
 
 
+def test_of_an_odd_number_the_optimum_is_that_of_shown_signs_only():
+    e, (p, rho) = math.exp(0.5), jrr.optimal_parameters(epsilon=0.5, n=11, colluders=1, n1=0)
+    other = 0.5845, -0.4155 / 0.5845
+    less = jrr.variance(0, 11, *other, odd=1) / jrr.variance(0, 11, p, rho, odd=1)
+    assert round(float(less), 2) == 0.93
+    assert privacy.colluder_ratio(*other, 11, 1) < e < protocols.sign_ratio(0.5845, 0.4155, 11, 1)
+    assert protocols.sign_ratio(p, 1 - p, 11, 1) == pytest.approx(e, rel=1e-12)
+
+
 @pytest.mark.parametrize(("epsilon", "n", "colluders"), [(0.5, 100, 10), (0.1, 10_000, 5), (0.1, 32_561, 9)])
 def test_the_corner_spends_the_budget_exactly(epsilon, n, colluders):
     p, rho = jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=colluders, n1=n)
