@@ -100,7 +100,7 @@ def test_the_two_cases_of_the_partner():
             counted.append({shown for shown, both in chances.items() if any(both) and shown.count(0) in lies})
     claim("jrr/eq-37").holds(
         all(chances == [1 - t, t] for t, chances in outside),
-        forced == counted,
+        forced == counted and [forced[2], forced[5]] == [{(0, 0)}, {(0, 1), (1, 0)}],  # four users, two colluders
         [len(lists) for lists in forced] == [0, 0, 1, 0, 0, 2, 0, 0, 0, 1, 4, 0, 0, 0, 0, 8],
     )
     claim("jrr/eq-38").holds(all(max(chances) == t for t, chances in outside))

@@ -183,6 +183,7 @@ def test_one_set_does_not_cost_a_table():
     few = RRJoint(k=(2,) * 12, epsilon=1.0)
     y = few.perturb(people[:20, :12], rng=rng)
     table = few.estimate_table(y)
+    assert len(np.unique(table)) <= len(np.unique(y, axis=0)) + 1 <= 21 < table.size
     reported = np.zeros(table.shape, dtype=bool)
     reported[tuple(y.T)] = True
     assert len(np.unique(table[~reported])) == 1
