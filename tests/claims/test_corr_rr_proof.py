@@ -371,8 +371,8 @@ def test_first_version_the_average_and_its_minimiser():
     assert is_zero(sp.diff(eq4, py).subs(py, 0) - top)
     assert is_zero(sp.diff(eq4, py, 2) / 2 - bottom)
 
-    def true_error(a, b, size):
-        pi = [(x + y) / 2 for x, y in zip(direct(size, a), copied(size, b), strict=True)]
+    def true_error(a, b, size, own=HALF):
+        pi = [own * x + (1 - own) * y for x, y in zip(direct(size, a), copied(size, b), strict=True)]
         p, q = grr.probabilities(e, size)
         return sum(((x - q) / (p - q) - f) ** 2 + x * (1 - x) / (n2 * (p - q) ** 2) for x, f in zip(pi, a, strict=True))
 
@@ -399,6 +399,10 @@ def test_first_version_the_average_and_its_minimiser():
         g, h = ([x - sp.Rational(1, size) for x in f] for f in (a, b))
         t = (n2 + 1) / (n2 - 1) * sum(x * y for x, y in zip(g, h, strict=True)) / sum(y**2 for y in h)
         mended.append(not differs(slope.subs(py, (1 + (size - 1) * t) / size)))
+        # The pivot is drawn; if it always is attribute 2, its own reports are gone, and n2 takes the place of n2 + 1.
+        always = sp.diff(true_error(a, b, size, own=0), py)
+        other = [always.subs(py, (1 + (size - 1) * x) / size) for x in (t, t * n2 / (n2 + 1))]
+        assert [differs(x) for x in other] == [True, False]
         curved.append(sp.diff(slope, py) - (1 - 1 / n2) * (2 * b[0] - 1) ** 2)  # two values: a minimum, for n2 > 1
         if size == 2:  # a uniform pivot: no p_y is better than another
             flat = all(is_zero(x.subs(b[0], HALF)) for x in (slope, d1, d2))
