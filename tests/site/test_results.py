@@ -172,6 +172,17 @@ def test_the_number_on_the_page_is_the_computed_one(computed):
     assert computed() in NUMBERS
 
 
+def test_what_is_known_stands_apart_from_what_is_new():
+    """Cao, Jia and Gong, Table 1: r uniform reports on r of d shares of 0 add r, r/d and 0 (OUE, GRR, OLH)."""
+    new, _, known = PAGE.replace("## For orientation", "## Findings on papers").split("\n## Findings on papers\n")
+    r, d = 1, 6
+    assert careless() == f"{r}; {F(r, d)}; 0"
+    for number in (careless(), people(), "33 against 56", "47; 14"):
+        assert f"| {number} |" in known
+        assert f"| {number} |" not in new
+    assert all(f"| {number} |" in new for number in (readings(), tables(), deniable()))
+
+
 def test_of_three_divisors_the_one_between_is_named_beside_the_extremes():
     """Without noise, each of eight questions asked of an eighth: planned groups, centred draws, Horvitz-Thompson.
 
