@@ -75,6 +75,16 @@ def test_closed_forms_of_the_best_guess_are_enumerated(e):
     assert channel.success_rate(sets.channel(), even) == pytest.approx(e / (e * sets.size_ + k - sets.size_))
 
 
+def test_two_of_the_closed_forms_are_the_known_ones():
+    """Gursoy et al. and Arcolezi et al. sum over the number i of ones; of sets they have the best size, k/(e+1)."""
+    for e, k in ((Fraction(2), 6), (Fraction(3), 8)):
+        p, q = Fraction(1, 2), 1 / (e + 1)
+        ones = sum(math.comb(k - 1, i - 1) * q ** (i - 1) * (1 - q) ** (k - i) * p / i for i in range(1, k + 1))
+        assert leakage.unary_success(p, q, k) == (1 - p) * (1 - q) ** (k - 1) / k + ones
+        sets = subset.channel(e, k, int(k / (e + 1)))
+        assert channel.success_rate(sets, [Fraction(1, k)] * k) == (e + 1) / (2 * k)
+
+
 # Mechanism for attributes of 2 and 6 values, and the best guess of each in closed form: independent uniform answers.
 SIZES, E = (2, 6), math.e
 
