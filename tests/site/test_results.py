@@ -172,6 +172,15 @@ def test_the_number_on_the_page_is_the_computed_one(computed):
     assert computed() in NUMBERS
 
 
+def test_the_three_shares_are_those_of_cheating_detection():
+    """Clark and Desharnais, as RRreg has it: honest yes, cheaters, honest no, told to say 1 with probability p or r."""
+    rows = load_minarets().set_index(["condition", "answer"])["count"]
+    one, two = (F(int(rows[g, 1]), int(rows[g, 0] + rows[g, 1])) for g in (1, 2))
+    p, r = F(5, 6), F(1, 6)
+    honest, no = (r * one - p * two) / (r - p), (two - one) / (r - p)
+    assert minarets() == (honest, 1 - honest - no, no)
+
+
 def test_what_is_known_stands_apart_from_what_is_new():
     """Cao, Jia and Gong, Table 1: r uniform reports on r of d shares of 0 add r, r/d and 0 (OUE, GRR, OLH)."""
     new, _, known = PAGE.replace("## For orientation", "## Findings on papers").split("\n## Findings on papers\n")
