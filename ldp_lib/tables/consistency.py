@@ -30,7 +30,7 @@ def project_marginals(table, marginals, *, tolerance: float = 1e-9, max_passes: 
     Returns
     -------
     Projected
-        With ``converged=False`` if `max_passes` did not suffice. The last axis is matched to rounding in any case.
+        With ``converged=False`` if `max_passes` did not suffice; the last axis is matched even then if no target is 0.
 
     Notes
     -----

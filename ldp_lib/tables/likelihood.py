@@ -34,7 +34,7 @@ def fit(counts, channels, *, gap: float | None = None, max_steps: int = 10_000) 
         of z standard errors costs about z^2 / 2, so the squared distance from the maximum is then at most one hundredth
         of the noise, which has z^2 = cells - 1 on average.
     max_steps : int
-        Most evaluations of the likelihood.
+        It ends with the step at which so many evaluations of the likelihood are reached: at most two more.
 
     Returns
     -------

@@ -57,6 +57,19 @@ def test_too_few_passes_are_told():
     assert found.gap > 1e-9
 
 
+@pytest.mark.parametrize("emptied", [False, True])
+def test_after_one_pass_the_last_axis_is_matched_unless_a_target_is_zero(emptied):
+    rng = np.random.default_rng(1)
+    rows, columns = rng.dirichlet(np.ones(4)), rng.dirichlet(np.ones(3))
+    if emptied:
+        rows = rows * [0, 1, 1, 1] / rows[1:].sum()
+    found = project_marginals(rng.normal(1 / 12, 0.3, (4, 3)), [rows, columns], max_passes=1)
+    off = np.abs(found.table.sum(axis=0) - columns).max()
+    assert not found.converged
+    assert (off > 0.01) == emptied
+    assert emptied or off < 1e-14  # a sum of four numbers below 1
+
+
 def raw_tables(rng, k=(2, 3, 4), noise=0.05):
     tables = {}
     for j, i in ((0, 1), (0, 2), (1, 2)):

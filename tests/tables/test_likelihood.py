@@ -86,6 +86,7 @@ def test_no_other_table_is_likelier_by_more_than_the_gap(keep):
     other = minimize(loss, np.zeros(full.shape[0]), jac=True, options={"gtol": 1e-4, "maxiter": 2_000})
     assert -other.fun <= found.log_likelihood + found.gap
     few = joint.fit(counts, channels, gap=1e-4, max_steps=5)
+    assert [joint.fit(counts, channels, gap=1e-4, max_steps=most).steps for most in (1, 2, 3)] == [1, 3, 3]
     assert not few.converged
     assert "not converged" in few.message
     assert found.log_likelihood - few.log_likelihood <= few.gap
