@@ -226,6 +226,15 @@ def test_fakes_that_are_all_empty_cost_nearly_nothing_once_what_was_asked_is_use
     assert best < SHARES["constant sets of any size"] / SHARES["one question"] / 1.25
 
 
+def test_statements_that_are_no_sentences_of_their_paper_are_named_with_their_verdicts():
+    said = re.compile("no sentence of the paper|not of the text")
+    found = [c for c in ledger().values() if said.search(c.statement)]
+    paragraph = PAGE[PAGE.index("Four statements counted under") : PAGE.index("| paper | what stands")]
+    named = dict(re.findall(r"\{claim\}`([\w/.-]+)`\s+\(([\w-]+)\)", paragraph))
+    assert named == {c.id: c.verdict for c in found}
+    assert len(named) == 4
+
+
 def test_twelve_refuted_statements_have_five_causes():
     refuted = [c for c in ledger().values() if c.paper == "jrr" and c.verdict == "refuted"]
     shared = slips(refuted)
