@@ -105,9 +105,17 @@ def ask_cells(mechanism, y, attributes, subset) -> Answer:
 
 
 def _step(mechanism, box):
-    """The difference between the largest and the least score of a report, but for factors next to 1."""
-    parts = mechanism.parts(box)
-    return math.prod(float(np.ptp(_solved(mechanism, j, c, box))) if np.ndim(c) else 1 / c for j, c in parts)
+    """The difference between the largest and the least score of a report on one box."""
+    ends = np.ones(1)
+    for mine, channel in mechanism.parts(box):
+        if np.ndim(channel):
+            own = _solved(mechanism, mine, channel, box)
+        else:
+            share = math.prod(box[j].mean() for j in mine)
+            own = (np.arange(share == 1, 2) - (1 - channel) * share) / channel  # nobody is outside of all values
+        ends = np.outer(ends, own)
+        ends = np.array([ends.min(), ends.max()])
+    return np.ptp(ends)
 
 
 def _score(mechanism, box, rows):

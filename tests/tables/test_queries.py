@@ -195,6 +195,19 @@ def test_the_step_is_the_range_of_a_reports_scores():
         assert queries.ask(mechanism, SURVEY, {0: [1]}).step == pytest.approx(
             queries.ask_cells(mechanism, SURVEY, (0,), [[1]]).step
         )
+        for box in ({0: [1], 1: [2], 2: [0]}, {0: [0], 1: [0, 1, 2], 2: [1]}, {0: [0, 1]}):
+            scores = [queries.ask(mechanism, report[None], box).estimate for report in mechanism.reports()]
+            step = queries.ask(mechanism, SURVEY, box).step
+            assert step == pytest.approx(np.ptp(scores) / len(SURVEY), abs=1e-12)
+
+
+def test_the_step_hardly_widens_an_interval_of_many_reports():
+    """About 39 of 10,000 users are in the box: the product of the attributes' own ranges is 1.2 standard errors."""
+    mechanism, rng = RRIndependent(k=(2,) * 8, epsilon=8.0), np.random.default_rng(5)
+    y = mechanism.perturb(rng.integers(2, size=(10_000, 8)), rng=rng)
+    answer = queries.ask(mechanism, y, {j: [0] for j in range(8)})
+    assert math.prod(1 / keep for keep in mechanism.keeps) / 10_000 > 1.1 * math.sqrt(answer.variance)
+    assert answer.step < 0.15 * math.sqrt(answer.variance)
 
 
 @pytest.mark.parametrize(
