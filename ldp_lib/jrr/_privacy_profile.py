@@ -41,8 +41,8 @@ def signed_delta(epsilon, p, rho, n, colluders=0, ones=None):
         Number of users, at least 1, and of those among them, 0 to n-1, who show the observer their signs.
     ones : int, optional
         Number of users who hold 1 among the others who do not collude. If not given, these all hold the same value,
-        1 or 0: often, not always, the worst case (of three users delta can be 1.6 times as large where one other holds
-        1). The cost then grows like n, else n^2.
+        1 or 0: often, not always, the worst case (of three users delta can be almost twice as large where one other
+        holds 1). The cost then grows like n, else n^2.
 
     Returns
     -------

@@ -22,9 +22,9 @@ def signed_parameters(*, epsilon, delta, n, colluders=0, alike=False):
         As for `signed_delta`.
     alike : bool
         False: `signed_delta_bound` is at most delta, so the budget is kept whatever the others hold. True:
-        `signed_delta` is, the exact one if all others hold the same value, and the variance is the least possible but
-        for what is not tried, more than .999 of the least rho: in 120 settings from epsilon = 0.1 on that had at most
-        1 % less, but at 0.01 up to 42 % less.
+        `signed_delta` is, the exact one if all others hold the same value, and the variance is the least found. What is
+        not tried, more than .999 of the least rho, can have 6 % less for two users at epsilon = 0.1, 70 % less at 0.01,
+        and 1 % less for 400 users at 0.1.
 
     Returns
     -------
@@ -73,9 +73,9 @@ def plain_variance(epsilon, delta=0.0):
 
 
 def largest_p(spent, epsilon, delta, share):
-    """Return the largest p at which `spent(p, rho)`, a delta, is at most `delta`; None if there is none above 1/2.
+    """Return the largest p at which `spent(p, rho)`, a delta, is at most `delta`; None if none is found.
 
-    `rho` is the given share of the least one, -(1-p)/p.
+    `rho` is the given share of the least one, -(1-p)/p. What holds on less than one part in 100 may be missed.
     """
     top = (math.exp(epsilon) + delta) / (1 + math.exp(epsilon))  # that of randomized response
 
@@ -83,7 +83,8 @@ def largest_p(spent, epsilon, delta, share):
         return spent(p, _rho_at(p, share)) / delta - 1
 
     kept = top
-    for p in [top, *(0.5 + (top - 0.5) * (1 - np.geomspace(1e-4, 0.9, 24)))]:
+    for part in [1, *(1 - np.geomspace(1e-4, 0.02, 16)), *np.linspace(0.97, 0.01, 97), 1e-3, 1e-4]:
+        p = 0.5 + (top - 0.5) * part
         if over(p) <= 1e-12:
             if p == top:
                 return top

@@ -95,7 +95,9 @@ def test_alike_is_not_always_the_worst_of_the_others():
     assert max(deltas) < jrr.signed_delta_bound(epsilon, p, rho, n)
     few = [jrr.signed_delta(1.8, 0.85, -0.05, 3, ones=ones) for ones in range(3)]
     assert few[2] == pytest.approx(jrr.signed_delta(1.8, 0.85, -0.05, 3))
-    assert f"can be {few[1] / few[2]:.1f} times as large where one other holds" in jrr.signed_delta.__doc__
+    assert f"{few[1] / few[2]:.1f}" == "1.6"
+    alike, mixed = (jrr.signed_delta(4.268, 0.98, -0.02, 3, ones=ones) for ones in (None, 1))
+    assert 1.9 * alike < mixed
 
 
 @pytest.mark.parametrize(
@@ -116,6 +118,24 @@ def test_the_parameters_keep_the_budget_and_no_point_of_a_grid_beats_those_for_o
         value = at * (1 - at) * (1 - share * (1 - at) / at) / (2 * at - 1) ** 2
         if value < 0.998 * best:
             assert spent(epsilon, at, -share * (1 - at) / at, n) > delta
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "n", "less"), [(0.1, 0.0032, 2, 6), (0.01, 1e-4, 2, 70), (0.1, 0.0022, 400, 1)]
+)
+def test_what_the_least_rho_would_save(epsilon, delta, n, less):
+    p, rho = jrr.signed_parameters(epsilon=epsilon, delta=delta, n=n, alike=True)
+    least = calibration.largest_p(lambda p, rho: jrr.signed_delta(epsilon, p, rho, n), epsilon, delta, 1.0)
+    saved = 1 - calibration._cost(least, 1, lambda rho: 1 + rho) / calibration._cost(
+        p, -rho * p / (1 - p), lambda rho: 1 + rho
+    )
+    assert round(100 * saved) == less
+
+
+def test_a_budget_kept_on_a_narrow_range_is_found():
+    # At the least rho the budget holds below 0.509, and from 0.5357 to 0.5366.
+    p = calibration.largest_p(lambda p, rho: jrr.signed_delta(0.2, p, rho, 50), 0.2, 0.0056234, 1.0)
+    assert p == pytest.approx(0.53659, abs=1e-5)
 
 
 def test_colluders_who_show_their_signs_cost_little_and_all_of_them_cost_all():
@@ -318,7 +338,9 @@ def test_the_variance_of_randomized_response_by_hand():
         (0.775, 0.775),
         (0.8, 0.775),
         (0.5275012345678, 0.52750123456),
-        (0.5274, None),
+        (0.5274012345678, 0.52740123456),
+        (0.50123456789012, 0.50123456789),
+        (0.50002, None),
     ],
 )
 def test_the_largest_p_has_ten_digits_and_is_that_of_randomized_response_at_most(limit, found):
