@@ -1,4 +1,4 @@
-"""Budget splitting and fake data at their best settings, found by search: the rivals in every comparison of the book.
+"""Budget splitting and fake data at their best settings, found by search: the rivals in comparisons of the book.
 
 `python -m ldp_lib.book.best_settings` writes `ldp_lib/data/best_settings.csv` anew; a test computes parts of it again.
 """

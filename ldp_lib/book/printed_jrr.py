@@ -10,7 +10,7 @@ from ldp_lib.jrr import best_of_three, check_design, weight
 def ratio(p, rho, n, colluders):
     """Return exp of Eq. (20): the ratio that Theorem 2 states for `colluders` of n users who show their coins.
 
-    It is not a bound when rho is negative and there are at least two colluders: see the chapter `audit_jrr`.
+    It is not a bound when rho is negative and from 2 to n-2 users collude: see the chapter `audit_jrr`.
     Takes numbers, arrays and Fractions; infinite where its denominator is 0.
     """
     most, least = _printed_extremes(p, rho, n, colluders)
@@ -30,7 +30,8 @@ def optimum(*, epsilon, n, colluders, n1=None):
     """Return the exact minimiser (p, rho) of the variance under problem (22), whose constraint is Eq. (20).
 
     Arguments as for `jrr.optimal_parameters`, with n even. The exact ratio at this point exceeds exp(epsilon) if at
-    least two users collude: by less than a millionth for 5 of 10,000 at epsilon = 0.1. Chapter `audit_jrr`.
+    least two users collude and rho is negative: by less than a millionth for 5 of 10,000 at epsilon = 0.1. Chapter
+    `audit_jrr`.
     """
     _check(epsilon, n, colluders)
     a = weight(n, n1)

@@ -101,7 +101,7 @@ class KJRR(Reports):
         Probability that a user tells the truth, above 1/k and at most 1. Give `epsilon`, at most 15, or `p`.
     rho : float, optional
         The parameter of Eq. (27), within `rho_range`. For k = 2 it is the correlation of the pair's truthfulness. If
-        not given the least: what `jrr.optimal_parameters` gives for users of whom none colludes.
+        not given the least.
     """
 
     binary = False

@@ -101,6 +101,17 @@ def test_how_many_colluders_leave_randomized_response_as_the_only_answer():
     assert all(turns)
 
 
+def test_the_printed_optimum_exceeds_the_budget_only_where_rho_is_negative():
+    for budget, n, m in ((0.1, 10, 2), (1.0, 10, 5), (1.0, 10, 2), (1.0, 10_000, 5)):
+        t, r = printed_jrr.optimum(epsilon=budget, n=n, colluders=m)
+        over = privacy.colluder_ratio(t, r, n, m) / math.exp(budget) - 1
+        assert over > 1e-8 if r < 0 else abs(over) < 1e-12
+    least = Fraction(3, 5), Fraction(-1, 2)  # the printed ratio is too small for 2 to n-2 colluders
+    assert [m for m in range(10) if printed_jrr.ratio(*least, 10, m) < privacy.colluder_ratio(*least, 10, m)] == [
+        *range(2, 9)
+    ]
+
+
 def test_for_a_pure_budget_of_all_reports_positive_rho_is_no_better_than_randomized_response():
     e = sp.symbols("e", positive=True)
     ceiling = sp.solve((p + rho * q) - e * (1 - rho) * q, rho)[0]
