@@ -1,6 +1,6 @@
 """Distances of simulated numbers from theory, in standard errors, never in typed tolerances.
 
-The functions that end in `_z` return the largest distance over all components; compare it with 5.
+Compare what the functions that end in `_z` return with 5; of several components it is the largest distance.
 """
 
 import numpy as np
