@@ -75,7 +75,7 @@ def plain_variance(epsilon, delta=0.0):
 def largest_p(spent, epsilon, delta, share):
     """Return the largest p at which `spent(p, rho)`, a delta, is at most `delta`; None if none is found.
 
-    `rho` is the given share of the least one, -(1-p)/p. What holds on less than one part in 100 may be missed.
+    `rho` is the given share of the least one, -(1-p)/p. What holds on less than one part in 50 may be missed.
     """
     top = (math.exp(epsilon) + delta) / (1 + math.exp(epsilon))  # that of randomized response
 
@@ -83,7 +83,7 @@ def largest_p(spent, epsilon, delta, share):
         return spent(p, _rho_at(p, share)) / delta - 1
 
     kept = top
-    for part in [1, *(1 - np.geomspace(1e-4, 0.02, 16)), *np.linspace(0.97, 0.01, 97), 1e-3, 1e-4]:
+    for part in [1, *(1 - np.geomspace(1e-4, 0.02, 16)), *np.linspace(0.97, 0.01, 49), 1e-3, 1e-4]:
         p = 0.5 + (top - 0.5) * part
         if over(p) <= 1e-12:
             if p == top:
