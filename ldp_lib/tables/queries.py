@@ -43,7 +43,8 @@ def ask(mechanism, y, where, given=None) -> Answer:
 
     A report adds the product over clusters of a score whose mean is 1 for users in the box, else 0. The mean square of
     the scores less the estimate, over n, has the estimate's variance as its mean, the users' data held fixed: the
-    square of a user's own mean is that mean. The cost is that of reading the named columns once a box.
+    square of a user's own mean is that mean. `step` is the largest of the boxes'. The cost is that of reading the named
+    columns once a box.
     """
     boxes = _check_boxes(mechanism, where)
     y = _inputs.check_records(y, mechanism.k, "y")
