@@ -24,8 +24,8 @@ class Shrunk:
 def question_noise(mechanism, n):
     """Return the noise of each attribute's estimate by a `OneQuestion` with n users: a list of d floats.
 
-    The oracle's total variance for uniform frequencies over the number of users asked: a little too much, by what the
-    true frequencies are apart from uniform.
+    The oracle's total variance for uniform frequencies over the number of users asked: for users drawn at random a bit
+    too much, by what the true frequencies are apart from uniform; for users held fixed far too much at a large epsilon.
     """
     parts = zip(mechanism.oracle_, mechanism.weights_, strict=True)
     return [attribute_error(part.k, *part.probabilities) / (n * weight) for part, weight in parts]

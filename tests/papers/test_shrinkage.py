@@ -143,6 +143,15 @@ def test_the_noise_of_one_question_is_its_variance_at_uniform_frequencies():
     assert abs(gap.mean()) < 0.02 * sum(stated)
 
 
+@pytest.mark.parametrize(("k", "over"), [((2, 10), [1.742, 2.324]), ((6,), [249.1])])
+def test_the_noise_of_one_question_is_far_above_that_of_users_held_fixed_at_a_large_budget(k, over):
+    population = Population.from_counts(np.full(k, 30_000 // np.prod(k)))
+    mechanism = OneQuestion(k=k, epsilon=8.0)
+    fixed = [v.sum() for v in mechanism.variance(population)]
+    ratios = np.divide(shrinkage.question_noise(mechanism, population.n), fixed)
+    assert np.allclose(ratios, over, rtol=1e-3)
+
+
 def moments(mechanism, population):
     return zip(mechanism.variance(population), mechanism.mean(population), strict=True)
 
