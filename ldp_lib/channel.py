@@ -20,7 +20,7 @@ def check_channel(channel):
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If it is not a matrix, an entry is negative or not a number, or a row does not sum to 1.
     """
     matrix = _inputs.unmasked(channel, "channel")
@@ -28,7 +28,7 @@ def check_channel(channel):
         raise TypeError(f"channel must hold numbers; got type {matrix.dtype}")
     if matrix.ndim != 2 or matrix.size == 0:
         raise ValueError(f"channel must be a matrix, one row an input; got shape {matrix.shape}")
-    if not all(isinstance(entry, int | float | Fraction | np.number) for entry in matrix.flat):
+    if not all(isinstance(entry, int | float | Fraction | np.number | np.bool_) for entry in matrix.flat):
         return matrix
     for row in matrix:
         total = math.fsum(row) if matrix.dtype.kind == "f" else sum(row)
@@ -80,7 +80,7 @@ def success_rate(channel, prior):
 
     Raises
     ------
-    ValueError
+    TypeError, ValueError
         If `channel` is none, or `prior` is not one probability an input.
 
     Notes
@@ -93,8 +93,8 @@ def success_rate(channel, prior):
         raise ValueError(f"prior must have one probability for each of {len(matrix)} inputs; got shape {prior.shape}")
     try:
         check_channel([prior])
-    except ValueError as error:
-        raise ValueError(f"prior must be probabilities that sum to 1; got {list(prior)}") from error
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"prior must be probabilities that sum to 1; got {list(prior)}") from error
     return sum(max(column) for column in (matrix * prior[:, None]).T)
 
 

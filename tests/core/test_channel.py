@@ -72,6 +72,7 @@ def test_moments_may_be_symbolic():
         ([[1.5, -0.5]], "sum to 1"),
         ([[float("nan"), 1.0]], "sum to 1"),
         ([[0.5, 0.5 + 1e-9]], "sum to 1"),
+        (np.ones((2, 2), bool), "sum to 1"),
     ],
 )
 def test_what_is_not_a_channel_is_refused(matrix, message):
@@ -150,6 +151,10 @@ def test_the_best_guess_of_one_report_is_exact_and_no_rule_beats_it():
     for wrong, words in (([1], "shape"), ([0.5, 0.6], "sum to 1"), ([-0.5, 1.5], "sum to 1")):
         with pytest.raises(ValueError, match=f"prior must .*{words}"):
             channel.success_rate(rows, wrong)
+    with pytest.raises(ValueError, match=r"prior must .*sum to 1"):
+        channel.success_rate(rows, np.ones(2, bool))
+    with pytest.raises(TypeError, match="prior must be probabilities"):
+        channel.success_rate(rows, ["a", "b"])
 
 
 @pytest.mark.parametrize("x", [[-1], [2], [0.5]])
