@@ -99,8 +99,7 @@ def audit(
     if view is None:
         hashed = isinstance(mechanism, hashing.OLH)
         view = (lambda y: _bucket_view(y, mechanism.g_, one, other)) if hashed else lambda y: y
-    draw = _survey_rows if survey else _report_rows
-    rows = [draw(mechanism, side, runs, rng, view) for side in (one, other)]
+    rows = [(_survey_rows if survey else _report_rows)(mechanism, side, runs, rng, view) for side in (one, other)]
     _, codes = np.unique(np.concatenate(rows), return_inverse=True)
     halves = np.split(codes.reshape(2, runs), [half := runs // 2], axis=1)
     chosen, tested = ([np.bincount(part, minlength=codes.max() + 1) for part in sides] for sides in halves)

@@ -64,8 +64,7 @@ def transition(joint, attribute):
 
 def dobrushin(table):
     """Return the largest total variation distance between two rows of Pr[asked | hidden]: Dobrushin's coefficient."""
-    pairs = itertools.combinations(check_channel(table), 2)
-    return max((sum(np.ptp([a, b], axis=0)) / 2 for a, b in pairs), default=0)
+    return max((sum(np.ptp(two, axis=0)) / 2 for two in itertools.combinations(check_channel(table), 2)), default=0)
 
 
 def inferred_ratio(e, table):
@@ -121,8 +120,7 @@ def contracted(ratio, change):
 
 def unary_success(p, q, k):
     """Return the success rate of the best guess from k bits, uniform prior: Pr[bit = 1] is p for the value, else q."""
-    none = (1 - q) ** (k - 1)
-    return ((1 - p) * none + p / q * (1 - (1 - q) * none)) / k
+    return ((1 - p) * (1 - q) ** (k - 1) + p / q * (1 - (1 - q) ** k)) / k
 
 
 def hashing_success(e, k, g):

@@ -47,10 +47,11 @@ def round_ratio(memo, total, rounds):
     Raises
     ------
     ValueError
-        Unless 1 < total < memo: a memoized answer never reveals more than itself.
+        Unless 1 < total < memo, and this is finite: a memoized answer never reveals more than itself.
     """
-    if not 1 < total < memo:
-        raise ValueError(f"total must lie between 1 and memo = {memo!r}; got {total!r}")
+    if not (1 < total < memo < math.inf and rounds >= 1):
+        more = f"memo must be finite, rounds at least 1; got {rounds!r}"
+        raise ValueError(f"total must lie between 1 and memo = {memo!r}; got {total!r}; {more}")
     return ((total * memo - 1) / (memo - total)) ** (1 / rounds)
 
 
@@ -82,8 +83,8 @@ def ratio_now(e, change, rounds):
         Exact for Fractions: from e on, each round multiplies the `contracted` ratio by e. The first answer is uniform;
         otherwise the ratio is at most `ratio_now(sqrt(e), change, rounds)**2`.
     """
-    if not 0 <= change <= 1 / 2:
-        raise ValueError(f"change must be from 0 to 1/2; got {change!r}")
+    if not (0 <= change <= 1 / 2 and rounds >= 1):
+        raise ValueError(f"change must be from 0 to 1/2; got {change!r}; rounds at least 1; got {rounds!r}")
     ratio = e
     for _ in range(rounds - 1):
         ratio = e * (contracted(ratio, change) if change else ratio)
@@ -114,6 +115,8 @@ def two_stage_reports(x, memo, fresh, *, rng):
     """
     _inputs.require(rng=rng)
     x = _inputs.check_records(x, (2,) * np.shape(x)[-1])
+    if not (memo >= 1 and fresh >= 1):  # no number at all would be no noise
+        raise ValueError(f"memo and fresh must be at least 1, as exp(epsilon) is; got {memo!r} and {fresh!r}")
     kept = np.array([1, 0]) ^ _truths(memo, (len(x), 2), rng)
     return 1 - np.take_along_axis(kept, x, axis=1) ^ _truths(fresh, x.shape, rng)
 

@@ -113,6 +113,14 @@ def test_reports_of_all_rounds_come_from_random_bits_and_exact_probabilities(mon
     ("call", "words"),
     [
         (lambda: repeated.round_ratio(3, 4, 2), "total must lie between 1 and memo = 3; got 4"),
+        (lambda: repeated.round_ratio(math.inf, 4, 2), "memo must be finite"),
+        (lambda: repeated.round_ratio(3, 2, 0), "rounds at least 1; got 0"),
+        (lambda: repeated.ratio_now(3, 0.1, 0), "rounds at least 1; got 0"),
+        (lambda: repeated.two_stage_reports([[0, 1]], math.nan, 3, rng=np.random.default_rng(1)), "got nan and 3"),
+        (
+            lambda: repeated.two_stage_reports([[0, 1]], 3, 0.5, rng=np.random.default_rng(1)),
+            "at least 1, .* 3 and 0.5",
+        ),
         (lambda: repeated.ratio_now(3, 0.6, 2), "change must be from 0 to 1/2; got 0.6"),
         (lambda: repeated.two_stage_reports([[0, 2]], 3, 3, rng=np.random.default_rng(1)), "x must be from 0 to 1"),
     ],
