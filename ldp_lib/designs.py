@@ -149,16 +149,17 @@ def record_channel(p, innocuous):
     ndarray, shape (2 ** d, 2 ** d)
         Records and reports in lexicographic order.
     """
-    law = np.asarray(innocuous)
+    law = check_channel([np.ravel(innocuous)]).reshape(np.shape(innocuous))
     d, own = law.ndim, np.eye(2, dtype=int)
     for asked in np.broadcast_to(p, d):  # for each question: innocuous answer, truth, report
+        _design(p=asked)  # refuses what is no probability
         law = np.tensordot(law, asked * own + (1 - asked) * own[:, None], axes=(0, 0))
     return law.transpose(*range(0, 2 * d, 2), *range(1, 2 * d, 2)).reshape(2**d, 2**d)
 
 
 def one_card_channel(p, innocuous):
     """Return the channel of d unrelated questions with one card for all; arguments as in `record_channel`, one p."""
-    law = np.asarray(innocuous).ravel()
+    law, _ = check_channel([np.ravel(innocuous)])[0], _design(p=p)  # refuses what is no probability
     return p * np.eye(len(law), dtype=int) + (1 - p) * law
 
 
@@ -174,8 +175,7 @@ def lie_detector(yes, p):
         Share of yes and the probability p of each group.
     """
     others = (yes[0] - yes[1]) / (p[1] - p[0])
-    holders = 1 - others
-    return holders, (yes[0] - others * (1 - p[0])) / holders
+    return 1 - others, (yes[0] - others * (1 - p[0])) / (1 - others)
 
 
 def _design(**given):

@@ -159,6 +159,11 @@ def test_symbols_pass():
         (lambda: designs.warner(1.2), "p must be a probability, from 0 to 1; got 1.2"),
         (lambda: designs.unrelated_question(0.5, -0.1), "alpha must be a probability, from 0 to 1; got -0.1"),
         (lambda: designs.forced_response(np.nan, 0.1), "yes must be a probability, from 0 to 1; got nan"),
+        (lambda: designs.record_channel(1.5, LAWS["exclusive"]), "p must be a probability, from 0 to 1; got .*1.5"),
+        (lambda: designs.record_channel([F(1, 2), F(-1, 9)], np.full((2, 2), F(1, 4))), "p must be a probability"),
+        (lambda: designs.one_card_channel(-0.01, [0.5, 0.5]), "p must be a probability, from 0 to 1; got -0.01"),
+        (lambda: designs.record_channel(0.5, [[3, 1], [2, 2]]), "rows of probabilities that sum to 1; .* sum 8"),
+        (lambda: designs.one_card_channel(0.5, [1.2, -0.2]), "rows of probabilities that sum to 1; got"),
     ],
 )
 def test_what_is_no_probability_is_refused(call, message):
