@@ -333,6 +333,7 @@ def test_counts_are_finite_numbers_of_at_least_zero(counts, error, says):
         ([[0.5], [0.5]], r"channels must have 2 columns in entry 1; got shape \(2, 1\)"),
         ([[[0.5, 0.5]]], r"channels must have 2 columns in entry 1; got shape \(1, 1, 2\)"),
         ([[np.inf, 0.5], [0.5, 0.5]], "channels must hold probabilities; entry 1 has least 0.5"),
+        ([[0.9, 0.4], [0.1, 0.6]], r"channels must have rows that sum to 1; entry 1 has \[1.3 0.7\]"),
         ([[0.5, 0.5], [-0.1, 1.1]], "channels must hold probabilities; entry 1 has least -0.1"),
         ([[0.5, 0.5], [0.2, 0.8], [0.1, 0.9]], "channels must be nonsingular; entry 1 has rank 2 of 3 rows"),
     ],
