@@ -89,6 +89,9 @@ def shrink_dependence(table, noise: float) -> ShrunkTable:
     table = check_numbers(table, axes=2)
     if isinstance(noise, bool) or not isinstance(noise, numbers.Real) or not 0 <= noise < math.inf:
         raise ValueError(f"noise must be a finite number of at least 0; got {noise!r}")
+    total = table.sum()
+    if abs(total - 1) > 1e-3:
+        raise ValueError(f"table must be shares, which sum to 1; got sum {total}")
     independent = np.outer(table.sum(axis=1), table.sum(axis=0))
     rest = _interaction(table) - _interaction(independent)
     directions = (len(table) - 1) * (table.shape[1] - 1)

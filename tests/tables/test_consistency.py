@@ -146,6 +146,7 @@ def test_two_by_two_tables_are_not_shrunk():
         (lambda: agree({(0, 0): np.full((2, 2), 0.25)}), "two different attributes"),
         (lambda: agree({(0, 1): np.full((2, 2), 0.5)}), "sums to 2.0"),
         (lambda: agree({(0, 1): np.full((2, 2), 0.25), (1, 2): np.full((3, 2), 1 / 6)}), "number of values of 1"),
+        (lambda: shrink_dependence([[30, 20], [10, 40]], 1.0), "table must be shares, which sum to 1; got sum 100"),
         (lambda: shrink_dependence(np.full((2, 2), 0.25), -1), "noise must be a finite number of at least 0; got -1"),
     ],
 )
