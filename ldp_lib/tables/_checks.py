@@ -56,7 +56,7 @@ def check_numbers(table, axes=None):
 
 def check_marginal(marginal, j, size=None):
     """Return a distribution as floats whose sum is 1 exactly, or raise an error that names its axis."""
-    marginal = np.asarray(marginal, float)
+    marginal = np.asarray(_inputs.unmasked(marginal, "marginals"), float)
     allowed = f"marginals must be {size or 'at least 2'} numbers of at least 0 that sum to 1 for axis {j}"
     if marginal.ndim != 1 or marginal.size != (size or max(marginal.size, 2)):
         raise ValueError(f"{allowed}; got shape {marginal.shape}")

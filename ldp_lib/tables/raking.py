@@ -5,7 +5,7 @@ import numbers
 
 import numpy as np
 
-from ldp_lib._inputs import check_records
+from ldp_lib._inputs import check_records, unmasked
 from ldp_lib.tables._checks import check_marginal
 from ldp_lib.tables._results import Raked
 
@@ -53,7 +53,7 @@ def rake(records, marginals, *, weights=None, tolerance: float = 1e-9, max_passe
         raise ValueError(f"tolerance must be a number above 0 and below 1; got {tolerance!r}")
     if isinstance(max_passes, bool) or not (isinstance(max_passes, numbers.Integral) and max_passes >= 1):
         raise ValueError(f"max_passes must be an integer of at least 1; got {max_passes!r}")
-    w = np.ones(len(records)) if weights is None else np.array(weights, float)
+    w = np.ones(len(records)) if weights is None else np.array(unmasked(weights, "weights"), float)
     if w.shape != (len(records),) or not np.isfinite(w).all() or w.min() < 0 or not w.any():
         raise ValueError(f"weights must be {len(records)} finite numbers of at least 0, not all 0; got {weights!r}")
     held = w > 0

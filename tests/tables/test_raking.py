@@ -203,6 +203,8 @@ BAD = [
     ({"marginals": [HALF]}, "records must have at least one row and 1 columns"),
     ({"records": [[0, 2]]}, "records must be from 0 to 1 in column 1; got 2"),
     ({"records": np.zeros((0, 2), int)}, "records must have at least one row"),
+    ({"weights": np.ma.array(np.ones(10), mask=np.eye(10)[0])}, "weights must not have masked entries"),
+    ({"marginals": [HALF, np.ma.array([0.5, 0.5], mask=[1, 0])]}, "marginals must not have masked entries"),
     ({"weights": [1.0]}, "weights must be 10 finite numbers"),
     ({"weights": [0.0] * 10}, "weights must be 10 finite numbers"),
     ({"weights": [-1.0] + [1.0] * 9}, "weights must be 10 finite numbers"),
