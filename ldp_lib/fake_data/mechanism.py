@@ -72,7 +72,8 @@ def privacy_ratio(e, k, priors, changed):
     -----
     Proved and enumerated in the chapter `audit_baselines`.
     """
-    chosen = {int(j) for j in changed}
+    _check_priors(priors, k)
+    chosen = set(changed)
     if not chosen or not chosen <= set(range(len(k))):
         raise ValueError(f"changed must name at least one of the attributes 0 to {len(k) - 1}; got {changed!r}")
     if any(min(priors[j]) == 0 for j in chosen):

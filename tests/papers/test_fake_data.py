@@ -300,6 +300,15 @@ def test_a_set_of_changed_attributes_that_does_not_fit_is_refused():
             fake_data.privacy_ratio(Fraction(3), (2, 3), UNIFORM, changed)
 
 
+def test_what_a_ratio_is_not_defined_for_is_refused():
+    for changed in ((0.7,), "1"):
+        with pytest.raises(ValueError, match="changed must name at least one of the attributes 0 to 1; got"):
+            fake_data.privacy_ratio(Fraction(3), (2, 3), UNIFORM, changed)
+    for k, priors in (((2,), UNIFORM), ((2, 3), ((-0.5, 1.5), (0.2, 0.3, 0.5))), ((2, 3), ((1.0, 1.0), (1, 1, 1)))):
+        with pytest.raises(ValueError, match="priors must be"):
+            fake_data.privacy_ratio(Fraction(3), k, priors, (0,))
+
+
 @pytest.mark.parametrize("prior", [(0.25, 0.25, 0.5), (0.0, 1.0, 0.0), (0.1, 0.0, 0.9, 0.0), (0.25,) * 4])
 def test_fakes_follow_their_prior_and_never_take_an_impossible_value(prior):
     values = _sampling.draw(prior, 200_000, np.random.default_rng(1))
