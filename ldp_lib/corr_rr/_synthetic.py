@@ -1,5 +1,7 @@
 """The Corr-RR paper's synthetic data: attributes that copy one another. SynB is `tree_law` with random parents."""
 
+from numbers import Real
+
 import numpy as np
 
 from ldp_lib import _inputs
@@ -25,6 +27,8 @@ def tree_law(frequencies, rho, parents, *, different=False):
     With a uniform root and uniform draws, attribute and parent have Pearson correlation rho; with different draws it
     is (k rho - 1) / (k-1). Chapter `audit_corr_rr_evaluation`.
     """
+    if isinstance(rho, Real) and not 0 <= rho <= 1:
+        raise ValueError(f"rho must be from 0 to 1; got {rho!r}")
     law = np.asarray(frequencies)
     k = len(law)
     for child, parent in enumerate(parents, 1):
@@ -66,7 +70,5 @@ def syn_a(n, *, d, rho, frequencies, rng, different=False):
     f = np.asarray(frequencies, float)
     if f.ndim != 1 or f.size < 2 or not (f.min() >= 0 and abs(f.sum() - 1) <= 1e-9):
         raise ValueError(f"frequencies must be at least two probabilities that sum to 1; got {frequencies!r}")
-    if not 0 <= rho <= 1:
-        raise ValueError(f"rho must be from 0 to 1; got {rho!r}")
     law = tree_law(f / f.sum(), rho, [0] * (d - 1), different=different)
     return Population.from_counts(rng.multinomial(n, law.ravel() / law.sum()).reshape(law.shape))

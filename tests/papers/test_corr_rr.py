@@ -911,6 +911,12 @@ def test_synthetic_data_outside_their_ranges_are_refused(change, message):
         syn_a(good.pop("n"), **good)
 
 
+@pytest.mark.parametrize("rho", [-0.01, 2, math.nan, Fraction(3, 2)])
+def test_a_tree_copies_with_a_probability(rho):
+    with pytest.raises(ValueError, match="rho must be from 0 to 1; got"):
+        tree_law([0.5, 0.5], rho, [0])
+
+
 @pytest.mark.parametrize(("k", "d", "epsilon", "runs"), [(2, 2, 8.0, 20_000), (3, 4, 0.5, 4_000)])
 def test_errors_with_the_second_phase_s_noise_taken_out_have_the_mean_of_simulated_ones(k, d, epsilon, runs):
     rng = np.random.default_rng(4)
