@@ -5,6 +5,7 @@ import math
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
+from ldp_lib._inputs import check_bool
 from ldp_lib.jrr._checks import check_design, check_number
 from ldp_lib.jrr._privacy_profile import signed_delta, signed_delta_bound
 
@@ -34,6 +35,7 @@ def signed_parameters(*, epsilon, delta, n, colluders=0, alike=False):
     """
     check_design(epsilon, n, colluders)
     check_number("delta", delta)
+    check_bool(alike=alike)
     if not 1e-30 <= delta <= 0.1:
         raise ValueError(f"delta must be from 1e-30 to 0.1; got {delta!r}")
 

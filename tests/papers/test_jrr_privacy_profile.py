@@ -203,6 +203,12 @@ def test_a_delta_out_of_range_is_refused(delta):
         jrr.signed_parameters(epsilon=1.0, delta=delta, n=10)
 
 
+@pytest.mark.parametrize("alike", ["False", 0, None, math.nan])
+def test_the_weaker_promise_is_asked_for_by_true_alone(alike):
+    with pytest.raises(TypeError, match="alike must be True or False; got"):
+        jrr.signed_parameters(epsilon=1.0, delta=1e-6, n=10, alike=alike)
+
+
 @pytest.mark.parametrize(("epsilon", "best"), [(0.5, 0.55), (1.0, 0.69)])
 def test_the_best_case_of_tied_truths(epsilon, best):
     p = calibration.largest_p(lambda p, rho: jrr.transcript_delta(epsilon, p, rho, 10_000), epsilon, 1e-8, 0.999)
