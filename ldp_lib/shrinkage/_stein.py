@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ldp_lib._inputs import check_users, unmasked
 from ldp_lib.sampled.design import attribute_error
 
 
@@ -27,6 +28,7 @@ def question_noise(mechanism, n):
     The oracle's total variance for uniform frequencies over the number of users asked: for users drawn at random a bit
     too much, by what the true frequencies are apart from uniform; for users held fixed far too much at a large epsilon.
     """
+    n = check_users(n)
     parts = zip(mechanism.oracle_, mechanism.weights_, strict=True)
     return [attribute_error(part.k, *part.probabilities) / (n * weight) for part, weight in parts]
 
@@ -154,13 +156,16 @@ def _block(values, dimension, level):
 
 
 def _check(estimates, noise):
-    parts = [np.asarray(g, float) for g in estimates]
+    parts = [np.asarray(unmasked(g, "estimates"), float) for g in estimates]
     small = any(g.ndim == 0 or g.shape[-1] < 2 for g in parts)
     if not parts or small or len({g.shape[:-1] for g in parts}) > 1:
         raise ValueError(
             f"estimates must be arrays (..., k_j) with k_j of at least 2, alike but for k_j; "
             f"got shapes {[g.shape for g in parts]}"
         )
+    finite = all(np.isfinite(g).all() for g in parts)
+    if not finite:
+        raise ValueError("estimates must be finite; got NaN or infinity")
     noise = [float(s) for s in noise]
     if len(noise) != len(parts) or not all(s >= 0 and math.isfinite(s) for s in noise):
         raise ValueError(f"noise must be one number of at least 0 for each of {len(parts)} attributes; got {noise}")

@@ -6,7 +6,7 @@ import pytest
 from ldp_lib import check, shrinkage
 from ldp_lib.population import Population
 from ldp_lib.sampled import OneQuestion
-from ldp_lib.shrinkage import WAYS, choose, common, pooled, separately, together
+from ldp_lib.shrinkage import WAYS, choose, common, pooled, question_noise, separately, together
 
 SKEW = np.array([0.4, 0.3, 0.2, 0.1])
 TRUTHS = {
@@ -117,6 +117,9 @@ def test_rows_keep_their_sum(way):
         ([np.ones((2, 3))], [1, 1], "noise must be one number"),
         ([np.ones((2, 3))], [-1], "noise must be one number"),
         ([np.ones((2, 3))], [np.nan], "noise must be one number"),
+        ([np.ones(3), np.array([0.5, np.inf])], [1, 1], "estimates must be finite"),
+        ([np.array([0.2, np.nan])], [1], "estimates must be finite"),
+        ([np.ma.array(np.ones(3), mask=[1, 0, 0])], [1], "estimates must not have masked entries"),
     ],
 )
 def test_bad_arguments_are_named(estimates, noise, message):
@@ -231,6 +234,7 @@ def test_without_noise_nothing_moves_or_costs(way):
         (lambda: together([np.ones((2, 1))], [1]), r"estimates must be arrays .*; got shapes \[\(2, 1\)\]"),
         (lambda: together([np.ones(3)], [np.inf]), r"noise must be one number .* each of 1 attributes; got \[inf\]"),
         (lambda: together([np.ones(3)] * 2, [1, 1], [np.ones(3)]), "centre must have the shapes of the estimates"),
+        (lambda: question_noise(OneQuestion(k=(3, 2), epsilon=1.0), -1), "n must be an integer from 1"),
         (lambda: common([np.ones(3)], [1]), "estimates must be two attributes or more of equal size k"),
         (lambda: choose([np.ones(3)], [1], ways=(pooled, common)), r"ways must hold .*; got \['pooled', 'common'\]"),
     ],
