@@ -39,8 +39,7 @@ def to_frame(reports: Any) -> pd.DataFrame:
     """Return reports, an array, as a data frame with one row a user and integer columns."""
     # Without gaps, in the order of its fields' names: y[["report", "asked"]] is a view of the other order.
     reports = np.ascontiguousarray(y := _inputs.unmasked(reports, "reports"), np.result_type(y))
-    flat = _flat(np.dtype((reports.dtype, reports.shape[1:])))
-    return pd.DataFrame(reports.view(flat).reshape(len(reports)))
+    return pd.DataFrame(reports.view(_flat(np.dtype((reports.dtype, reports.shape[1:])))).reshape(len(reports)))
 
 
 def from_frame(frame: pd.DataFrame, mechanism: Any) -> np.ndarray:
@@ -182,6 +181,7 @@ def _from_csv(path, told):
 def read(path: Any) -> pd.DataFrame:
     """Read a frame that `write` wrote; ValueError if it was cut short or changed, or a CSV file has no manifest.
 
+    Of a Parquet file's footer, which has no checksum, changed names go unnoticed, or are an error of pandas.
     Who reads such a file by `pandas.read_csv`, Dask, Polars, DuckDB or Arrow names the type of all kept columns of
     texts, in `dtype` or `schema_overrides`: "01" and "1", or the versions "1.1" and "1.10", become one else.
     """

@@ -64,6 +64,7 @@ def standard_errors(mechanism: Any, estimate: Any, n: float, *, sampling: bool =
         If the mechanism has no closed form.
     """
     check_unbiased(mechanism)
+    check_bool(sampling=sampling)
     sizes = [getattr(part, "shape", None) for part in listed(estimate)]
     if sizes != [(size,) for size in check_domain(mechanism.k)]:
         raise ValueError(f"estimate must be what the mechanism estimates, for k = {mechanism.k}; got shapes {sizes}")

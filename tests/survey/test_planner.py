@@ -615,3 +615,9 @@ def test_a_mechanism_for_tables_may_need_more_people_for_shares_alone():
         best = planner.recommend(k=(2, 4, 3), epsilon=epsilon, n=20_000, wants="tables").mechanism
         tables = planner.required_users(best, 0.02, wants="tables")
         assert planner.required_users(best, 0.02) / tables == pytest.approx(more, abs=0.001)
+
+
+@pytest.mark.parametrize("sampling", [2, -1, np.nan, "poisson", None])
+def test_standard_errors_take_no_other_sampling_than_yes_or_no(sampling):
+    with pytest.raises(TypeError, match="sampling must be True or False; got"):
+        planner.standard_errors(GRR(k=2, epsilon=1.0), np.array([0.4, 0.6]), 100, sampling=sampling)
