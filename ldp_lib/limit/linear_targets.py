@@ -35,8 +35,9 @@ def linear_error(target, epsilon):
     Attained if a random set of a share 1 / (1 + exp(epsilon)) of the records, which holds each record equally often,
     has a covariance matrix proportional to the root of that of the targets' rows. Chapter `limit_bound`.
     """
-    rows = np.asarray(unmasked(target, "target"), float)
-    if rows.ndim != 2 or rows.size <= len(rows) or not abs(rows).max() <= 1e100:  # whose square is no infinity
+    told = unmasked(target, "target")
+    rows = np.asarray(told, None if told.dtype.kind in "cmMSU" else float)
+    if rows.ndim != 2 or rows.size <= len(rows) or rows.dtype != float or not abs(rows).max() <= 1e100:
         raise ValueError(f"target must be finite numbers up to 1e100, in rows of at least two; got shape {rows.shape}")
     require(epsilon=epsilon)
     values = np.linalg.svd(rows - rows.mean(axis=1, keepdims=True), compute_uv=False)

@@ -93,7 +93,15 @@ def test_it_is_proved_for_every_set_in_fractions():
 
 
 def test_bad_input():
-    for target in (np.ones(3), np.ones((2, 1)), np.ones((0, 3)), [[1.0, math.nan]], [[1e200, 0.0]]):
+    for target in (
+        np.ones(3),
+        np.ones((2, 1)),
+        np.ones((0, 3)),
+        [[1.0, math.nan]],
+        [[1e200, 0.0]],
+        np.eye(2) + 1j,
+        [["1", "2"]],
+    ):
         with pytest.raises(ValueError, match="target must be finite numbers"):
             limit.linear_error(target, 1.0)
     with pytest.raises(ValueError, match="target must not have masked entries"):
