@@ -155,6 +155,11 @@ def test_bad_input(call, says):
         call()
 
 
+def test_a_sum_of_much_noise_may_be_rounded():
+    table = np.array([[1e6, -1e6], [0.5, 0.5 + 1e-3]])
+    assert np.isfinite(shrink_dependence(table, 1e12).table).all()
+
+
 def test_a_value_that_nobody_holds_has_no_dust():
     """Were a crumb left in the cell of two values without people, their dependence would be that of a whole table."""
     table = np.array([[0.5, 0.1, -0.05], [0.1, 0.2, 0.02], [-0.04, 0.03, 0.14]])
