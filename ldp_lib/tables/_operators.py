@@ -125,8 +125,9 @@ def check_channels(channels, reports):
             raise ValueError(f"channels must have {m} columns in entry {number}; got shape {entry.shape}")
         if not np.isfinite(entry).all() or entry.min() < 0:
             raise ValueError(f"channels must hold probabilities; entry {number} has least {entry.min()}")
-        if abs(entry.sum(axis=1) - 1).max() > 1e-9:
-            raise ValueError(f"channels must have rows that sum to 1; entry {number} has {entry.sum(axis=1)}")
+        sums = entry.sum(axis=1)
+        if abs(sums - 1).max() > 1e-9:
+            raise ValueError(f"channels must have rows that sum to 1; entry {number} has {sums}")
         rank = np.linalg.matrix_rank(entry if entry.shape[1] <= 4 * len(entry) else entry @ entry.T)
         if rank < len(entry):
             raise ValueError(f"channels must be nonsingular; entry {number} has rank {rank} of {len(entry)} rows")

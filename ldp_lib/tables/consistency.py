@@ -90,7 +90,7 @@ def shrink_dependence(table, noise: float) -> ShrunkTable:
     if isinstance(noise, bool) or not isinstance(noise, numbers.Real) or not 0 <= noise < math.inf:
         raise ValueError(f"noise must be a finite number of at least 0; got {noise!r}")
     total = table.sum()
-    if abs(total - 1) > 1e-6 * (1 + np.abs(table).sum()):  # noise may be large, and its sum rounded
+    if abs(total - 1) > 1e-6 * np.abs(table).sum():  # noise may be large, and its sum rounded
         raise ValueError(f"table must be shares, which sum to 1; got sum {total}")
     independent = np.outer(table.sum(axis=1), table.sum(axis=0))
     rest = _interaction(table) - _interaction(independent)
