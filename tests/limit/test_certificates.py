@@ -198,6 +198,58 @@ def test_genuine_limits_are_accepted_by_both():
         assert verified(found), found.k
 
 
+def rows_of(grid, *shares):
+    """Return rows in which every attribute differs by a probability of its own."""
+    return tuple((Fraction(share, grid), None) for share in shares)
+
+
+PARTS = {  # domain, roots, `keep` or rows, exp(epsilon) - 1 and a set of records
+    "draws of none": ((4, 4, 4), (2, 2, 2), ((Fraction(1, 9), (0, 0, 0)),), 1, "value"),
+    "two equal excesses": ((6, 6), (1, 1), rows_of(100, 1), 1000, "record"),
+    "two unequal excesses": ((6, 7), (5, 5), rows_of(50, 3, 7, 16, 38, 88, 209), 151, "record"),
+    "more records drawn than values": ((19, 2), (1, 9), rows_of(1, 1, 4, 12, 41), 2, "last value"),
+    "the largest of the others": ((2, 5, 7), (1, 1, 9), 1, 3, "last value"),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_no_ceiling_is_below_what_a_set_tells(name):
+    """Each part of a check is needed: without it the ceiling, false by one part in a thousand or more, would pass."""
+    k, roots, proof, t, kind = PARTS[name]
+    sizes = {"value": (1, *k[1:]), "record": (1,) * len(k), "last value": (*k[:-1], 1)}[kind]  # a product set
+    mu = Fraction(math.prod(sizes), math.prod(k))
+    weight = sum(Fraction(r * r, q) * (Fraction(q, s) - 1) for r, q, s in zip(roots, k, sizes, strict=True))
+    told = weight * (t * mu / (1 + t * mu)) ** 2
+    keep, rows = (proof, ()) if isinstance(proof, int) else (0, proof)
+    gained = sum(Fraction(r * (q - 1), q) for r, q in zip(roots, k, strict=True))
+    parts = {"k": k, "e": (Fraction(1 + t),) * 2, "roots": tuple(map(Fraction, roots)), "keep": keep, "rows": rows}
+    for factor, want in ((Fraction(999, 1000), False), (Fraction(100), True)):
+        ceiling = told * factor
+        found = limit.SetCertificate(**parts, ceiling=ceiling, error=gained**2 / ceiling)
+        assert limit.check_certificate(found) is want
+        text = json.dumps({"kind": "SetCertificate", "target": "shares"} | vars(found), default=Fraction.__str__)
+        if want:
+            verifier.verify(text)
+        else:
+            with pytest.raises(ValueError, match="refused"):
+                verifier.verify(text)
+
+
+def test_the_file_needs_the_largest_weight_and_no_negative_frequency():
+    any_law = GENUINE["any"].certificate
+    roots = (any_law.roots[0], 9 * any_law.roots[1])
+    told = [Fraction(root * root) / size for root, size in zip(roots, any_law.k, strict=True)]
+    gained = sum(root * (size - 1) / size for root, size in zip(roots, any_law.k, strict=True))
+    for weight, want in ((max(told), True), (min(told), False)):
+        forged = dataclasses.replace(any_law, roots=roots, error=gained**2 / any_law.ceiling / weight)
+        assert verified(dataclasses.replace(GENUINE["any"], certificate=forged, error=float(forged.error) / 2)) is want
+    bit = {"kind": "TableCertificate", "target": "shares", "k": [2], "e": ["2", "2"], "error": "2/9"}
+    bit |= {"dual": ["9", "9"], "directions": [["1", "-1"], ["-1", "1"]]}
+    verifier.verify(json.dumps(bit | {"frequencies": ["1/100", "99/100"]}))
+    with pytest.raises(ValueError, match="negative frequency"):
+        verifier.verify(json.dumps(bit | {"frequencies": ["-1/100", "101/100"]}))
+
+
 def test_there_are_many_forgeries():
     assert len(FORGED) > 100
 
