@@ -19,7 +19,7 @@ from ldp_lib import limit
 from ldp_lib.datasets import load_adult
 from ldp_lib.limit import _any_population, checks, pair_tables
 from ldp_lib.limit._given_population import TableCertificate
-from ldp_lib.limit._rational import enclose, rounded
+from ldp_lib.limit._rational import below, enclose, rounded
 from ldp_lib.limit.pair_tables import least_pair_error
 from ldp_lib.population import Population
 
@@ -61,7 +61,7 @@ def times(value, factor):
 def change(found, **fields):
     """Forge fields of the certificate, the limit's own where they have the same name."""
     inner = dataclasses.replace(found.certificate, **fields)
-    error = min(float(inner.error), 1e300) if isinstance(inner.error, Fraction) else inner.error
+    error = below(min(inner.error, 10**300)) if isinstance(inner.error, Fraction) else inner.error
     outer = {name: fields[name] for name in ("k",) if name in fields}
     return dataclasses.replace(found, certificate=inner, error=error, attained=max(found.attained, error), **outer)
 
@@ -120,8 +120,8 @@ def forgeries():
     yield "frequencies that do not add up", change(found, frequencies=times(c.frequencies, 9), error=up * 9)
     swapped = (*c.frequencies[1:], c.frequencies[0])
     yield "frequencies of other records", change(found, frequencies=swapped, error=up * 2)
-    below = (c.frequencies[0] - 1, c.frequencies[1] + 1, *c.frequencies[2:])
-    yield "a negative frequency", change(found, frequencies=below, error=up * 2)
+    lower = (c.frequencies[0] - 1, c.frequencies[1] + 1, *c.frequencies[2:])
+    yield "a negative frequency", change(found, frequencies=lower, error=up * 2)
     for target in ("pairs", "prefixes", "anything"):
         yield f"the target {target}", dataclasses.replace(change(found, target=target, error=up * 2), target=target)
     yield "a domain with the same records", change(found, k=(3, 2), error=up * bit)
@@ -152,6 +152,10 @@ def forgeries():
     }.items():
         low = change(found, rows=(row,), ceiling=c.ceiling / 3, error=up * 3)
         yield f"drawn: {what}", low
+    fewer = (Fraction(1, 9), (Fraction(-11, 25), Fraction(19, 50), Fraction(52, 25)))  # else they would be enough
+    whole = (Fraction(1), (0, 0, 0))
+    low = change(found, rows=(fewer, whole), ceiling=c.ceiling * Fraction(9, 10), error=up / 9 * 10)
+    yield "drawn: fewer than none", low
     yield "drawn: no rows", change(found, rows=(), ceiling=c.ceiling / 3, error=up * 3)
     found = GENUINE["monotone"]
     c, up = found.certificate, found.certificate.error
@@ -205,6 +209,7 @@ def rows_of(grid, *shares):
 
 PARTS = {  # domain, roots, `keep` or rows, exp(epsilon) - 1 and a set of records
     "draws of none": ((4, 4, 4), (2, 2, 2), ((Fraction(1, 9), (0, 0, 0)),), 1, "value"),
+    "what two attributes share": ((6, 6), (1, 1), ((Fraction(1, 100), (0, 5)),), 1000, "record"),
     "two equal excesses": ((6, 6), (1, 1), rows_of(100, 1), 1000, "record"),
     "two unequal excesses": ((6, 7), (5, 5), rows_of(50, 3, 7, 16, 38, 88, 209), 151, "record"),
     "more records drawn than values": ((19, 2), (1, 9), rows_of(1, 1, 4, 12, 41), 2, "last value"),
@@ -235,7 +240,7 @@ def test_no_ceiling_is_below_what_a_set_tells(name):
                 verifier.verify(text)
 
 
-def test_the_file_needs_the_largest_weight_and_no_negative_frequency():
+def test_the_file_needs_the_largest_weight_frequencies_and_directions():
     any_law = GENUINE["any"].certificate
     roots = (any_law.roots[0], 9 * any_law.roots[1])
     told = [Fraction(root * root) / size for root, size in zip(roots, any_law.k, strict=True)]
@@ -246,8 +251,10 @@ def test_the_file_needs_the_largest_weight_and_no_negative_frequency():
     bit = {"kind": "TableCertificate", "target": "shares", "k": [2], "e": ["2", "2"], "error": "2/9"}
     bit |= {"dual": ["9", "9"], "directions": [["1", "-1"], ["-1", "1"]]}
     verifier.verify(json.dumps(bit | {"frequencies": ["1/100", "99/100"]}))
-    with pytest.raises(ValueError, match="negative frequency"):
-        verifier.verify(json.dumps(bit | {"frequencies": ["-1/100", "101/100"]}))
+    one_side = {"directions": [["1", "0"], ["0", "1"]], "frequencies": ["1/2", "1/2"]}
+    for wrong in ({"frequencies": ["-1/100", "101/100"]}, one_side):
+        with pytest.raises(ValueError, match="negative frequency"):
+            verifier.verify(json.dumps(bit | wrong))
 
 
 def test_there_are_many_forgeries():
