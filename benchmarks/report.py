@@ -15,4 +15,5 @@ def chosen(text):
     )
     head = "| what | median | least | greatest | target |\n| --- | ---: | ---: | ---: | ---: |\n"
     below = text.rpartition("Below target: ")[2].partition(".")[0]
-    return f"{versions}\n\n{head}" + "".join(f"| {row} |\n" for row in rows) + f"\nBelow target, of all rows: {below}."
+    table = head + "".join(f"| {row} |\n" for row in rows)
+    return f"{versions}\n\n{table}\nMedians below target, of all rows: {below}."
