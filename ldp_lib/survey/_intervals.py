@@ -147,10 +147,11 @@ def required_users(
     by 3 to 6 % for 12 yes-or-no questions, four to six a user at epsilon = 4 to 6, and by 9 % for 16, four at 4. If
     each device collects alone, or a region is picked out of users dealt together, chance makes some groups smaller and
     their intervals wider still; those of ``groups=False`` stay within the margin. For tables each user counts as
-    drawing the question alone. With ``groups=True``, as `recommend` builds them, dealt all at once, that is enough, and
-    more than needed: for k = (2, 4, 3) by 5 % at epsilon = 1, by 13 % at 2 and by 47 % at 3. If each device collects
-    alone, intervals are wider where few are asked about a pair: by 10 to 12 % on average for eight yes-or-no questions
-    and 1,192 users at epsilon = 1.
+    drawing the question alone. With ``groups=True``, as `recommend` builds them, dealt all at once, that is enough but
+    for such rounding (wider by 4 % on average for 12 yes-or-no questions and 197 users at epsilon = 3), and of many
+    users more than needed: for k = (2, 4, 3) by 5 % at epsilon = 1, by 13 % at 2 and by 47 % at 3. If each device
+    collects alone, intervals are wider where few are asked about a pair: by 10 to 12 % on average for eight yes-or-no
+    questions and 1,192 users at epsilon = 1.
     """
     check_bool(sampling=sampling)
     require_share("margin", margin)

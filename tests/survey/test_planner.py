@@ -15,7 +15,8 @@ from ldp_lib.corr_rr import CorrRR, SecondPhase
 from ldp_lib.grr import GRR, RR
 from ldp_lib.population import Population
 from ldp_lib.postprocess import project_simplex
-from ldp_lib.sampled import AskSome, OneQuestion
+from ldp_lib.sampled import AskSome, OneQuestion, design
+from ldp_lib.sampled.assignment import group_sizes
 from ldp_lib.splitting import OBRR, OMRR, SPL, allocation
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import _intervals, planner
@@ -607,6 +608,23 @@ def test_users_for_tables_are_more_than_groups_need_by_what_is_told(epsilon, mor
                 worst = max(worst, covariance[0, 0])
     needed = (_intervals.half_width(0.95) / 0.02) ** 2 * worst
     assert planner.required_users(mechanism, 0.02, wants="tables") / needed == pytest.approx(more, abs=0.005)
+
+
+def test_rounded_groups_leave_some_table_fewer_than_planned():
+    """It said that people dealt at once are enough: of all deals the pair that the fewest are asked about."""
+    assert "12 yes-or-no questions and 197 users at epsilon = 3" in " ".join(planner.required_users.__doc__.split())
+    mechanism, wider = planner.recommend(k=(2,) * 12, epsilon=3.0, n=1_000, wants="tables").mechanism, []
+    n = planner.required_users(mechanism, 0.3, wants="tables")
+    together, pairs = design.concerns(12, mechanism.m_, 2), [*itertools.combinations(range(12), 2)]
+    chances, sizes = group_sizes(n * np.array(mechanism.weights_))
+    for asked in sizes:
+        told = dataclasses.replace(mechanism, m=mechanism.m_, sizes=mechanism.sizes_, weights=asked.tolist())
+        pair, law = pairs[(asked @ together).argmin()], np.array([[0.5, 0.25], [0.25, 0]])
+        worst = table_covariance(told, law, *pair, n=n, sampling=False).diagonal().max()
+        wider.append(_intervals.half_width(0.95) * worst**0.5 / 0.3 - 1)
+    assert n == 197
+    assert round(100 * (chances @ wider)) == 4
+    assert max(wider) > 0.1
 
 
 def test_a_mechanism_for_tables_may_need_more_people_for_shares_alone():
