@@ -90,7 +90,13 @@ def test_a_strong_dependence_of_several_labels_is_seen_less_often_than_planned(k
 
 @pytest.mark.parametrize(
     ("k", "epsilon", "n", "held", "holds"),
-    [(1_000, 3.0, 1_000, 250, 0.803), (500, 4.0, 500, 50, 0.829), (200, 2.0, 1_000, 250, 0.86)],
+    [
+        (1_000, 3.0, 1_000, 250, 0.803),
+        (500, 4.0, 500, 50, 0.829),
+        (200, 2.0, 1_000, 250, 0.86),
+        (1_000, 1.0, 1_000, 600, 0.73),  # n q = 1: `estimate_interval` said 92
+        (1_000, 2.0, 5_000, 1_500, 0.84),  # n q = 5, which it said was enough
+    ],
 )
 def test_shares_of_hundreds_of_labels_by_grr_are_told_too_precisely_and_by_sets_are_not(k, epsilon, n, held, holds):
     """As the page says; generalized randomized response is what SPL, OMRR and RRIndependent use too."""
