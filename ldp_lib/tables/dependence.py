@@ -80,8 +80,8 @@ def power(mechanism, table, *attributes, n, level=0.05) -> float:
     reports under independence, its noise that of reports from `table`. Of 60 random tables at epsilon 1 to 8, the 49
     of which five people or more held each value were rejected in 500 surveys within 4 of 100 as often as told, but
     one, 7 fewer; with fewer holders it is up to 22 fewer. So it is with strong dependence of several values: where
-    Cramer's V is 0.9 and 80 of 100 are told, as few as 59 reject (`RRJoint`, two attributes with 12 values), of three
-    values 70 to 74.
+    Cramer's V is 0.9 and 80 of 100 are told, as few as 53 reject (`RRJoint` at epsilon 0.5, two attributes with 12
+    values), of three values 70 to 74.
     """
     return _power(mechanism, table, attributes, level)[0](check_users(n))
 
@@ -93,7 +93,7 @@ def users_to_see(mechanism, table, *attributes, chance=0.8, level=0.05) -> int:
     for a V of 0.1, after 3,000 users at epsilon 1, 6,800 in place of 50,000 (two attributes with 4 values).
 
     As told by `power`, and so many that five are expected to hold each value, because with fewer it tells too much.
-    For strong dependence of three and more values each give a `chance` of 0.9 where 0.8 is wanted: see `power`.
+    For strong dependence of three to five values each give a `chance` of 0.9 where 0.8 is wanted, of more 0.95.
     """
     _inputs.require_share("chance", chance)
     told, least = _power(mechanism, table, attributes, level)

@@ -180,13 +180,18 @@ def test_seven_people_asked_one_of_thirty_questions_of_ten_answers_hold_in_72_of
     assert abs(found - 0.72) < 0.005 + 3 * (0.72 * 0.28 / runs) ** 0.5
 
 
-def test_a_strong_dependence_of_ten_answers_each_is_seen_in_74_of_100_if_planned_for_90():
-    """The test of independence by its statistic, of reports of both answers at once; the page said nothing of it."""
-    assert "in as few as 56 of 100, with `chance=0.9` in 74," in PAGE
-    rng, k, runs, mechanism = RNG(9), 10, 300, RRJoint(k=(10, 10), epsilon=1.5)
-    table, keep = 0.01 / k**2 + 0.99 * np.eye(k) / k, mechanism.keeps[0]
-    n = dependence.users_to_see(mechanism, table, 0, 1, chance=0.9)
+@pytest.mark.parametrize(
+    ("k", "epsilon", "v", "chance", "seen"),
+    [(10, 0.3, 0.99, 0.9, 0.72), (10, 0.3, 0.99, 0.95, 0.84), (10, 0.5, 1, 0.8, 0.52), (12, 0.5, 0.9, 0.8, 0.53)],
+)
+def test_a_strong_dependence_of_ten_answers_each_is_seen_in_72_of_100_if_planned_for_90(k, epsilon, v, chance, seen):
+    """The test of independence by its statistic, of reports of both answers at once; it said 56, 74 and 59."""
+    assert "in as few as 52 of 100, with `chance=0.9` in 72 and with 0.95 in 83," in PAGE
+    assert "as few as 53 reject (`RRJoint` at epsilon 0.5, two attributes with 12" in dependence.power.__doc__
+    rng, runs, mechanism = RNG(9), 800, RRJoint(k=(k, k), epsilon=epsilon)
+    table, keep = (1 - v) / k**2 + v * np.eye(k) / k, mechanism.keeps[0]
+    n = dependence.users_to_see(mechanism, table, 0, 1, chance=chance)
     told = rng.multinomial(n, (keep * table + (1 - keep) / k**2).ravel(), runs)
     raw = ((told / n - (1 - keep) / k**2) / keep).reshape(runs, k, k)
-    seen = np.mean([p_value(mechanism, one, (0, 1), n) < 0.05 for one in raw])
-    assert abs(seen - 0.74) < 3 * (0.74 * 0.26 / runs) ** 0.5 < 0.9 - 0.74
+    found = np.mean([p_value(mechanism, one, (0, 1), n) < 0.05 for one in raw])
+    assert abs(found - seen) < 3 * (seen * (1 - seen) / runs) ** 0.5 < 0.06
