@@ -129,7 +129,8 @@ class Measured:
         s = slope_variance / (4 value) along that vector, and c times chi-squared across it. The interval holds each
         theta for which the value is between the quantiles of this distribution, a noncentral chi-squared one if s = c;
         c and the degrees of freedom are such that the quadratic part has its mean and variance (Satterthwaite, 1946).
-        It holds too seldom for a V near 1 at large budgets, if fewer than about five users are in the rare cells.
+        It holds too seldom at large budgets, if fewer than about five users are in the rare cells: for a V near 1, or
+        near 0 of rare values.
         """
         _inputs.require_share("confidence", confidence)
         if self.warning:

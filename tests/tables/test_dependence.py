@@ -164,6 +164,17 @@ def test_intervals_cover(name):
     assert (held[1] / runs < 0.8) or name == "independent"
 
 
+@pytest.mark.parametrize(("holders", "least", "most"), [(50, 0.4, 0.7), (150, 0.9, 1)])
+def test_intervals_of_independent_rare_values_hold_too_seldom_where_hardly_anybody_holds_both(holders, least, most):
+    """As `Measured.interval` says: at a large budget 0.8 and 7.5 users of 3,000 are expected to; it named V near 1."""
+    n, mechanism, runs, held = 3_000, RRJoint(k=(2, 2), epsilon=12.0), 200, 0
+    table = np.outer(*2 * [[holders / n, 1 - holders / n]])
+    for draw in simulated(mechanism, table, n, np.random.default_rng(9), runs):
+        covariance = uncertainty.table_covariance(mechanism, repaired(draw), 0, 1, n=n)
+        held += dependence.cramers_v(draw, covariance).interval()[0] < 1e-9
+    assert least < held / runs <= most
+
+
 def test_the_interval_is_that_of_a_noncentral_chi_squared_variable():
     """Where noise is alike in all directions: s = c, and the degrees of freedom are whole numbers."""
     for freedom, value in ((1, 0.03), (3, 0.05), (6, 0.2)):
