@@ -208,6 +208,8 @@ class Answer:
         -----
         Normal, with half a step for what is discrete, and half a squared step added to the variance: where few reports
         tell, as for one holder at a large budget, the estimated variance is often 0. Where many do, neither matters.
+        Where few false reports of what is asked are expected, as of one of many cells, it holds less often: `RRJoint`
+        at two in 85 of 100 surveys, at four in 90.
         """
         _inputs.require_share("confidence", confidence)
         error = math.sqrt(max(self.variance, 0) + self.step**2 / 2)

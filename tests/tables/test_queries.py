@@ -187,6 +187,17 @@ def test_few_holders_at_a_large_budget_are_covered(holders, epsilon):
     assert covered[1] < covered[0]
 
 
+@pytest.mark.parametrize(("n", "told"), [(1_900, 0.85), (4_000, 0.91), (20_000, 0.953)])
+def test_a_cell_with_few_false_reports_is_covered_less_often_as_told(n, told):
+    """1.9, 4 and 20 of them, of 1,000 cells: nobody holds it, from the exact distribution of its reports."""
+    mechanism = RRJoint(k=(10, 100), epsilon=0.5)
+    false, covered = (1 - mechanism.keeps[0]) / 1_000, 0.0
+    for fits in range(80):
+        answer = queries.ask(mechanism, np.repeat([[1, 2], [0, 0]], [fits, n - fits], axis=0), {0: [1], 1: [2]})
+        covered += binom.pmf(fits, n, false) * (answer.interval()[0] <= 0 <= answer.interval()[1])
+    assert covered == pytest.approx(told, abs=0.005)
+
+
 def test_the_step_is_the_range_of_a_reports_scores():
     for mechanism in MECHANISMS:
         answer = queries.ask_cells(mechanism, SURVEY, (0, 1, 2), [[1, 2, 0]])
