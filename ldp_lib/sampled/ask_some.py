@@ -20,8 +20,8 @@ class AskSome(_dealing.Dealt):
     """Ask each user about m attributes, at the whole budget for all answers together; the report says which.
 
     The report is a set of values for each of the m attributes. If the sets hold all of the user's values, the report is
-    e times as likely as if they do not. One attribute is subset selection, `OneQuestion`; all attributes with sizes 1
-    is randomized response on the whole record, `RRJoint`.
+    exp(epsilon) times as likely as if they do not. One attribute is subset selection, `OneQuestion`; all attributes
+    with sizes 1 is randomized response on the whole record, `RRJoint`.
 
     Parameters
     ----------
