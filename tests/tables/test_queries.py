@@ -322,6 +322,20 @@ def test_a_share_within_a_box_is_unbiased_for_many_users_with_the_stated_varianc
     assert check.variance_z(estimates, variances.mean()) < 5 < check.variance_z(estimates, 1.5 * variances.mean())
 
 
+@pytest.mark.parametrize(("holders", "least", "most"), [(1_457, 0.8, 0.91), (2_820, 0.92, 0.98)])
+def test_a_given_box_needs_six_of_its_standard_errors(holders, least, most):
+    """Told are 87 of 100 at 3.1 of them, where the estimate is above three: the page said that three are enough."""
+    mechanism, n, rng, held = RRJoint(k=(10, 3), epsilon=1.0), 3_000, np.random.default_rng(3), []
+    x = np.array([[0, 0], [9, 0], [9, 1]]).repeat([holders * 9 // 10, holders - holders * 9 // 10, n - holders], axis=0)
+    while len(held) < 400:
+        y = mechanism.perturb(x, rng=rng)
+        box = queries.ask(mechanism, y, {1: [0]})
+        if box.estimate > 3 * box.variance**0.5:
+            low, high = queries.ask(mechanism, y, {0: [0]}, given={1: [0]}).interval()
+            held.append(low <= holders * 9 // 10 / holders <= high)
+    assert least < np.mean(held) < most
+
+
 def test_a_subset_is_cells_booleans_or_a_function():
     cells, sizes = [[0, 1], [1, 0], [1, 2]], (2, 3)
     member = np.array([[False, True, False], [True, False, True]])
