@@ -81,7 +81,7 @@ def power(mechanism, table, *attributes, n, level=0.05) -> float:
     reports under independence, its noise that of reports from `table`. Of 60 random tables at epsilon 1 to 8, the 49
     of which five people or more held each value were rejected in 500 surveys within 4 of 100 as often as told, but
     one, 7 fewer; with fewer holders it is up to 22 fewer. So it is with strong dependence of several values: where
-    Cramer's V is 0.9 and 80 of 100 are told, as few as 53 reject (`RRJoint` at epsilon 0.5, two attributes with 12
+    Cramer's V is 0.9 and 80 of 100 are told, as few as 54 reject (`RRJoint` at epsilon 0.5, two attributes with 12
     values), of three values 70 to 74.
     """
     return _power(mechanism, table, attributes, level)[0](check_users(n))
