@@ -251,13 +251,15 @@ def test_the_best_copies_of_three_attributes_undone_can_have_half_the_variance_o
 def test_with_the_data_fixed_agreement_takes_off_at_most_the_stated_share_and_it_is_reached():
     for k, d, epsilon in itertools.product((2, 4), (2, 4), (0.1, 0.5, 1.0)):
         p, q = grr.probabilities(math.exp(epsilon), k)
-        equal = np.zeros((k,) * d, dtype=int)
+        equal, opposed = np.zeros((2, *(k,) * d), dtype=int)
         np.fill_diagonal(equal, k ** (d - 1))
+        opposed[tuple((np.arange(k) + j) % k for j in range(d))] = k ** (d - 1)  # answers differ where they can
         phase = SecondPhase(k=(k,) * d, epsilon=epsilon, reuse=1.0)
-        laws = (Population.from_counts(x) for x in (equal, np.ones_like(equal)))
-        same, apart = (phase.variance(x)[0].sum() for x in laws)
+        laws = (Population.from_counts(x) for x in (equal, np.ones_like(equal), opposed))
+        same, apart, most = (phase.variance(x)[0].sum() for x in laws)
         leading = (1 - 1 / k) / (k**d * (p - q) ** 2)
         assert math.isclose((apart - same) / leading, (1 - 1 / d) * (p - q) ** 2, rel_tol=1e-9)
+        assert math.isclose((most - same) / leading, min(1, (1 - 1 / d) / (1 - 1 / k)) * (p - q) ** 2, rel_tol=1e-9)
         assert (p - q) ** 2 < 0.06 or epsilon > 0.5
 
 
