@@ -78,7 +78,7 @@ def least_pair_error(k, epsilon):
         attribute j has one of so many values, ("boxes", j, l, size, size) whether both of two do, ("balanced", j, l,
         size) whether a pair's values fit, with so many values of l for every value of j, as evenly as can be;
         ("record", j, l, ...) asks for one value of each of m attributes, tried if at most 5,000 groups have m, so that
-        `attained` may be loose for large budgets too, for 33 binary attributes from epsilon = 1.7 on;
+        `attained` may be loose for large budgets too, for 33 binary attributes from epsilon = 1.54 on;
         ("records", mask) is any set of records.
 
     Raises

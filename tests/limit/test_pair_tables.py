@@ -11,6 +11,7 @@ import pytest
 from ldp_lib.limit.pair_tables import (
     _candidates,
     _every_set,
+    _informed,
     _mixture_error,
     _relaxed,
     _spread,
@@ -283,11 +284,23 @@ def test_many_attributes_are_asked_for_single_records_where_groups_are_at_most_5
 @pytest.mark.parametrize(("epsilon", "loose"), [(1.6, False), (1.7, True)])
 def test_of_33_binary_attributes_three_together_would_have_less_than_what_is_attained(epsilon, loose):
     d = 33
-    assert "for 33 binary attributes from epsilon = 1.7 on" in least_pair_error.__doc__
     told = (math.expm1(epsilon) / 8 / (1 + math.expm1(epsilon) / 8)) ** 2  # of all triples, one value of each
     alone, pair = (float(square) for _, square in spaces((2,) * d)[:: d * (d + 1) // 2 - 1])
     three = (d * d * alone / 3 + math.comb(d, 2) ** 2 * pair / 3) / told
     assert (three < 0.95 * least_pair_error((2,) * d, epsilon).attained) == loose
+
+
+@pytest.mark.parametrize(("epsilon", "loose"), [(1.53, False), (1.54, True)])
+def test_of_33_binary_attributes_three_mixed_with_pairs_have_less_from_the_docstrings_place_on(epsilon, loose):
+    """Each kind of set for all attributes alike, so the information of all of them alone, and of all pairs, counts."""
+    d, names = 33, [("boxes", 0, 1, 1, 1), ("balanced", 0, 1, 1), ("record", 0, 1, 2)]
+    alone, pair = (float(square) for _, square in spaces((2,) * d)[:: d * (d + 1) // 2 - 1])
+    told, rho = _informed((2,) * d, math.expm1(epsilon), names), [d * alone**0.5, math.comb(d, 2) * pair**0.5]
+    kinds = np.array([told[:d].sum(axis=0), told[d:].sum(axis=0)])
+    two, three = (_spread(part, np.array(rho))[1] for part in (kinds[:, :2], kinds))
+    assert two == pytest.approx(least_pair_error((2,) * d, epsilon).attained, rel=2e-4)
+    assert (three < 0.9995 * two) == loose
+    assert "for 33 binary attributes from epsilon = 1.54 on" in least_pair_error.__doc__
 
 
 def test_the_sets_of_a_large_table_have_the_error_attained_together():
