@@ -44,9 +44,9 @@ def least_error(k, epsilon, population=None):
     Notes
     -----
     At the uniform population `gap` is at most 1.16 up to epsilon = 2 on some 2,500 domains tried, of up to 1,000
-    attributes, 100 different sizes and 10^6 values each (with more sizes it may be 1.34). It is 1.056 for 200 binary
-    attributes at epsilon = 2, and wider where they come with some of many values: 1.158 for 338 and four with 103,
-    542, 542 and 81,983 values at epsilon = 1.343, the widest. Above it grows: at epsilon = 4 it is 2.82 for 200 binary
+    attributes, 24 different sizes and 10^6 values each (with more sizes it may be 1.34). It is 1.056 for 200 binary
+    attributes at epsilon = 2, and wider where they come with some of many values: 1.159 for 561 and four with 136,
+    204, 368 and 267,327 values at epsilon = 1.3364, the widest. Above it grows: at 4 it is 2.82 for 200 binary
     attributes. Up to exp(epsilon) = 1 + 2 sqrt(2) `attained` is the least error of any number of binary attributes,
     although the certificate does not use that theorem (`thm-binary`). For two and more attributes and large budgets
     `error` may even be below the sum of 1 - 1/k_j, the error of the records themselves: for 4 and 50 values from
