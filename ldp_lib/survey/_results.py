@@ -228,13 +228,13 @@ class Results:
 
         Means of a column, also within groups, by SQL and with weights, are unbiased estimates of shares. Single entries
         say nothing that can be read: they lie far outside 0 to 1. The standard error of a mean, also of columns added
-        up with factors, is `sem` if people are drawn at random, and less if held fixed; 0 in a group of whom nobody was
-        asked. The mean of two columns' product is not the share of both but for questions randomized alone. One frame's
-        index is kept; that of several is new, 0 to n-1 in their order, and joins no report of theirs. They are put
-        together by `pandas.concat`: whole numbers become floats beside missing or unsigned ones, so that of ids beyond
-        2**53 some become equal: take texts. A column that one lacks, or names otherwise, is missing there, and left out
-        by `groupby`; 1 of one and "1" of another are two groups, also 0.1 of 32 bits and of 64, but 1 and True are one.
-        Categories in orders that differ become texts, in their letters' order. Nothing says of which survey they are.
+        up with factors, is `sem` if people are drawn at random, less if held fixed or dealt into groups; 0 where nobody
+        was asked. The mean of two columns' product is not the share of both but for questions randomized alone. One
+        frame's index is kept; that of several is new, 0 to n-1 in their order, and joins no report of theirs. They are
+        put together by `pandas.concat`: whole numbers become floats beside missing or unsigned ones, so that of ids
+        beyond 2**53 some become equal: take texts. A column that one lacks, or names otherwise, is missing there, and
+        left out by `groupby`; 1 of one and "1" of another are two groups, also 0.1 of 32 bits and of 64, but 1 and True
+        are one. Categories in orders that differ become texts, in their letters' order. Nothing names their survey.
         """
         frame = self._read(_estimates.rows, reports)
         names = [f"{name}={label}" for name, label in self._labels().to_numpy()]

@@ -8,7 +8,17 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, hypergeom, norm
 
-from ldp_lib import GRR, AskSome, OneQuestion, Population, RRIndependent, RRJoint, SubsetSelection, required_users
+from ldp_lib import (
+    GRR,
+    AskSome,
+    OneQuestion,
+    Population,
+    RRIndependent,
+    RRJoint,
+    SubsetSelection,
+    Survey,
+    required_users,
+)
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.survey.planner import half_width, standard_errors
 from ldp_lib.tables import dependence
@@ -201,3 +211,15 @@ def test_a_strong_dependence_of_ten_answers_each_is_seen_in_72_of_100_if_planned
     raw = ((told / n - (1 - keep) / k**2) / keep).reshape(runs, k, k)
     found = np.mean([p_value(mechanism, one, (0, 1), n) < 0.05 for one in raw])
     assert abs(found - seen) < 3 * (seen * (1 - seen) / runs) ** 0.5 < 0.06
+
+
+@pytest.mark.parametrize(("groups", "epsilon", "told"), [(True, 2.0, 1.5), (True, 4.0, 3.6), (False, 4.0, 1.0)])
+def test_sem_of_contributions_is_too_large_for_people_dealt_into_groups_also_if_drawn_at_random(groups, epsilon, told):
+    """The docstring said that it is right for people drawn at random; all say yes, so drawing them adds nothing."""
+    assert "for both where each is dealt one of ten yes-or-no questions, by up to 1.5 times at ε = 2 and 3.6" in PAGE
+    assert "less if held fixed or dealt into groups" in " ".join(Survey.contributions.__doc__.split())
+    n, mechanism = 20_000, OneQuestion(k=(2,) * 10, epsilon=epsilon, groups=groups)
+    survey = Survey({f"q{j}": ["no", "yes"] for j in range(10)}, epsilon, mechanism)
+    each = survey.contributions(survey.collect(survey.decode(np.ones((n, 10), int)), rng=RNG(3)))
+    error = standard_errors(mechanism, [np.array([0.0, 1.0])] * 10, n, sampling=True)[0][1]
+    assert each["q0=yes"].sem() / error == pytest.approx(told, rel=0.03)
