@@ -255,7 +255,7 @@ def test_standardised_shares_err_by_a_tenth_of_the_root_where_questions_are_rand
     [((6, 10), 2, 72), ((6, 10), 4, 47), ((11, 20), 2, 78), ((11, 20), 4, 58), ((21, 50), 4, 70), ((51, 100), 4, 80)],
 )
 def test_no_yes_or_no_question_holds_less_often_than_the_rows_say_also_with_people_drawn(people, epsilon, worst):
-    says("survey.md", "| 6 to 10 people asked | up to 2; up to 4 | 72; 46 at worst |")
+    says("survey.md", "| 6 to 10 people asked | up to 2; up to 4 | 71; 46 at worst |")
     held = []
     for n, budget in itertools.product((*people, sum(people) // 2), np.arange(0.5, epsilon + 0.1, 0.5)):
         p, q = GRR(k=2, epsilon=float(budget)).probabilities
