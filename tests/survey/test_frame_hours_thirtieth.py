@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import binom, chi2, norm
 
 from ldp_lib import GRR, AskSome, OneQuestion, RRIndependent, RRJoint, SubsetSelection, required_users
+from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled.assignment import group_sizes
 from ldp_lib.survey._estimates import value_covariance, weighted_shares
 from ldp_lib.survey._intervals import standard_errors
@@ -59,13 +60,42 @@ def test_few_villages_hold_less_often_if_few_of_them_hold_an_answer(mean, sd, ep
 
 @pytest.mark.parametrize(("regions", "asked", "low", "high"), [(50, 20, 8, 11), (16, 20, 7, 10), (50, 400, 4, 6)])
 def test_a_test_of_regions_rejects_too_often_where_twenty_are_asked_in_each_of_many(regions, asked, low, high):
-    says("survey.md", "in up to 11 if only 20 are asked in each of 16 to 100 regions")
+    says("survey.md", "if only 20 are asked in each of up to 16 regions in up to 11")
     rng, runs, epsilon = RNG(2), 4_000, 2.0
     found = shares(rng, asked, rng.binomial(asked, 0.5, (runs, regions)), epsilon)
     far = ((found - found.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) / squares(found, asked, epsilon).mean(axis=1)
     rejected = 100 * (far > chi2.ppf(0.95, regions - 1)).mean()
     wide = 500 * (0.1 * 0.9 / runs) ** 0.5
     assert low - wide < rejected < high + wide
+
+
+@pytest.mark.parametrize(
+    ("regions", "asked", "k", "epsilon", "share", "said"),
+    [
+        (100, 20, 10, 1.81, 0.3, 24),
+        (100, 20, 2, 3.0, 0.1, 15.8),
+        (16, 20, 10, 2.0, 0.5, 10.3),
+        (100, 100, 2, 4.94, 0.05, 13),
+        (16, 50, 2, 4.23, 0.1, 8.2),
+    ],
+)
+def test_a_test_of_a_hundred_regions_rejects_far_too_often(regions, asked, k, epsilon, share, said):
+    """The page said in at most 11, as of yes-or-no questions that half answer with yes, at epsilon 2."""
+    says("survey.md", "and of 100 regions in up to 24, or some 13 if 50 or 100 are")
+    rng, runs, (p, q) = RNG(3), 240_000 // regions, GRR(k=k, epsilon=epsilon).probabilities
+    counts = rng.multinomial(asked, [share, *[(1 - share) / (k - 1)] * (k - 1)], runs * regions)
+    raw = (GRR(k=k, epsilon=epsilon).draw_support(counts, rng) / asked - q) / (p - q)
+    near = project_simplex(raw) * asked  # rounded to whole people, as `standard_errors` does
+    down, part = np.divmod(near + 1e-9, 1)
+    rank = (-part).argsort(axis=1, kind="stable").argsort(axis=1)[:, 0]
+    near = (down[:, 0] + (rank < np.rint(asked - down.sum(axis=1)))) / asked
+    square = (near * p * (1 - p) + (1 - near) * q * (1 - q)) / (p - q) ** 2 / asked + near * (1 - near) / asked
+    found, square = (one.reshape(runs, regions) for one in (raw[:, 0], square))
+    told = standard_errors(GRR(k=k, epsilon=epsilon), raw[0], asked, sampling=True)[0]
+    assert told**2 == pytest.approx(square[0, 0])
+    far = ((found - found.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) / square.mean(axis=1)
+    rejected = 100 * (far > chi2.ppf(0.95, regions - 1)).mean()
+    assert abs(rejected - said) < 0.5 + 300 * (0.15 * 0.85 / runs) ** 0.5
 
 
 @pytest.mark.parametrize(("size", "held"), [(2, 83), (4, 68), (30, 26)])
