@@ -48,6 +48,22 @@ def test_quantiles_fail_for_a_cell_only_if_they_are_reflected():
         assert min(ways) > 0.85 > 0.6 > held[REFLECTED + ": least cell", *setting]
 
 
+def test_quantiles_are_too_short_for_large_cells_beside_empty_ones_and_deviations_are_not():
+    """The estimates of empty cells are above 0 and those of full ones too low, and of a draw they are so twice."""
+    assert "at ε = 1, in some 76 of 100, deviations in 95." in PAGE
+    rng, table, runs, draws = np.random.default_rng(6), np.array([0.5, 0, 0, 0.5]), 250, 60
+    channel = coverage.RRIndependent(k=(2, 2), epsilon=1.0).channel()
+    found = coverage.most_likely(rng.multinomial(2_000, table @ channel, size=runs), channel, 5_000)
+    again = rng.multinomial(2_000, np.repeat(found, draws, axis=0) @ channel)
+    drawn = coverage.most_likely(again, channel, 5_000).reshape(runs, draws, -1)
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=1)
+    inside = (abs(found - table) <= 1.96 * drawn.std(axis=1, ddof=1), (low <= table) & (table <= high))
+    deviations, quantiles = (one[:, [0, 3]].mean() for one in inside)
+    wide = 3 * (0.2 * 0.8 / runs) ** 0.5
+    assert deviations > 0.92
+    assert abs(quantiles - 0.76) < wide < 0.9 - 0.76
+
+
 def test_a_plain_interval_is_short_where_few_reports_are_wrong_also_if_half_hold_the_value():
     """All numbers of lost and of false supports of each half, by their probabilities."""
     n, mechanism, wrong = 2_000, coverage.GRR(k=2, epsilon=9.0), np.arange(12)
