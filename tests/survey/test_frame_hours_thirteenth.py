@@ -54,12 +54,20 @@ def test_few_weights_of_those_asked_are_told_however_questions_are_drawn(asked, 
 
 
 @pytest.mark.parametrize(
-    ("share", "told", "holds"),
-    [(0.2, 0.0355, 0.552), (0.25, 0.1565, 0.755), (0.3, 0.424, 0.889), (0.35, 0.726, 0.9355), (0.45, 0.987, 0.95)],
+    ("n", "share", "told", "holds"),
+    [
+        (2_000, 0.2, 0.0355, 0.552),
+        (2_000, 0.25, 0.1565, 0.755),
+        (2_000, 0.3, 0.424, 0.889),
+        (2_000, 0.35, 0.726, 0.9355),
+        (2_000, 0.45, 0.987, 0.95),
+        (198_325, 0.02, 0.037, 0.459),  # 3.2 errors; the page had 50 to 55 of any group
+        (317, 0.5, 0.034, 0.625),
+    ],
 )
-def test_a_share_among_few_that_comes_by_chance_holds_less_often(share, told, holds):
+def test_a_share_among_few_that_comes_by_chance_holds_less_often(n, share, told, holds):
     """As the page says: what `query` tells where `given` is near five standard errors divides by too large a share."""
-    n, runs, rng, mechanism = 2_000, 40_000, np.random.default_rng(3), RRJoint(k=(4, 2), epsilon=1.0)
+    runs, rng, mechanism = 40_000, np.random.default_rng(3), RRJoint(k=(4, 2), epsilon=1.0)
     channel, true = mechanism.channel(), np.full((4, 2), (1 - share) / 4)
     true[:, 1] = share * np.array([0.9, 0.1 / 3, 0.1 / 3, 0.1 / 3])
     people = np.floor(true.ravel() * n).astype(int)
