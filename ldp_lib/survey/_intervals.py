@@ -96,17 +96,14 @@ def estimate_interval(
 
     Notes
     -----
-    The plug-in fails where the false supports of a value are few: where n q, with q the chance that somebody who does
-    not hold it supports it, is below about 5 for one interval, 50 for all of 100 values together, 100 for all of 1,000
-    or 300 for all of 100,000 (near n q = 20 they held in as few as 90, 83 and 48 of 100 surveys). That is at large
-    budgets, and if `GRR` has as many values as users at any (at n q = 1, if all hold different ones, single ones held
-    in 92). Of hundreds of values one whose noise is about as large as its share needs more than 5: with `GRR` its
-    interval held in as few as 73 at n q = 1, 84 at 5. At a large budget a false support lies far outside an interval
-    made for none: at n q = 0.15 the interval for a value that nobody holds covers 86 times in 100 instead of 95; at n q
-    = 0.05 those of a hundred values together hardly ever hold. It also fails at large budgets where users are asked
-    some questions, and of those who are asked this one fewer than about five hold the value, or for all of 50 questions
-    together fewer than about 100, of 300 fewer than 200: from a budget of 3 on, at n q = 20 and 20 holders, all held in
-    as few as 87 and 73 of 100 surveys. Simulated on the page `quality`.
+    The plug-in fails where the false supports of a value are few. With q the chance that somebody who does not hold it
+    supports it, one interval needs an n q of at least 5, or 20 if there are hundreds of values; together they need 50
+    for all of 100 values, 100 for all of 1,000 or 300 for all of 100,000. Where users are asked some questions, at
+    budgets from 3 on, five of those asked must hold the value too, or for all of 50 questions together 100, of 300
+    questions 200. All settings tried then held in 87 of 100 surveys and more. At large budgets n q is small, and a
+    false support lies far outside an interval made for none: at n q = 0.15 the interval for a value that nobody holds
+    covers 86 times in 100 instead of 95; at 0.05 those of a hundred values together hardly ever hold. Simulated on the
+    page `quality`.
     """
     check_bool(simultaneous=simultaneous)
     spread = standard_errors(mechanism, estimate, n)
