@@ -876,6 +876,31 @@ def test_with_even_shares_the_correlation_of_panel_9c_leaves_no_trace():
     assert max(squares(0.1), squares(0.9)) < limit < squares(0.1, 1.5)
 
 
+def test_the_seeds_of_the_programs_give_the_splitting_errors_of_figure_9_with_a_correlation_of_point_nine():
+    """SPL comes first in each run, so its randomness is that of the run's seed: 42, the run's number, 1,000 rho."""
+
+    def by_the_seeds(rho, epsilon, n=20_000, runs=50):
+        errors, (p, q) = [], grr.probabilities(math.exp(epsilon / 2), 4)
+        for run in range(runs):
+            coins = np.random.RandomState(42 + run + int(1_000 * rho))
+            first = coins.choice(4, size=n, p=UNIFORM)
+            anew = coins.rand(n) >= rho
+            second = first.copy()
+            second[anew] = coins.choice(4, size=anew.sum(), p=UNIFORM)
+            orders = [list(dict.fromkeys(x.tolist())) for x in (first, second)]  # of the values, as they turn up
+            others = [{v: [w for w in order if w != v] for v in order} for order in orders]
+            counts, toss, pick = np.zeros((2, 4)), coins.random_sample, coins.randint
+            for record in zip(first.tolist(), second.tolist(), strict=True):
+                for j, v in enumerate(record):
+                    counts[j, v if toss() < p else others[j][v][pick(0, 3)]] += 1
+            truth = np.array([np.bincount(x, minlength=4) for x in (first, second)]) / n
+            errors.append((((counts / n - q) / (p - q) - truth) ** 2).mean())
+        return np.mean(errors)
+
+    shown = printed_values.load("corr_rr_figures").query("panel == '9c'").SPL.unique()
+    assert by_the_seeds(0.9, 0.5) == pytest.approx(shown.item(), rel=5e-6)  # six digits; with 0.1 it is 0.00191
+
+
 def test_which_figures_tell_the_formulas_for_the_copying_probability_apart():
     """Which figures and panels of Corr-RR do not come out with the exact formula: the notes, and the audit's table."""
     points = printed_values.load("corr_rr_figures")
