@@ -876,6 +876,19 @@ def test_with_even_shares_the_correlation_of_panel_9c_leaves_no_trace():
     assert max(squares(0.1), squares(0.9)) < limit < squares(0.1, 1.5)
 
 
+@pytest.mark.parametrize("exchanged", [False, True])
+def test_panel_4a_does_not_fit_its_stated_correlation_whoever_copies_whom(exchanged):
+    panel = printed_values.load("corr_rr_figures").query("panel == '4a'")
+    rule, how = partial(AppendixCorrRR, exchanged=exchanged), {"seed": 14, "runs": 500, "methods": ["Corr-RR"]}
+
+    def squares(rho, tree):
+        part = panel.assign(rho=rho, parents=[tree] * len(panel))
+        return (distance(sweep_points(part, corr=rule, **how)) ** 2).sum()
+
+    trees = itertools.product((0,), (0, 1), (0, 1, 2))
+    assert min(squares(0.1, tree) for tree in trees) > 25 > 5 + 3 * math.sqrt(2 * 5) > squares(0.9, LAST)
+
+
 def test_the_seeds_of_the_programs_give_the_splitting_errors_of_figure_9_with_a_correlation_of_point_nine():
     """SPL comes first in each run, so its randomness is that of the run's seed: 42, the run's number, 1,000 rho."""
 
