@@ -2,7 +2,8 @@
 
 The first version of the paper (Seeam et al. 2025) derives its reuse probability in Theorem 4, Proposition 1 and
 Appendix 6.1; for k = 2 these are right up to a factor of Proposition 1, for k > 2 they are not. The authors' published
-programs compute the appendix's formula in all experiments and another one for Figure 2 of the revised version (2026).
+programs compute the appendix's formula, attributes exchanged, in all experiments and another one for Figure 2 of the
+revised version (2026).
 Chapters `audit_corr_rr` and `audit_corr_rr_evaluation`.
 """
 
