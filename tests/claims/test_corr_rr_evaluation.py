@@ -878,15 +878,17 @@ def test_with_even_shares_the_correlation_of_panel_9c_leaves_no_trace():
 
 @pytest.mark.parametrize("exchanged", [False, True])
 def test_panel_4a_does_not_fit_its_stated_correlation_whoever_copies_whom(exchanged):
-    panel = printed_values.load("corr_rr_figures").query("panel == '4a'")
+    points = printed_values.load("corr_rr_figures")
     rule, how = partial(AppendixCorrRR, exchanged=exchanged), {"seed": 14, "runs": 500, "methods": ["Corr-RR"]}
 
-    def squares(rho, tree):
-        part = panel.assign(rho=rho, parents=[tree] * len(panel))
+    def squares(rho, tree, panel="4a"):
+        part = points[points.panel == panel]
+        part = part.assign(rho=rho, parents=[tree] * len(part))
         return (distance(sweep_points(part, corr=rule, **how)) ** 2).sum()
 
-    trees = itertools.product((0,), (0, 1), (0, 1, 2))
-    assert min(squares(0.1, tree) for tree in trees) > 25 > 5 + 3 * math.sqrt(2 * 5) > squares(0.9, LAST)
+    trees, limit = itertools.product((0,), (0, 1), (0, 1, 2)), 5 + 3 * math.sqrt(2 * 5)
+    assert min(squares(0.1, tree) for tree in trees) > 25 > limit > squares(0.9, LAST)
+    assert max(squares(rho, LAST, "4b") for rho in (0.5, 0.9)) < limit < squares(0.1, LAST, "4b")
 
 
 def test_the_seeds_of_the_programs_give_the_splitting_errors_of_figure_9_with_a_correlation_of_point_nine():
