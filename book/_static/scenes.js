@@ -415,7 +415,7 @@ const scenes = (() => {
       return { no, yes, unrelated: 100 * Math.sqrt(unrelated), warner: 100 * Math.sqrt(best), people: 710 * best / unrelated };
     },
     says: (v, { no, yes, unrelated, warner, people }) => `A yes changes the odds ${digits(yes)} times, a no ${digits(no)} times. The standard error is ` +
-      `${digits(unrelated)} percentage points; Warner's design with the larger ratio has ${digits(warner)}, so ${many(Math.ceil(people), "people")} would do.`,
+      `${digits(unrelated)} percentage points; Warner's design with the larger ratio has ${digits(warner)}, so ${many(Math.ceil(people - 1e-9), "people")} would do.`,
     draw(v, { unrelated, warner }) {
       const curve = (key) => CHANCES.map((p) => [p, this.numbers({ ...v, p })[key]]);
       return [`innocuous yes ${percent(v.alpha)}, true share ${percent(v.share)}`, plot({
