@@ -50,7 +50,7 @@ def least_error(k, epsilon, population=None):
     attributes. Up to exp(epsilon) = 1 + 2 sqrt(2) `attained` is the least error of any number of binary attributes,
     although the certificate does not use that theorem (`thm-binary`). For two and more attributes and large budgets
     `error` may even be below the sum of 1 - 1/k_j, the error of the records themselves: for 4 and 50 values from
-    epsilon = 8 on, for twenty binary attributes at 17. `check_certificate` verifies what is found. Chapters
+    epsilon = 7.87 on, for twenty binary attributes from 14.25 on. `check_certificate` verifies what is found. Chapters
     `limit_bound`, `limit_attained` and `optimal_sets`.
     """
     k = check_domain(k)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -149,6 +150,11 @@ def test_the_limit_may_be_below_what_drawing_users_costs():
     errors = [limit.least_error((4, 50), epsilon).error for epsilon in (7.5, 8.0, 9.0)]
     assert errors[0] > 3 / 4 + 49 / 50 > errors[1] > errors[2]
     assert limit.least_error((2,) * 20, 14.0).error > 20 / 2 > limit.least_error((2,) * 20, 17.0).error
+    said = " ".join(limit.least_error.__doc__.split())
+    for k, words, place in (((4, 50), "4 and 50 values", 7.87), ((2,) * 20, "twenty binary attributes", 14.25)):
+        assert re.search(rf"{words} from (epsilon = )?{place} on", said)
+        before, after = (limit.least_error(k, place - less).error for less in (0.015, 0))
+        assert before > sum(1 - 1 / size for size in k) > after
 
 
 def test_the_best_fixed_shrinkage_saves_most_where_it_shrinks_to_and_that_is_what_it_saves_of_the_worst_error():
