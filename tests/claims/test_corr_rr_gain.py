@@ -22,6 +22,7 @@ from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, syn_a, tree_law
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import OneQuestion
+from ldp_lib.splitting import SPL
 from ldp_lib.survey.errors import total_error
 
 ODDS, ONE = Fraction(3), Fraction(1)
@@ -531,6 +532,29 @@ def test_which_formula_is_better_for_a_learned_copying_probability_turns_on_the_
     assert np.subtract(*over_exact(1_000_000, 0.5, 0.5)) > 1 > sum(over_exact(20_000, 0.5, 0.5))
     page = " ".join((Path(__file__).parents[2] / "book/results.md").read_text(encoding="utf-8").split())
     assert "learned where they are alike, of 20,000 users, the printed one" in page
+
+
+def test_with_two_values_learned_copies_lose_to_splitting_where_shares_are_equal_unless_noise_is_large():
+    """Page results, the row's advice, of which SynA, four values, shows the gain only."""
+
+    def over_split(share, n, epsilon):
+        data = Population.from_counts(np.rint(n * np.multiply.outer(share, share)).astype(int))
+        one, truth = {"k": data.k, "epsilon": epsilon}, marginal_frequencies(data)
+        errors = mse(AppendixCorrRR(**one, n1=0.1).simulate(data, rng=np.random.default_rng(9), runs=1_000), truth)
+        over = errors / np.mean(SPL(**one).variance(data))
+        return over.mean(), 5 * over.std() / 1_000**0.5
+
+    for share, n, epsilon, gains in (
+        (SKEWED, 20_000, 0.5, True),
+        ([0.6, 0.3, 0.1], 20_000, 0.5, True),
+        ([0.7, 0.3], 2_000, 0.1, True),
+        ([0.7, 0.3], 20_000, 0.5, False),
+        ([0.9, 0.1], 2_000, 0.5, False),
+    ):
+        over, off = over_split(share, n, epsilon)
+        assert over + off < 1 if gains else over - off > 1
+    page = " ".join((Path(__file__).parents[2] / "book/results.md").read_text(encoding="utf-8").split())
+    assert "for yes or no {check}`only where noise is large <test_corr_rr_gain::" in page
 
 
 def test_more_users_in_the_first_phase_change_the_error_by_the_stated_factors():
