@@ -557,6 +557,19 @@ def test_with_two_values_learned_copies_lose_to_splitting_where_shares_are_equal
     assert "for yes or no {check}`only where noise is large <test_corr_rr_gain::" in page
 
 
+def test_a_small_first_phase_at_a_tenth_pays_for_many_users_only():
+    """Chapter audit_corr_rr, the advice: a learned copying probability against 1/k, which needs no first phase."""
+    alike = np.multiply.outer([0.7, 0.1, 0.1, 0.1], [0.7, 0.1, 0.1, 0.1])
+    many = Population.from_counts(np.rint(100_000 * alike).astype(int))
+    cases = [(datasets.load_corr_rr(name), 0.1, True) for name in datasets.CORR_RR] + [(many, 0.02, False)]
+    for data, first, costs in cases:
+        one, truth, rng = {"k": data.k, "epsilon": 0.1}, marginal_frequencies(data), np.random.default_rng(3)
+        made = AppendixCorrRR(**one, n1=first), SecondPhase(**one)
+        learned, without = (mse(way.simulate(data, rng=rng, runs=1_000), truth) for way in made)
+        gap, off = learned.mean() - without.mean(), 4 * math.hypot(learned.std(), without.std()) / 1_000**0.5
+        assert gap > off if costs else gap + off < -0.3 * without.mean()
+
+
 def test_more_users_in_the_first_phase_change_the_error_by_the_stated_factors():
     people = Population.from_counts(np.rint(20_000 * tree_law(SKEWED, 0.5, [0])).astype(int))
     rng = np.random.default_rng(1)
