@@ -532,6 +532,9 @@ def test_which_formula_is_better_for_a_learned_copying_probability_turns_on_the_
     assert np.subtract(*over_exact(1_000_000, 0.5, 0.5)) > 1 > sum(over_exact(20_000, 0.5, 0.5))
     page = " ".join((Path(__file__).parents[2] / "book/results.md").read_text(encoding="utf-8").split())
     assert "learned where they are alike, of 20,000 users, the printed one" in page
+    near, less = (over_exact(20_000, 2.0, rho) for rho in (0.9, 0.5))
+    assert sum(near) < 1 < less[0] - less[1]
+    assert "at ε = 0.5 (at 2 only if nearly equal)" in page
 
 
 def test_with_two_values_learned_copies_lose_to_splitting_where_shares_are_equal_unless_noise_is_large():
