@@ -74,10 +74,10 @@ def check_description(found, wanted, what):
     """Raise ValueError unless a description is the wanted one; the error says what differs."""
     if found == wanted:
         return
-    if {type(found), type(wanted)} != {str}:
+    if {f"{found}"[:1], f"{wanted}"[:1]} != {"{"}:  # None, or no dict in JSON
         known = "if you know that all are of this one: survey.mark(reports), a data frame or counts"
         raise ValueError(f"reports must say of which survey they are, and not all do: {what}; {known}")
-    a, b = _parts(found, what), _parts(wanted, "the survey they must be of")
+    a, b = map(_parts, (found, wanted))
     one = next((one for one in b if a.get(one) != b[one]), "description")
     raise ValueError(f"reports must be of a survey whose {one} is {b.get(one)}; for those of {what} it is {a.get(one)}")
 
@@ -104,17 +104,8 @@ def check_numbers(frame, told, what):
         raise ValueError(f"reports must be of one survey; some rows of {what} are of another one than it says, or none")
 
 
-def parsed(description, what):
-    """Return the dict that a description holds; ValueError if it is no text, or holds none."""
-    with contextlib.suppress(ValueError, TypeError):
-        told = json.loads(description)
-        if isinstance(told, dict) and isinstance(told.get("domain", {}), dict):
-            return told
-    raise ValueError(f"survey must be told as by `Survey.description`; that of {what} is {str(description)[:99]!r}")
-
-
-def _parts(description, what):
-    told = parsed(description, what)
+def _parts(description):
+    told = json.loads(description)
     domain = told.pop("domain", {})
     return {"attributes": list(domain)} | {f"labels of {name!r}": str(values) for name, values in domain.items()} | told
 
@@ -250,10 +241,7 @@ def description(reports):
         one_number(None if KEY in reports.attrs else reports.get(NUMBER))
         return reports.attrs.get(KEY)
     with opened(reports) as file:
-        attrs = json.loads((file.schema_arrow.metadata or {}).get(b"PANDAS_ATTRS", b"{}"))
-        if not isinstance(attrs, dict):
-            raise OSError(f"its attributes are {str(attrs)[:99]!r}")
-        return attrs.get(KEY)
+        return json.loads((file.schema_arrow.metadata or {}).get(b"PANDAS_ATTRS", b"{}")).get(KEY)
 
 
 def whole(frame, mechanism, act, told):

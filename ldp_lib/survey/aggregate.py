@@ -239,7 +239,7 @@ def sources(reports: Any, mechanism: Any, survey: str, act: Callable, whole: boo
         told = files.description(one)
         surveys = surveys or [told]  # if none is given, all have that of the first
         files.check_description(told, surveys[0], what)
-        if told is not None and (made := files.parsed(told, what).get("mechanism")) != repr(mechanism):
+        if told is not None and (made := json.loads(told).get("mechanism")) != repr(mechanism):
             raise ValueError(f"mechanism must be {made}, which made the reports of {what}; got {mechanism!r}")
         blocks = (files.row_groups if isinstance(one, Path) else files.whole)(one, mechanism, act, told)
         yield from ((found, told, parts) for found in _watched(blocks, mechanism, what, known, parts))

@@ -110,8 +110,7 @@ def pair_table_errors(
     _inputs.require(rng=rng, runs=runs)
     if runs < 2:
         raise ValueError(f"runs must be at least 2 for a standard error; got {runs}")
-    if not (pairs := every_pair(population.d, pairs)):
-        raise ValueError(f"pairs must be at least one, of at least two attributes; got none of {population.d}")
+    pairs = every_pair(population.d, pairs)
     truth, users, rows = {pair: population.select(*pair).joint for pair in pairs}, population.users(), []
     for way, mechanism in enumerate(collectors(population.k, epsilon) if mechanisms is None else mechanisms):
         for _ in range(runs):

