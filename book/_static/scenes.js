@@ -179,7 +179,7 @@ const scenes = (() => {
       return { errors, size, share: k / (Math.exp(b) + 1), times: errors[0] / errors[size - 1] };
     },
     says: (v, { size, share, times }) => `At ε = ${v.epsilon}, with ${v.k} values, k/(e^ε + 1) is ${digits(share, 2)}: name ${size}. ` +
-      (size > 1 ? `A single one takes ${digits(times)} times as many people.` : "That is GRR."),
+      (size > 1 ? `A single one takes ${digits(times)} times as many people, drawn uniformly.` : "That is GRR."),
     draw: (v, { errors, size, share }) => [`${v.k} values, ε = ${v.epsilon}`, plot({
       x: { label: "number of values that a report names", log: true, range: [0.5, 65], ticks: [1, 2, 4, 8, 16, 32, 64] },
       y: logarithmic("total variance, one user", 0.4, 2e4), top: 40, here: share,
@@ -259,7 +259,7 @@ const scenes = (() => {
       return { told: own[0] / d, lied: (1 - own[0]) / d, faked: 1 - 1 / d, times };
     },
     says: (v, { told, faked, times }) => `At ε = ${v.epsilon}, with ${v.d} questions of ${v.k} answers, of 100 reports about one question ` +
-      `${digits(100 * faked, 2)} are fakes and ${digits(100 * told, 2)} true answers. For an answer that nobody holds, fakes take ${digits(times, 2)} times as many people ` +
+      `${digits(100 * faked)} are fakes and ${digits(100 * told, 2)} true answers. For an answer that nobody holds, fakes take ${digits(times, 2)} times as many people ` +
       "as saying openly which question was answered.",
     draw(v, { told, lied, faked }) {
       const shares = [told, lied, faked].map((share) => 100 * share), counts = shares.map(Math.floor);
@@ -447,7 +447,7 @@ const scenes = (() => {
       return { product, record: possible ? Math.max(ratio(0, 0), ratio(0, 1), ratio(1, 1)) : null };
     },
     says: (v, { product, record }) => `If the two innocuous answers are independent, the record's ratio is the product ${digits(product)}. ` +
-      (record === null ? "Here one of the four pairs cannot occur: the ratio is infinite." : `Here both are yes ${digits(v.times)} times as often: it is ${digits(record)}.`),
+      (record === null ? "Here a pair cannot occur: the ratio is infinite." : `Here both are yes ${digits(v.times)} times as often: it is ${digits(record)}.`),
     draw(v, { product, record }) {
       const curve = along(0.01, 2, 81).map((times) => [times, this.numbers({ ...v, times }).record ?? 1e9]);
       return [`innocuous yes ${percent(v.alpha)} each`, plot({

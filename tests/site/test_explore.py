@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from fractions import Fraction
 
 import explore
@@ -242,6 +243,19 @@ def test_the_people_who_would_do_are_counted_exactly(page):
     for setting, words in zip(settings, said, strict=True):
         people = real_survey(**{key: Fraction(str(number)) for key, number in setting.items()})["people"]
         assert f"so {math.ceil(people)} " in words, setting
+
+
+def test_the_fakes_in_the_sentence_are_those_in_the_picture(page):
+    """Among eight 87.5 of a hundred are: the sentence said 88 where the picture has 87 squares."""
+    places = page.evaluate("() => scenes.all.fake_data.sliders.map(({ stops }) => stops)")
+    settings = [dict(zip(("epsilon", "d", "k"), at, strict=True)) for at in itertools.product(*places)]
+    found = page.evaluate(
+        "all => all.map(v => [scenes.says('fake_data', v), scenes.picture('fake_data', v)])", settings
+    )
+    for setting, (words, picture) in zip(settings, found, strict=True):
+        said = float(re.search(r"([\d.]+) are fakes", words)[1])
+        assert said == pytest.approx(100 - 100 / setting["d"], abs=0.051), setting
+        assert abs(int(re.search(r"(\d+) fakes<", picture)[1]) - said) < 1, setting
 
 
 def test_no_stored_picture_lacks_a_scene():
