@@ -23,7 +23,7 @@ import pytest
 import sympy as sp
 from grader import compare, marking, session, worker
 
-from ldp_lib import SPL, OneQuestion, grr, limit, pure, unary
+from ldp_lib import SPL, OneQuestion, designs, grr, limit, pure, unary
 from ldp_lib.population import Population
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +76,21 @@ def test_numbers_in_the_instructor_s_paragraphs_are_those_of_the_formulas():
     alone = sum((1 / math.tanh(0.5) ** 2 - mean**2) ** 0.5 for mean in ones) ** 2 / 2
     assert float(re.search(r"up to ε = ([\d.]+)", told["ps8"])[1]) <= math.log(2) < 1
     assert 0.99 < limit.least_error((2, 2, 2), 1.0, agree).attained / alone < 0.999
+
+
+def test_no_float_decides_how_many_people_are_enough():
+    """Set 7: at 30 % and at 48 % the answer is a whole number, which floats exceed; these are nobody's own numbers."""
+    (task,) = [task for problems in SETS for task in problems.tasks if task.name == "enough_people"]
+    ends = re.findall(r'"(?:low|high)", (\d+), (\d+)', task.starter)
+    assert ends == re.findall(r'"(?:low|high)", (\d+), (\d+)', task.hidden)
+
+    def needed(percent):
+        share = Fraction(percent, 100)
+        best, card = designs.warner(Fraction(11, 12)), designs.unrelated_question(Fraction(1, 2), Fraction(1, 10))
+        return 710 * designs.variance(best, share, 1) / designs.variance(card, share, 1)
+
+    assert [percent for percent in range(6, 50) if needed(percent).denominator == 1] == [30, 48]
+    assert all(needed(at).denominator > 1 for low, high in ends for at in range(int(low), int(high) + 1))
 
 
 @by_set
