@@ -19,6 +19,7 @@ const scenes = (() => {
 
   // Words.
   const digits = (x, n = 3) => (x >= 1000 ? Number(x.toPrecision(n)).toLocaleString("en") : String(Number(x.toPrecision(n))));
+  const ratioOf = (x) => digits(x, x < 1 ? 2 : 3); // two digits of 1.04 are 1.0, which would say that nothing is lost
   const percent = (x) => `${digits(100 * x)}\u00a0%`;
   const many = (count, word) => `${count.toLocaleString("en")} ${word}`;
 
@@ -338,7 +339,7 @@ const scenes = (() => {
       const start = `At ε = ${v.epsilon}, if ${percent(v.colluders)} collude, `;
       if (tied === null) return `${start}no negative correlation lowers the variance at this ε: too many people tell about their partners.`;
       return `${start}JRR tells the truth with probability ${digits(tied)} in place of ${digits(own)}. If ${percent(v.share)} hold the answer, ` +
-        `its variance is ${digits(ratio, 2)} times that of randomized response.`;
+        `its variance is ${ratioOf(ratio)} times that of randomized response.`;
     },
     draw(v, { ratio }) {
       const tied = ratio === null ? [] : evenly(0, 1, 101).map((share) => [share, this.numbers({ ...v, share }).ratio]);
@@ -364,7 +365,7 @@ const scenes = (() => {
     says(v, { apart, pooled }) {
       const good = pooled < apart;
       return `At ε = ${v.epsilon}, with ${many(v.n, "people")} of whom ${percent(v.differ)} give two different answers, to presume that all agree ` +
-        `${good ? "saves" : "costs"}: ${digits(pooled / apart, 2)} times the error of taking each answer for its own question.`;
+        `${good ? "saves" : "costs"}: ${ratioOf(pooled / apart)} times the error of taking each answer for its own question.`;
     },
     draw(v, numbers) {
       const shares = evenly(0, 0.1);

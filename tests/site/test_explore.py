@@ -258,6 +258,18 @@ def test_the_fakes_in_the_sentence_are_those_in_the_picture(page):
         assert abs(int(re.search(r"(\d+) fakes<", picture)[1]) - said) < 1, setting
 
 
+def test_what_costs_something_is_not_said_to_cost_nothing(page):
+    """With two digits a ratio of 1.047 was "costs: 1 times the error"."""
+    places = page.evaluate("() => scenes.all.limit_correlation.sliders.map(({ stops }) => stops)")
+    settings = [dict(zip(("epsilon", "n", "differ"), at, strict=True)) for at in itertools.product(*places)]
+    for setting, words in zip(
+        settings, page.evaluate("all => all.map(v => scenes.says('limit_correlation', v))", settings), strict=True
+    ):
+        verdict, times = re.search(r"(saves|costs): ([\d.,]+) times", words).groups()
+        assert times != "1", setting
+        assert (float(times.replace(",", "")) > 1) == (verdict == "costs"), setting
+
+
 def test_no_stored_picture_lacks_a_scene():
     assert {path.stem for path in (explore.STATIC / "explore").iterdir()} == set(LIBRARY)
 
