@@ -74,7 +74,7 @@ def check_description(found, wanted, what):
     """Raise ValueError unless a description is the wanted one; the error says what differs."""
     if found == wanted:
         return
-    if {f"{found}"[:1], f"{wanted}"[:1]} != {"{"}:  # None, or no dict in JSON
+    if {f"{found!s:.1}", f"{wanted!s:.1}"} != {"{"}:  # None, or no dict in JSON
         known = "if you know that all are of this one: survey.mark(reports), a data frame or counts"
         raise ValueError(f"reports must say of which survey they are, and not all do: {what}; {known}")
     a, b = map(_parts, (found, wanted))
