@@ -216,7 +216,10 @@ def test_a_strong_dependence_of_ten_answers_each_is_seen_in_72_of_100_if_planned
 @pytest.mark.parametrize(("groups", "epsilon", "told"), [(True, 2.0, 1.5), (True, 4.0, 3.6), (False, 4.0, 1.0)])
 def test_sem_of_contributions_is_too_large_for_people_dealt_into_groups_also_if_drawn_at_random(groups, epsilon, told):
     """The docstring said that it is right for people drawn at random; all say yes, so drawing them adds nothing."""
-    assert "for both where each is dealt one of ten yes-or-no questions, by up to 1.5 times at ε = 2 and 3.6" in PAGE
+    assert (
+        "for both, where each is dealt one of ten yes-or-no questions, too large by up to 1.5 times at ε = 2 and 3.6"
+        in PAGE
+    )
     assert "less if held fixed or dealt into groups" in " ".join(Survey.contributions.__doc__.split())
     n, mechanism = 20_000, OneQuestion(k=(2,) * 10, epsilon=epsilon, groups=groups)
     survey = Survey({f"q{j}": ["no", "yes"] for j in range(10)}, epsilon, mechanism)
