@@ -60,7 +60,7 @@ def test_few_villages_hold_less_often_if_few_of_them_hold_an_answer(mean, sd, ep
 
 @pytest.mark.parametrize(("regions", "asked", "low", "high"), [(50, 20, 8, 11), (16, 20, 7, 10), (50, 400, 4, 6)])
 def test_a_test_of_regions_rejects_too_often_where_twenty_are_asked_in_each_of_many(regions, asked, low, high):
-    says("survey.md", "if only 20 are asked in each of up to 16 regions in up to 11")
+    says("survey.md", "Where only 20 are asked in each it rejected in up to 11 for up to 16 regions")
     rng, runs, epsilon = RNG(2), 4_000, 2.0
     found = shares(rng, asked, rng.binomial(asked, 0.5, (runs, regions)), epsilon)
     far = ((found - found.mean(axis=1, keepdims=True)) ** 2).sum(axis=1) / squares(found, asked, epsilon).mean(axis=1)
@@ -81,7 +81,7 @@ def test_a_test_of_regions_rejects_too_often_where_twenty_are_asked_in_each_of_m
 )
 def test_a_test_of_a_hundred_regions_rejects_far_too_often(regions, asked, k, epsilon, share, said):
     """The page said in at most 11, as of yes-or-no questions that half answer with yes, at epsilon 2."""
-    says("survey.md", "and of 100 regions in up to 24, or some 13 if 50 or 100 are")
+    says("survey.md", "and in up to 24 for 100 (in some 13 for 100 with 50 or 100 asked in each)")
     rng, runs, (p, q) = RNG(3), 240_000 // regions, GRR(k=k, epsilon=epsilon).probabilities
     counts = rng.multinomial(asked, [share, *[(1 - share) / (k - 1)] * (k - 1)], runs * regions)
     raw = (GRR(k=k, epsilon=epsilon).draw_support(counts, rng) / asked - q) / (p - q)

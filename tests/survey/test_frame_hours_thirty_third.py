@@ -248,7 +248,7 @@ def test_few_holders_are_held_as_often_as_the_page_says():
     assert round(min(exact(k, epsilon, 50, 0.5, True) for k, epsilon, n in grid if n == 50), 2) == 0.39
     assert min(exact(*one, 5, True) for one in grid) == pytest.approx(0.877, abs=0.001)
     assert round(min(exact(10, epsilon, 50, 5, False) for epsilon in np.arange(5.8, 6, 0.01)), 3) == 0.797
-    assert min(exact(*one, 5, False) for one in grid) > 0.797
+    assert round(min(exact(*one, 5, False) for one in grid), 2) == 0.81  # at these budgets; between them less
     page = (Path(__file__).resolve().parents[2] / "book" / "survey.md").read_text(encoding="utf-8")
     assert "| just five holders of 50 or 100, all asked | 4 and more | 80 at worst |" in page
     assert min(exact(*one, some, True) for one in grid for some in (1, 2)) > 0.61
