@@ -467,6 +467,11 @@ def test_the_characteristics_of_the_real_data():
     low, high = correlations(table)
     assert all(min(table[column]) == "Other" for column in table)  # a capital is sorted first
     assert [round(float(v), 2) for v in correlations(table, str.lower)] == [-0.48, 0.52]
+    odor, anise = pd.DataFrame(rows(raw_files.fetch("mushroom")))[5], table.copy()
+    assert (sum(odor == "a"), "a" in set(table[5])) == (sum(odor == "l"), True)  # the fifth place is shared
+    anise[5] = odor.where(odor.isin([*"fnsyl"]), "Other")
+    assert [round(float(v), 2) for v in correlations(anise)] == [-0.32, 0.6]
+    assert [round(float(v), 2) for v in correlations(anise, str.lower)] == [-0.48, 0.52]
     claim("corr-rr-v1/tab-1-mushroom").reproduced(
         table.shape == (8124, 9), set(table.nunique()) == {6}, round(low, 2) == -0.37, round(high, 2) == 0.6
     )
