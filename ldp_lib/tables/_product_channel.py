@@ -1,7 +1,7 @@
 """Randomized response on clusters of attributes: independent channels, one for each cluster.
 
-What the mechanisms of `product` and `RRClusters` share. A symmetric channel is never written out, so a cluster may have
-any size.
+What the mechanisms of `product` and `RRClusters` share. No report needs a symmetric channel written out, so a cluster
+may have nearly 2**500 cells.
 """
 
 import math
