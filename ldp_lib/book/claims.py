@@ -156,7 +156,11 @@ def read_ledger(folder):
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     claims = {}
     for path in paths:
-        for item in yaml.load(path.read_text(encoding="utf-8"), Loader=loader):
+        try:
+            items = yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
+        except yaml.YAMLError as error:
+            raise ValueError(f"{path.name}: {error}") from None
+        for item in items if isinstance(items, list) else [items]:
             claim = _validated(item, path.name)
             if claim.id in claims:
                 raise ValueError(f"{path.name}: {claim.id} is listed twice")

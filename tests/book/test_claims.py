@@ -430,6 +430,8 @@ REFUTED = ITEM.format(id="a/eq-1", kind="equation", verdict="refuted") + "  chap
         (OPEN.replace("open", "holds") + "  chapter: One.ipynb\n", "chapter 'One.ipynb' is not"),
         (OPEN.replace("  kind: equation\n", ""), "kind is missing"),
         ("- text\n", "not a mapping"),
+        ("# no claim yet\n", "None: not a mapping"),
+        (OPEN + "  note: MSE: 2\n", "mapping values are not allowed"),
         (REFUTED, "refuted needs a note"),
         (REFUTED.replace("refuted", "conditional"), "conditional needs a note"),
         (REFUTED.replace("refuted", "not-reproduced"), "not-reproduced needs a note"),
