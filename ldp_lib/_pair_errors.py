@@ -34,7 +34,8 @@ def pair_estimates(
 
     Parameters
     ----------
-    mechanism : AskSome, one of clusters, or any other (then only the product of its marginals)
+    mechanism : AskSome, one of clusters, or any other
+        Where its `joint` is 1, as of an `AskSome` with one question, only the product of its marginals.
     y : reports
     pairs : sequence of pairs of ints, optional
         All if not given.

@@ -9,7 +9,7 @@ import pytest
 from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
 from ldp_lib.postprocess import project_simplex
-from ldp_lib.sampled import OneQuestion
+from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.survey.errors import (
     ESTIMATORS,
     collectors,
@@ -47,6 +47,13 @@ def test_rows_and_their_order_on_adult():
     off = abs(error["AskSome", "raw"] - exact)
     assert off < 5 * table["standard_error"]["AskSome", "raw"] + 0.1 * exact
     assert math.isclose(table["root"]["AskSome", "raw"], math.sqrt(error["AskSome", "raw"] / 3))
+
+
+@pytest.mark.parametrize(("epsilon", "asked", "comes"), [(0.5, 1, ["product"]), (3.0, 3, list(ESTIMATORS))])
+def test_from_one_question_each_comes_the_product_only(epsilon, asked, comes):
+    mechanism, rng = AskSome(k=(2, 2, 2), epsilon=epsilon), np.random.default_rng(1)
+    assert mechanism.m_ == mechanism.joint == asked
+    assert list(pair_estimates(mechanism, mechanism.perturb(rng.integers(2, size=(500, 3)), rng=rng))) == comes
 
 
 def test_estimates_are_probabilities_but_for_the_raw_one():
