@@ -80,7 +80,7 @@ def spent(mechanism):
 
 @lru_cache(maxsize=64)
 def least_of_one(k, epsilon):
-    """Return n times a variance that every unbiased mechanism has at least at some data set held fixed."""
+    """Return n times a variance that every unbiased mechanism without a dealer has, or exceeds, at some fixed data."""
     return limit.least_error(k, epsilon).error - sum(1 - 1 / size for size in k)
 
 

@@ -9,6 +9,8 @@ import pytest
 from ldp_lib import limit
 from ldp_lib.book import head_to_head
 from ldp_lib.book.claims import claim
+from ldp_lib.jrr import SignedRR
+from ldp_lib.population import Population
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.survey import errors, planner
@@ -74,6 +76,14 @@ def test_the_limit_is_a_proved_bound_and_the_chapter_says_so():
     chapter = Path(__file__).resolve().parents[2] / "notebooks/which_mechanism.ipynb"
     assert "is the proved bound of every unbiased mechanism's error" in chapter.read_text(encoding="utf-8")
     assert "within 3 % of the bound proved for users drawn" in claim("own/which-mechanism").statement
+
+
+def test_signed_reports_which_need_a_dealer_are_below_the_limit_whatever_the_data():
+    n, signed = 1_000, SignedRR(epsilon=1.0)
+    errors = [signed.variance(Population.from_counts([n - ones, ones])).sum() for ones in range(0, n + 1, 50)]
+    assert signed.unbiased
+    assert signed.needs_dealer
+    assert n * max(errors) < 0.64 * head_to_head.least_of_one((2,), 1.0)
 
 
 def test_the_limit_of_every_population_and_budget_comes_out_again():
