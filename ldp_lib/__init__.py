@@ -2,7 +2,7 @@
 
 For research and teaching. Random numbers come from NumPy's generators, which are fast and reproducible but not
 cryptographically secure: who sees enough of their output can predict the rest. To protect real people's data takes
-others, `secure.generator`, and more: see the page `security`.
+others, `survey.secure.generator`, and more: see the page `security`.
 
 Names and submodules are imported when they are first used; `__init__.pyi` lists the names, for type checkers as well.
 """
