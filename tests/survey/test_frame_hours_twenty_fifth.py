@@ -143,15 +143,15 @@ def test_all_intervals_of_one_region_are_not_those_of_all_regions():
 
 def test_shares_that_are_published_by_their_own_error_are_too_large():
     """Where an error of a third is the most, 5 of 100 come out as 10, if at all."""
-    mechanism, n, runs, share = GRR(k=4, epsilon=1.0), 2_000, 800, np.array([0.8, 0.13, 0.05, 0.02])
+    mechanism, n, runs, share = GRR(k=4, epsilon=1.0), 2_000, 20_000, np.array([0.8, 0.13, 0.05, 0.02])
     found = estimates(mechanism, share, n, runs, 9)
     error, [shares] = errors(mechanism, found, n), found
-    for place, least, most, holds in ((1, 0.125, 0.145, 1), (2, 0.09, 0.11, 0.95), (3, 0.09, 0.12, 0.1)):
+    for place, least, most, holds in ((1, 0.125, 0.145, 0.97), (2, 0.095, 0.105, 0.76), (3, 0.095, 0.105, 0)):
         shown = shares[:, place] > 3 * error[:, place]
         assert least < shares[shown, place].mean() < most
         inside = abs(shares[shown, place] - share[place]) < 1.96 * error[shown, place]
-        assert inside.mean() <= holds
-    assert shown.sum() >= 2  # of 2 in 100, and no interval held
+        assert abs(inside.mean() - holds) <= spread(holds, shown.sum())
+    assert shown.sum() >= 100  # of 2 in 100, and no interval held
 
 
 @pytest.mark.parametrize(
