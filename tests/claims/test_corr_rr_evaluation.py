@@ -848,12 +848,13 @@ def test_where_corr_rr_is_behind_in_tables_and_figure_11_as_printed():
     assert behind.to_numpy().tolist() == [[20, 19, 7], [20, 0, 0], [0, 0, 0]]  # of 20 each
     # With both methods capped Corr-RR is ahead by far at 5 % (the chapter); at 50 % it is by 4 % where it is most.
     rng, lead = np.random.default_rng(3), {}
-    for (n, epsilon), runs in (((200, 0.1), 4_000), ((200, 0.3), 16_000), ((2000, 0.1), 4_000)):
+    for (n, epsilon), runs in (((200, 0.1), 80_000), ((200, 0.3), 16_000), ((2000, 0.1), 4_000)):
         people, found = syn_a(n, d=2, rho=0.1, frequencies=UNIFORM, rng=rng), {}
         for name, make in (("RS+RFD", TwoPhaseRSRFD), ("Corr-RR", CorrRR)):
             made = make(k=people.k, epsilon=epsilon, n1=n // 2)
             found[name] = two_phase_error(made, people, rng, runs, capped)
         lead[n, epsilon] = saved(found, "Corr-RR", "RS+RFD"), better(found, "Corr-RR", "RS+RFD")
+    assert lead[200, 0.1][1] > 3
     assert lead[200, 0.3][1] > 5
     assert max(abs(part) for part, _ in lead.values()) < 0.06
     noted = {(200, 0.1): 0.01, (200, 0.3): 0.04, (2000, 0.1): 0.04}
