@@ -40,7 +40,7 @@ class Limit:
     population : None, tuple of Fractions, or Population
         None if every record is equally likely; the frequencies of at most 10 records; or a larger population.
     target : {"shares", "pairs", "prefixes"}
-        What is estimated: `given_population.target_rows`.
+        What is estimated: `_given_population.target_rows`.
     """
 
     k: tuple
@@ -95,7 +95,7 @@ class SetCertificate:
     keep : int
         How many of the smallest attributes are taken exactly, all others as one; 0 if `rows` are used instead.
     rows : tuple
-        Numbers for `covering.row`.
+        Numbers for `_covering.row`.
     ceiling, error : Fraction
         The largest information of a set, and the error that follows.
     """

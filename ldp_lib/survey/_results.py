@@ -72,7 +72,7 @@ class Results:
         weights : str, optional
             The column of design weights that travelled with the reports (`collect`).
         population : float, optional
-            Number of people in the population, if known: see `estimates.weighted_shares`. With weights an estimated
+            Number of people in the population, if known: see `_estimates.weighted_shares`. With weights an estimated
             variance may be below 0 where people are few; its standard error and interval are then NaN. It warns where
             the weights of those asked a question tell as fewer than 30 even ones: intervals then hold less often. For
             an answer that hardly anybody holds they do below some 20 e^budget even ones too, and it does not warn.
