@@ -93,7 +93,7 @@ def ratio_now(e, change, rounds):
 
 def ratio_ever(e, change):
     """Return the limit of `ratio_now` as rounds go on: the positive root of c x^2 - (1-c)(e-1) x - e c = 0; a float."""
-    b = (1 - change) * (e - 1)
+    b = (1 - change) * (ratio_now(e, change, 1) - 1)  # refuses what `ratio_now` does
     return math.inf if change == 0 else (b + math.sqrt(b * b + 4 * e * change**2)) / (2 * change)
 
 

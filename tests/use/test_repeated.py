@@ -122,6 +122,7 @@ def test_reports_of_all_rounds_come_from_random_bits_and_exact_probabilities(mon
             "at least 1, .* 3 and 0.5",
         ),
         (lambda: repeated.ratio_now(3, 0.6, 2), "change must be from 0 to 1/2; got 0.6"),
+        (lambda: repeated.ratio_ever(3, 0.9), "change must be from 0 to 1/2; got 0.9"),  # the formula has 1.8, not 18
         (lambda: repeated.two_stage_reports([[0, 2]], 3, 3, rng=np.random.default_rng(1)), "x must be from 0 to 1"),
     ],
 )
