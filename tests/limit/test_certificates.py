@@ -406,6 +406,19 @@ def test_a_population_does_not_say_itself_that_it_is_the_right_one():
     assert not limit.check_certificate(dataclasses.replace(found, population=Same()))
 
 
+def test_a_bound_for_a_smaller_budget_is_refused_though_the_mixture_is_a_poor_one_of_the_larger():
+    """Its own error is above both bounds: only the interval of the exponential tells that one of them is none."""
+
+    def poor(epsilon):
+        attained = (1 / 2 + 2 / 3) * (1 + 6 / math.expm1(epsilon)) ** 2  # one value of each attribute, 1 record of 6
+        changed = {"epsilon": epsilon, "sets": ((1, 1),), "weights": (1.0,), "attained": attained}
+        return dataclasses.replace(GENUINE["all sets"], **changed)
+
+    assert poor(1.0001).attained > poor(1.0001).error > limit.least_error((2, 3), 1.0001).attained
+    assert limit.check_certificate(poor(1.0))
+    assert not limit.check_certificate(poor(1.0001))
+
+
 def test_a_budget_finer_than_a_float_is_not_that_float():
     """The exponential is enclosed at the float: the interval does not hold that of a slightly larger budget."""
     found = GENUINE["all sets"]
