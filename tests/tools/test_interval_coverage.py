@@ -12,6 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
 import interval_coverage as coverage  # noqa: E402
 
+from ldp_lib import GRR, SubsetSelection  # noqa: E402
 from ldp_lib.tables import likelihood  # noqa: E402
 
 PAGE = (ROOT / "book" / "quality.md").read_text(encoding="utf-8")
@@ -77,6 +78,19 @@ def test_a_plain_interval_is_short_where_few_reports_are_wrong_also_if_half_hold
     (row,) = (row for row in ROWS if row["setting"] == "GRR, 1000 of 2000 hold it")
     assert abs(row["covers"] - covered) < 5 * math.sqrt(covered * (1 - covered) / coverage.RUNS)
     assert covered < 0.8
+
+
+def test_a_plain_interval_is_short_where_each_of_many_answers_is_named_by_few():
+    """Of 1,000 people half hold one of 100 answers, and some ten of all name it falsely; with sets far more do."""
+    runs, held, rng = 2_000, {}, np.random.default_rng(1)
+    people = coverage.Population.from_counts(np.array([500, 10, *[5] * 98]))
+    for make in (GRR, SubsetSelection):
+        mechanism = make(k=100, epsilon=1.0)
+        estimates = mechanism.simulate(people, rng=rng, runs=runs)
+        ends = [coverage.planner.estimate_interval(mechanism, estimate, people.n) for estimate in estimates]
+        held[make] = np.mean([low[0] <= 0.5 <= high[0] for low, high in ends])
+    assert held[GRR] + 3 * math.sqrt(0.93 * 0.07 / runs) < coverage.LEAST < held[SubsetSelection]
+    assert "by `GRR` with 100 answers at ε = 1 (1,000 people)" in PAGE
 
 
 def test_a_sample_is_what_is_stored():
