@@ -519,6 +519,16 @@ def test_sets_of_numbered_records_have_less_error_than_the_record_itself():
     assert round(math.sqrt(factor[256]), 1) == 0.2
 
 
+def test_signs_save_less_of_fewer_people():
+    saved = {}
+    for n in (100, 1_000, 10_000):
+        p, rho = calibration.signed_parameters(epsilon=1.0, delta=1e-8, n=n)
+        saved[n] = 1 - p * (1 - p) * (1 + rho) / (2 * p - 1) ** 2 / calibration.plain_variance(1.0, 1e-8)
+    assert [round(20 * saved[n]) for n in (100, 1_000, 10_000)] == [0, 5, 7]
+    text = (BOOK / "choose.md").read_text(encoding="utf-8")
+    assert "of 1,000 a quarter of the variance instead of a third, of 100 nothing." in text
+
+
 def test_the_table_under_the_planner_is_computed():
     found = rows("Some surveys, worked out")
     assert len(found) == 9
