@@ -21,6 +21,7 @@ const scenes = (() => {
   const digits = (x, n = 3) => (x >= 1000 ? Number(x.toPrecision(n)).toLocaleString("en") : String(Number(x.toPrecision(n))));
   const ratioOf = (x) => digits(x, x < 1 ? 2 : 3); // two digits of 1.04 are 1.0, which would say that nothing is lost
   const percent = (x) => `${digits(100 * x)}\u00a0%`;
+  const ofHundred = (x) => digits(100 * x, x < 0.995 ? 2 : 4); // two digits of 99.8 are 100, which would be certainty
   const many = (count, word) => `${count.toLocaleString("en")} ${word}`;
 
   // Shapes. Coordinates have one digit after the point, so that the text is the same in every browser.
@@ -180,7 +181,7 @@ const scenes = (() => {
       return { errors, size, share: k / (Math.exp(b) + 1), times: errors[0] / errors[size - 1] };
     },
     says: (v, { size, share, times }) => `At ε = ${v.epsilon}, with ${v.k} values, k/(e^ε + 1) is ${digits(share, 2)}: name ${size}. ` +
-      (size > 1 ? `A single one takes ${digits(times)} times as many people, drawn uniformly.` : "That is GRR."),
+      (size > 1 ? `A single one takes ${digits(times, times < 1.005 ? 4 : 3)} times as many people, drawn uniformly.` : "That is GRR."),
     draw: (v, { errors, size, share }) => [`${v.k} values, ε = ${v.epsilon}`, plot({
       x: { label: "number of values that a report names", log: true, range: [0.5, 65], ticks: [1, 2, 4, 8, 16, 32, 64] },
       y: logarithmic("total variance, one user", 0.4, 2e4), top: 40, here: share,
@@ -386,8 +387,8 @@ const scenes = (() => {
       const [asked] = formulas.coin(k, b);
       return { asked, other: tie * asked + (1 - tie) / k, blind: 1 / k };
     },
-    says: (v, { asked, other, blind }) => `At ε = ${v.epsilon}, with ${v.k} answers, the best guess is right for ${digits(100 * asked, 2)} of 100 people, ` +
-      `for ${digits(100 * other, 2)} about the other answer, which nobody asked for, and a blind guess for ${digits(100 * blind, 2)}.`,
+    says: (v, { asked, other, blind }) => `At ε = ${v.epsilon}, with ${v.k} answers, the best guess is right for ${ofHundred(asked)} of 100 people, ` +
+      `for ${ofHundred(other)} about the other answer, which nobody asked for, and a blind guess for ${digits(100 * blind, 2)}.`,
     draw(v, { asked, other, blind }) {
       const at = (key) => along(0.1, 8).map((b) => [b, this.numbers({ ...v, epsilon: b })[key]]);
       return [`${v.k} equally likely answers, ε = ${v.epsilon}`, plot({
