@@ -74,7 +74,10 @@ function plannerPage(place) {
   const digits = (x) => Number(x.toPrecision(3)).toString();
   const off = (x) => (x > 50 ? "over 50" : digits(x));
   const times = (x) => (x > 1000 ? "over 1,000" : digits(x));
-  const people = (x) => Number(x.toPrecision(2)).toLocaleString("en");
+  function people(x) {
+    const whole = Math.ceil(x - 1e-9);
+    return whole > 1 ? `${Number(whole.toPrecision(2)).toLocaleString("en")} people` : "one person";
+  }
 
   // How many standard errors hold a normal variable with this probability: bisection on the integral of its density.
   function quantile(confidence) {
@@ -134,8 +137,8 @@ function plannerPage(place) {
       (next ? `${next.names[0]}, the next, needs ${times(next.error / rows[0].error)} times as many people. ` : "") +
       `A typical ${confidence} % interval reaches ${off(half)} points each way. ` +
       `For a typical error of ${target} point${target === 1 ? "" : "s"} you need about ` +
-      `${people(n * (points[0] / target) ** 2)} people, ` +
-      (enough ? `or with ${people(n)} people ε = ${digits(enough)}. ` : `since with ${people(n)} people no ε up to 20 reaches it. `) +
+      `${people(n * (points[0] / target) ** 2)}, ` +
+      (enough ? `or with ${people(n)} ε = ${digits(enough)}. ` : `since with ${people(n)} no ε up to 20 reaches it. `) +
       (n >= 100 ? `No unbiased mechanism is below ${off(inPoints(limit))} points.` : "");
     const row = ({ names, chapter, error }) => {
       const link = make("a", { href: `../notebooks/${chapter}.html` }, names.join(", "));

@@ -279,6 +279,25 @@ def test_no_rounding_makes_a_guess_certain_or_a_loss_none(page, name, never):
         assert not re.search(never, words), words
 
 
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("k=2&epsilon=10&n=100", "you need about one person, or with 100 people ε"),
+        ("k=2-2&epsilon=1&n=10000&sampled=true&target=50", "you need about 10 people, or"),
+        ("k=2&epsilon=0.1&n=1&target=0.01", "or with one person ε = 18.4."),
+    ],
+)
+def test_the_planner_asks_for_whole_people(asked, words, browser):
+    """At a large ε it asked for about 0.45 people."""
+    scripts = [(explore.STATIC / f"{name}.js").read_text(encoding="utf-8") for name in ("formulas", "planner")]
+    body = '<div class="planner"></div>' + "".join(f"<script>{script}</script>" for script in scripts)
+    page = browser.new_page()
+    page.route("http://planner/*", lambda route: route.fulfill(body=body, content_type="text/html; charset=utf-8"))
+    page.goto(f"http://planner/?{asked}")
+    assert words in page.get_by_role("status").inner_text()
+    page.close()
+
+
 def test_no_stored_picture_lacks_a_scene():
     assert {path.stem for path in (explore.STATIC / "explore").iterdir()} == set(LIBRARY)
 
