@@ -22,7 +22,7 @@ const scenes = (() => {
   const ratioOf = (x) => digits(x, x < 1 ? 2 : 3); // two digits of 1.04 are 1.0, which would say that nothing is lost
   const percent = (x) => `${digits(100 * x)}\u00a0%`;
   const ofHundred = (x) => digits(100 * x, x < 0.995 ? 2 : 4); // two digits of 99.8 are 100, which would be certainty
-  const many = (count, word) => `${count.toLocaleString("en")} ${word}`;
+  const many = (count, words) => `${count.toLocaleString("en")} ${count === 1 ? words.replace(/s$/, "") : words}`;
 
   // Shapes. Coordinates have one digit after the point, so that the text is the same in every browser.
   // To a tenth of a unit; first to ten-millionths, so that a tie's last bit, which processors choose, does not decide.

@@ -270,8 +270,16 @@ def test_what_costs_something_is_not_said_to_cost_nothing(page):
         assert (float(times.replace(",", "")) > 1) == (verdict == "costs"), setting
 
 
-@pytest.mark.parametrize(("name", "never"), [("attacker", r"for 100 "), ("subset_selection", r"takes 1 times")])
-def test_no_rounding_makes_a_guess_certain_or_a_loss_none(page, name, never):
+@pytest.mark.parametrize(
+    ("name", "never"),
+    [
+        ("attacker", r"for 100 "),
+        ("subset_selection", r"takes 1 times"),
+        ("browser", r" 1 reports"),
+        ("repeated", r" 1 rounds"),
+    ],
+)
+def test_no_setting_makes_a_guess_certain_a_loss_none_or_one_many(page, name, never):
     """99.75 of a hundred was "right for 100 of 100 people", and 1.001 times as many people was 1 times."""
     places = page.evaluate("name => scenes.all[name].sliders.map(({ name, stops }) => [name, stops])", name)
     settings = [dict(zip(dict(places), at, strict=True)) for at in itertools.product(*dict(places).values())]
