@@ -139,7 +139,7 @@ function plannerPage(place) {
       `For a typical error of ${target} point${target === 1 ? "" : "s"} you need about ` +
       `${people(n * (points[0] / target) ** 2)}, ` +
       (enough ? `or with ${people(n)} ε = ${digits(enough)}. ` : `since with ${people(n)} no ε up to 20 reaches it. `) +
-      (n >= 100 ? `No unbiased mechanism is below ${off(inPoints(limit))} points.` : "");
+      (n >= 100 && inPoints(limit) <= 50 ? `No unbiased mechanism is below ${off(inPoints(limit))} points.` : "");
     const row = ({ names, chapter, error }) => {
       const link = make("a", { href: `../notebooks/${chapter}.html` }, names.join(", "));
       const bar = make("span", { className: "planner-bar" }), cell = make("td", {}, off(inPoints(error)), bar);

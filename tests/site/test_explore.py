@@ -293,16 +293,18 @@ def test_no_setting_makes_a_guess_certain_a_loss_none_or_one_many(page, name, ne
         ("k=2&epsilon=10&n=100", "you need about one person, or with 100 people ε"),
         ("k=2-2&epsilon=1&n=10000&sampled=true&target=50", "you need about 10 people, or"),
         ("k=2&epsilon=0.1&n=1&target=0.01", "or with one person ε = 18.4."),
+        ("k=100-100&epsilon=0.1&n=100&wants=records", "or with 100 people ε = 10.1."),
     ],
 )
-def test_the_planner_asks_for_whole_people(asked, words, browser):
-    """At a large ε it asked for about 0.45 people."""
+def test_the_planner_asks_for_whole_people_and_names_no_limit_beyond_its_scale(asked, words, browser):
+    """At a large ε it asked for about 0.45 people, at a small one nothing was "below over 50 points"."""
     scripts = [(explore.STATIC / f"{name}.js").read_text(encoding="utf-8") for name in ("formulas", "planner")]
     body = '<div class="planner"></div>' + "".join(f"<script>{script}</script>" for script in scripts)
     page = browser.new_page()
     page.route("http://planner/*", lambda route: route.fulfill(body=body, content_type="text/html; charset=utf-8"))
     page.goto(f"http://planner/?{asked}")
     assert words in page.get_by_role("status").inner_text()
+    assert "below over" not in page.get_by_role("status").inner_text()
     page.close()
 
 
