@@ -22,7 +22,7 @@ def minimax_error(k, epsilon, n, *, interactive=True):
         Number of users, from 1 to 2**53.
     interactive : bool
         True: the bound holds for every protocol, also if users are asked in turn or many times (fully interactive).
-        False: a larger bound, for protocols in which no user's mechanism depends on other users' reports.
+        False: a bound at least as large, for protocols in which no user's mechanism depends on other users' reports.
 
     Returns
     -------

@@ -121,13 +121,17 @@ def test_what_is_known_without_privacy_is_the_risk_of_steinhaus_estimator():
 
 @pytest.mark.parametrize("k", [(2, 2), (2, 3, 4), (3,) * 4])
 def test_it_falls_with_n_and_n_times_it_rises_to_the_limit(k):
-    users = [1, 2, 10, 10**2, 10**4, 10**6, 10**9]
+    users, bounds = [1, 2, 10, 10**2, 10**4, 10**6, 10**9], []
     for interactive in (True, False):
         found = np.array([limit.minimax_error(k, 1.0, n, interactive=interactive) for n in users])
         times = found * users / limit.least_error(k, 1.0).error
         assert (np.diff(found) < 0).all()
         assert (np.diff(times) > 0).all()
         assert 0.99 < times[-1] < 1
+        bounds.append(found)
+    more = bounds[1] / bounds[0]  # without interaction over with it; equal where the bound without privacy is larger
+    assert (more[:3] == 1).all()
+    assert (more[4:] > 1).all()
 
 
 def test_two_binary_attributes_and_a_million_users():
