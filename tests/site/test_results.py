@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldp_lib import designs, fake_data, jrr, subset
+from ldp_lib import MECHANISMS, designs, fake_data, jrr, subset
 from ldp_lib.book import best_settings
 from ldp_lib.book.claims import ledger, slips
+from ldp_lib.corr_rr._two_phases import TwoPhase
 from ldp_lib.datasets import load_adult, load_minarets, load_students
 from ldp_lib.grr import GRR
 from ldp_lib.hashing import OLH
@@ -267,6 +268,11 @@ def test_what_the_page_on_security_names_bounds_what_colluders_know(known):
     function = functools.reduce(getattr, named.split("."), jrr)
     truth = p + (s if known == "their signs" else -rho * p) / 5  # the partner of one in five is the one who shows
     assert function(p, s if known == "their signs" else rho, 6, 1) == truth / (1 - truth)
+
+
+def test_the_page_on_security_names_every_mechanism_of_two_phases():
+    (row,) = re.findall(r"^\| what the first phase taught \((.*)\) \| `epsilon`", SECURITY, re.MULTILINE)
+    assert {*re.findall(r"`(\w+)`", row)} == {kind.__name__ for kind in MECHANISMS if issubclass(kind, TwoPhase)}
 
 
 def test_the_ratios_of_pair_tables_are_to_the_theorem_because_the_least_error_is_not_known_to_that_digit():
