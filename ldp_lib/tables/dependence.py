@@ -39,8 +39,8 @@ def cramers_v(table, covariance) -> CramersV:
 
     Notes
     -----
-    Noise adds to a sum of squares: the bias is half the trace of second derivatives times covariance, and twice that
-    trace of the square is added to the variance, which is all that is left where the attributes are independent.
+    Noise adds to a sum of squares: the bias is half the trace of second derivatives times covariance, and half the
+    trace of its square is added to the variance, which is all that is left where the attributes are independent.
     """
     table, covariance = check_noisy(table, covariance)
     most = min(table.shape) - 1
