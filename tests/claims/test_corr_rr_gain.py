@@ -514,8 +514,8 @@ def test_two_groups_cost_four_times_the_error_on_syn_a_and_pay_where_attributes_
 def test_which_formula_is_better_for_a_learned_copying_probability_turns_on_the_number_of_users():
     """The appendix's over the exact one's error, a tenth of the users in Phase I, attributes of like frequencies."""
 
-    def over_exact(n, epsilon, rho, appendix=AppendixCorrRR):
-        counts = np.rint(n * tree_law(SKEWED, rho, [0])).astype(int)
+    def over_exact(n, epsilon, rho, appendix=AppendixCorrRR, shares=SKEWED):
+        counts = np.rint(n * tree_law(shares, rho, [0])).astype(int)
         people, rng = Population.from_counts(counts), np.random.default_rng(7)
         made = (rule(k=people.k, epsilon=epsilon, n1=0.1) for rule in (appendix, CorrRR))
         errors = [mse(one.simulate(people, rng=rng, runs=400), marginal_frequencies(people)) for one in made]
@@ -535,6 +535,9 @@ def test_which_formula_is_better_for_a_learned_copying_probability_turns_on_the_
     near, less = (over_exact(20_000, 2.0, rho) for rho in (0.9, 0.5))
     assert sum(near) < 1 < less[0] - less[1]
     assert "at ε = 0.5 (at 2 only if nearly equal)" in page
+    ten = over_exact(20_000, 2.0, 0.5, shares=np.arange(10, 0, -1) / 55)
+    assert sum(ten) < 1  # of ten values the printed one is ahead there too
+    assert "for four values at ε = 0.5" in page
 
 
 def test_with_two_values_learned_copies_lose_to_splitting_where_shares_are_equal_unless_noise_is_large():
