@@ -35,7 +35,7 @@ class Recommendation:
         Total mean squared error, summed over all values of all attributes, or over all cells of all tables wanted.
     points : float
         Root mean squared error of one frequency, or of one cell, in percentage points: over all of them, so that
-        attributes with many values count most, and frequencies of one with few err by more.
+        attributes with many values count most, and frequencies of one with few mostly err by more.
     why : str
         One sentence, which compares it with the second best.
     """

@@ -221,6 +221,13 @@ def test_of_more_than_12_attributes_of_different_sizes_too_some_are_asked_togeth
     assert 2.6 < planner.total_error(one, even) / few.error < 2.7
 
 
+@pytest.mark.parametrize(("k", "epsilon", "fewer"), [((2, 16), 1.0, 1.29), ((2, 2, 2, 4), 0.1, 0.97)])
+def test_frequencies_of_an_attribute_with_few_values_mostly_err_by_more_but_not_always(k, epsilon, fewer):
+    even = planner.plug_in_population([np.full(size, 1 / size) for size in k], 10_000)
+    few, *_, many = planner.recommend(k=k, epsilon=epsilon, n=10_000).mechanism.variance(even)
+    assert np.sqrt(few.mean() / many.mean()) == pytest.approx(fewer, abs=0.005)
+
+
 def test_biased_mechanisms_and_those_that_need_a_dealer_are_not_recommended():
     square = planner.recommend(k=(3, 3), epsilon=0.5, n=1_000)  # Corr-RR's copies have less variance, and a bias
     assert type(square.mechanism).__name__ == "OneQuestion"
