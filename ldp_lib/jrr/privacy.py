@@ -73,7 +73,7 @@ def transcript_ratio(p, rho, n=2):
     """Return the largest likelihood ratio of all n yes-or-no reports about one user, if the others' data are known.
 
     The same for every even n of at least 2: both / one and one / none of `jrr.table` are the extremes, whatever the
-    sign of rho, infinite if none is 0. For an odd n the user may be the one who answers alone: the ratio is smaller.
+    sign of rho, infinite if none is 0. For odd n the user may be the one who answers alone: the ratio is no larger.
     """
     check_pairs(p, rho, n)
     if p == 1:
