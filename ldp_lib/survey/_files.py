@@ -122,10 +122,10 @@ def atomic(path):
         scratch.unlink(missing_ok=True)
 
 
-def save_json(told, path, **how):
-    """Write a dict to a JSON file; `how` as of `json.dumps`."""
+def save_json(told, path, indent=None):
+    """Write a dict to a JSON file: in one line of ASCII, or if `indent` is given in indented lines and all letters."""
     with atomic(path) as scratch:
-        scratch.write_text(json.dumps(told, **how) + "\n", encoding="utf-8")
+        scratch.write_text(json.dumps(told, indent=indent, ensure_ascii=not indent) + "\n", encoding="utf-8")
 
 
 def load_json(path, keys):

@@ -345,6 +345,17 @@ def test_a_saved_survey_is_the_same_and_runs_nothing(tmp_path):
         Survey({"age": pd.interval_range(0, 3)}, 1.0).save(path)
 
 
+def test_a_saved_survey_has_its_labels_in_their_own_letters(tmp_path):
+    """People can read the file whatever their script; the description that reports carry stays plain."""
+    domain, path = {"年龄": ["三十以下", "其他"], "Geschlecht": ["männlich", "weiblich\u2028\r"]}, tmp_path / "s.json"
+    survey = Survey(domain, 1.0)
+    survey.save(path)
+    assert all(text in path.read_text(encoding="utf-8") for text in ("年龄", "三十以下", "männlich"))
+    assert Survey.load(path) == survey
+    assert Survey.load(path).description == survey.description
+    assert survey.description.isascii()
+
+
 def test_a_survey_whose_design_was_searched_for_says_what_was_found(tmp_path):
     """Another version's search might find other sizes, and would read each other's reports."""
     survey = Survey({"a": [1, 2], "b": [*range(5)]}, 1.0, AskSome(k=(2, 5), epsilon=1.0))
