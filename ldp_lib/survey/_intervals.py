@@ -129,8 +129,8 @@ def required_users(
         False: the users are those of interest, and only their noise counts. True: they are a random sample of many
         more, whose frequencies are wanted; then f (1-f) / n is added to the variance.
     wants : {"frequencies", "tables"}
-        Whose intervals: those of `estimate_interval`, or those of the cells of every table of two attributes, which
-        take far more users; also for a mechanism made for tables only shares are planned if it is not given.
+        Whose intervals: those of `estimate_interval`, or those of the cells of every table of two attributes, which can
+        take far more users, or fewer; also for a mechanism made for tables only shares are planned if it is not given.
 
     Returns
     -------

@@ -441,6 +441,17 @@ def test_users_for_tables_are_enough_and_one_fewer_is_not_by_hand(margin, sampli
     assert z * np.sqrt(worst / (n - 1)) > margin * (1 - 1e-3)
 
 
+def test_users_for_tables_can_be_far_more_than_for_shares_or_fewer():
+    """A record at once names a pair of ten by ten values better than either value; separate reports do not."""
+
+    def over(mechanism):
+        return required_users(mechanism, 0.01, wants="tables") / required_users(mechanism, 0.01)
+
+    assert over(RRIndependent(k=(2, 2), epsilon=0.5)) > 17
+    assert over(RRJoint(k=(10, 10), epsilon=1.0)) < 0.26
+    assert 0.77 < over(AskSome(k=(10, 10), epsilon=2.0, m=2)) < 0.78
+
+
 @pytest.mark.parametrize("skew", [((0.9, 0.1), (0.4, 0.6)), ((0.6, 0.4), (0.1, 0.9))])
 def test_users_for_tables_are_those_of_the_worst_cell(skew):
     """Cells are not alike where a channel is not symmetric; with people fixed a variance is linear in the table."""
