@@ -125,7 +125,7 @@ def atomic(path):
 def save_json(told, path, indent=None):
     """Write a dict to a JSON file: in one line of ASCII, or if `indent` is given in indented lines and all letters."""
     with atomic(path) as scratch:
-        scratch.write_text(json.dumps(told, indent=indent, ensure_ascii=not indent) + "\n", encoding="utf-8")
+        scratch.write_text(json.dumps(told, indent=indent, ensure_ascii=not indent) + "\n", "utf-8", "backslashreplace")
 
 
 def load_json(path, keys):

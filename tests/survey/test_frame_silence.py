@@ -346,8 +346,8 @@ def test_a_saved_survey_is_the_same_and_runs_nothing(tmp_path):
 
 
 def test_a_saved_survey_has_its_labels_in_their_own_letters(tmp_path):
-    """People can read the file whatever their script; the description that reports carry stays plain."""
-    domain, path = {"年龄": ["三十以下", "其他"], "Geschlecht": ["männlich", "weiblich\u2028\r"]}, tmp_path / "s.json"
+    """People can read the file whatever their script; half a pair of surrogates, which UTF-8 has not, stays escaped."""
+    domain, path = {"年龄": ["三十以下", "其他"], "\ud83d": ["männlich", "weiblich\u2028\r"]}, tmp_path / "s.json"
     survey = Survey(domain, 1.0)
     survey.save(path)
     assert all(text in path.read_text(encoding="utf-8") for text in ("年龄", "三十以下", "männlich"))
