@@ -108,9 +108,9 @@ def pair_table_errors(
         error of a table).
     """
     _inputs.require(rng=rng, runs=runs)
-    if runs < 2:
-        raise ValueError(f"runs must be at least 2 for a standard error; got {runs}")
     pairs = every_pair(population.d, pairs)
+    if runs < 2 or not pairs:
+        raise ValueError(f"runs must be at least 2 for a standard error; got {runs}; pairs at least one; got {pairs}")
     truth, users, rows = {pair: population.select(*pair).joint for pair in pairs}, population.users(), []
     for way, mechanism in enumerate(collectors(population.k, epsilon) if mechanisms is None else mechanisms):
         for _ in range(runs):

@@ -87,6 +87,9 @@ def test_bad_input():
         pair_table_errors(population, 1.0, rng=rng, runs=1)
     with pytest.raises(ValueError, match="estimators must be among"):
         pair_table_errors(population, 1.0, rng=rng, estimators=["best"])
+    for people, pairs in (population, []), (population.select(0), None):
+        with pytest.raises(ValueError, match=r"pairs at least one; got \[\]"):
+            pair_table_errors(people, 1.0, rng=rng, pairs=pairs)
 
 
 def test_an_interaction_s_variance_is_that_of_a_doubly_centred_table():
