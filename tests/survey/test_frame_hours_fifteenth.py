@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import ldp_lib
-from ldp_lib import GRR, ProductRR, RRIndependent, SubsetSelection, Survey, required_users
+from ldp_lib import GRR, OUE, ProductRR, RRIndependent, SubsetSelection, Survey, required_users
 from ldp_lib.mechanism import Several
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.postprocess import project_simplex
@@ -125,6 +125,21 @@ def test_all_intervals_of_very_many_labels_need_more_false_supports(k, nq, epsil
     assert "50 for all of 100 values, 100 for all of 1,000 or 300 for all of 100,000" in told
     assert "then held in 87 of 100 surveys and more" in told
     assert holds > 0.87 or nq < 50
+
+
+@pytest.mark.parametrize(("epsilon", "k", "held", "holds"), [(8.0, 50, 61, 0.87), (10.0, 3, 99, 0.82)])
+def test_bits_beside_a_common_value_need_more_false_supports_at_budgets_above_8(epsilon, k, held, holds):
+    """A limit of `estimate_interval`: n q is 5, and the common value's error moves what the projection takes."""
+    q, runs, rng = OUE(k=k, epsilon=epsilon).probabilities[1], 4_000, np.random.default_rng(6)
+    counts = np.r_[round(5 / q) - held, held, np.zeros(k - 2, int)]
+    mechanism, population = OUE(k=k, epsilon=epsilon), Population.from_counts(counts)
+    estimates, n = mechanism.simulate(population, rng=rng, runs=runs), population.n
+    near = project_simplex(estimates)[:, 1]
+    spread = np.sqrt((near / 4 + (1 - near) * q * (1 - q)) / n) / (0.5 - q)
+    assert standard_errors(mechanism, estimates[0], n)[1] == pytest.approx(spread[0], rel=2e-2)
+    assert close((abs(estimates[:, 1] - held / n) <= 1.959964 * spread).mean(), holds, runs, 0.95)
+    told = " ".join(estimate_interval.__doc__.split())
+    assert "of `OUE` and `OLH` up to budgets of 8: at 10 in 82 beside a common value" in told
 
 
 @dataclass(frozen=True, kw_only=True)
