@@ -25,11 +25,15 @@ def check_parameters(p, rho, k=2):
 
 
 def check_pairs(p, rho, n=1, colluders=0, signed=""):
-    """Check p, rho, a number of users and one of colluders; `signed` says what it is for if rho must be at most 0."""
+    """Check p, rho and both numbers of users, returned as Python's integers, which do not wrap around.
+
+    `signed` says what it is for if rho must be at most 0.
+    """
     check_parameters(p, rho)
     check_colluders(n, colluders)
     if signed and rho > 0:
         raise ValueError(f"rho must be at most 0 for {signed}; got {rho!r}")
+    return int(n), int(colluders)
 
 
 def check_negative(mechanism):

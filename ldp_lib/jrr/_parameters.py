@@ -37,7 +37,7 @@ def optimal_parameters(*, epsilon, n, colluders, n1=None):
     """
     check_design(epsilon, n, colluders)
     epsilon = float(epsilon)
-    a = weight(n, n1)
+    a = weight(int(n), n1)
     p0, c = 1 / (1 + math.exp(-epsilon)), colluders / (n - colluders)
     return best_of_three(p0, c, a) if c < math.tanh(epsilon / 2) else (p0, 0.0)
 
@@ -47,7 +47,7 @@ def weight(n, n1=None):
     if n1 is not None and (not is_integer(n1) or not 0 <= n1 <= n):
         raise ValueError(f"n1 must be None or an integer from 0 to {n}; got {n1!r}")
     below = n - 1 + n % 2
-    return (n - 1) / (3 * below) if n1 is None else ((2 * n1 - n) ** 2 - n) / (n * below)
+    return (n - 1) / (3 * below) if n1 is None else ((2 * int(n1) - n) ** 2 - n) / (n * below)
 
 
 def best_of_three(p0, c, a):

@@ -60,7 +60,7 @@ def signed_delta(epsilon, p, rho, n, colluders=0, ones=None):
     A bound for whatever the others hold, and whatever is known of it, is `signed_delta_bound`. Derived in the chapter
     `helpers`.
     """
-    check_pairs(p, rho, n, colluders, "signed reports")
+    n, colluders = check_pairs(p, rho, n, colluders, "signed reports")
     others = n - 1 - colluders
     if ones is not None and not (is_integer(ones) and 0 <= ones <= others):
         raise ValueError(f"ones must be None or an integer from 0 to n - 1 - colluders = {others}; got {ones!r}")
@@ -87,7 +87,7 @@ def signed_delta_bound(epsilon, p, rho, n, colluders=0):
     s/(2q). The bound is the delta of an observer who sees who tossed, and the coins. The number who tossed is rounded
     up, which tells more. Derived in the chapter `helpers`.
     """
-    check_pairs(p, rho, n, colluders, "signed reports")
+    n, colluders = check_pairs(p, rho, n, colluders, "signed reports")
     _check_work(14 * _width(colluders) * _width(n) ** 2, _width(n) ** 2)
     s, q, others = _step(p, rho), 1 - p, n - 1 - colluders
     lean = s / (2 * q) if q else 0.0

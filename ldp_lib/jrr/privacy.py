@@ -34,7 +34,7 @@ def partner_posterior(p, rho, n, colluders):
     The number j has weight (number of pairings) * (none / q^2)^j, with none = q^2 + rho p q. An odd n is one user more,
     of whom nobody hears: whoever is paired with that user answers alone. Chapter `audit_jrr`.
     """
-    check_pairs(p, rho, n, colluders)
+    n, colluders = check_pairs(p, rho, n, colluders)
     inside, outside = _partner_odds(p, rho, n, colluders)
     return inside / (inside + outside)
 
@@ -60,8 +60,9 @@ def colluder_ratio(p, rho, n, colluders):
     Eq. (20) with the posterior probability of a colluding partner in place of the prior one. It is infinite where the
     colluders' lies leave the user nothing but the truth.
     """
-    check_pairs(p, rho, n, colluders, "this ratio")
-    q, (_, one, none) = 1 - p, _cells(p, rho)
+    n, colluders = check_pairs(p, rho, n, colluders, "this ratio")
+    _, one, none = _cells(p, rho)
+    q = 1 - p
     if q == 0:
         return math.inf
     inside, outside = _partner_odds(p, rho, n, colluders)

@@ -446,6 +446,20 @@ def test_booleans_are_no_parameters():
         jrr.JRR(p=True, rho=0.0)
 
 
+@pytest.mark.parametrize("integer", [np.uint8, np.int8, np.uint64])
+def test_no_integer_of_numpy_wraps_around(integer):
+    """Four of ten as `np.uint64` had the ratio of certain partners, 70 of 100 as `np.int8` none."""
+    for n, m in ((10, 4), (100, 70)):
+        few = integer(n), integer(m)
+        for find in (privacy.partner_posterior, privacy.colluder_ratio):
+            assert find(0.7, -0.2, *few) == find(0.7, -0.2, n, m)
+        for find in (jrr.signed_delta, jrr.signed_delta_bound):
+            assert find(0.5, 0.7, -0.2, *few) == find(0.5, 0.7, -0.2, n, m)
+        plan = {"epsilon": 1.0, "n": n, "colluders": m}
+        seen = {"epsilon": 1.0, "n": integer(n), "colluders": integer(m), "n1": integer(n)}
+        assert jrr.optimal_parameters(**seen) == jrr.optimal_parameters(**plan, n1=n)
+
+
 def test_the_posterior_of_a_thousand_colluders_does_not_overflow():
     n, m, p, rho = 4_000, 2_000, 0.6, -0.3
     tilt = math.log(jrr.table(p, rho)[2] / (1 - p) ** 2)
