@@ -79,7 +79,7 @@ def joint_reuse(frequencies, n2):
 
     For each copying attribute m, the shrinkages t_j solve a least-squares problem in a box:
     the sum of t_j (f_j - 1/k) over the pivots j is to be nearest to ((d-1) n2 + 1) / (n2 - 1) (f_m - 1/k).
-    Where several t are best, as often with k = 2 and d > 2, the shortest is returned: the one with the least copying.
+    Where several t are best, as often with k = 2 and d > 2, the shortest is returned, with the least sum of squares.
 
     Parameters
     ----------
