@@ -1,4 +1,4 @@
-"""Joint randomized response (`jrr`) inside unary encoding and local hashing, and in groups of more than two."""
+"""Joint randomized response (`jrr`) inside unary encoding and local hashing."""
 
 import math
 from dataclasses import dataclass
