@@ -1,4 +1,4 @@
-"""What the reports of joint randomized response (`jrr`) reveal about one user: exact, for every kind of observer.
+"""What the reports of joint randomized response (`jrr`) reveal about one user: exact, for two kinds of observer.
 
 Under random pairing the users' truthfulness T_1, ..., T_n is exchangeable: only the number of truths matters.
 """
