@@ -1,4 +1,4 @@
-"""How Corr-RR sets its reuse table: how often an attribute copies the pivot's report. `formulas` says what it is."""
+"""How Corr-RR sets its reuse table: how often an attribute copies the pivot's report. `_formulas` says what it is."""
 
 import itertools
 

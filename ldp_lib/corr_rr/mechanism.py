@@ -3,7 +3,7 @@
 Seeam, Zheng and Hu (2025; revised 2026). In the first phase n1 users split their budget (`SPL`); their estimates set
 the reuse probabilities. In the second, each user sends a random pivot through randomized response (GRR) with the whole
 budget; any other attribute copies the pivot's report with probability p_y, else takes another value at random. See
-`formulas` for what a reuse table is, and `reuse` for how it is set.
+`_formulas` for what a reuse table is, and `_reuse` for how it is set.
 """
 
 import math

@@ -42,7 +42,7 @@ def _agree(tables):
 
 
 def repair_pairs(tables):
-    """Return pair tables of probabilities that agree on every marginal: `agree`, then the nearest non-negative ones.
+    """Return pair tables of probabilities that agree on every marginal: `_agree`, then the nearest non-negative ones.
 
     The marginals are projected first, then each table onto those with these marginals, so that agreement stays.
     """

@@ -71,7 +71,7 @@ def shrink_dependence(table, noise: float) -> ShrunkTable:
     table : array_like, shape (k_1, k_2)
         Raw estimates that sum to 1. Its marginals are kept.
     noise : float
-        Variance of the table's `interaction`, summed over all cells.
+        Variance of the table's interaction, summed over all cells (`covariance.interaction_noise`).
 
     Returns
     -------
@@ -81,7 +81,7 @@ def shrink_dependence(table, noise: float) -> ShrunkTable:
 
     Notes
     -----
-    With p = (k_1 - 1) (k_2 - 1) directions and a rest of squared length S in `interaction`, the factor is
+    With p = (k_1 - 1) (k_2 - 1) directions and a rest of squared length S in the interaction, the factor is
     max(0, 1 - a / S) with a = noise min(1, 2 (p - 2) / p), for which the error never exceeds the raw one (James and
     Stein, 1961); for p of at most 2 it is 1. Noise is taken as normal, alike in all directions, and much larger than
     that of the product of the marginals.
