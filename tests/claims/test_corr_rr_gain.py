@@ -514,19 +514,21 @@ def test_two_groups_cost_four_times_the_error_on_syn_a_and_pay_where_attributes_
 def test_which_formula_is_better_for_a_learned_copying_probability_turns_on_the_number_of_users():
     """The appendix's over the exact one's error, a tenth of the users in Phase I, attributes of like frequencies."""
 
-    def over_exact(n, epsilon, rho, appendix=AppendixCorrRR, shares=SKEWED):
+    def over_exact(n, epsilon, rho, appendix=AppendixCorrRR, shares=SKEWED, first=0.1, runs=400):
         counts = np.rint(n * tree_law(shares, rho, [0])).astype(int)
         people, rng = Population.from_counts(counts), np.random.default_rng(7)
-        made = (rule(k=people.k, epsilon=epsilon, n1=0.1) for rule in (appendix, CorrRR))
-        errors = [mse(one.simulate(people, rng=rng, runs=400), marginal_frequencies(people)) for one in made]
+        made = (rule(k=people.k, epsilon=epsilon, n1=first) for rule in (appendix, CorrRR))
+        errors = [mse(one.simulate(people, rng=rng, runs=runs), marginal_frequencies(people)) for one in made]
         ratio = errors[0].mean() / errors[1].mean()
-        return ratio, 5 * ratio * math.hypot(*(e.std() / e.mean() for e in errors)) / 400**0.5
+        return ratio, 5 * ratio * math.hypot(*(e.std() / e.mean() for e in errors)) / runs**0.5
 
     few, many, most = (over_exact(*of) for of in ((20_000, 1.0, 0.5), (200_000, 1.0, 0.5), (2_000_000, 1.0, 0.9)))
     assert few[0] + few[1] < 1 < many[0] - many[1]
     assert abs(many[0] - 1.6) < max(many[1], 0.05)
-    few, many = (over_exact(n, 1.0, 0.5, partial(AppendixCorrRR, exchanged=True)) for n in (20_000, 200_000))
-    assert few[0] + few[1] < 1
+    assert max(sum(over_exact(20_000, 0.25, rho)) for rho in (0.5, 0.9)) < 1
+    as_run = partial(AppendixCorrRR, exchanged=True)
+    few, many = (over_exact(n, 1.0, 0.5, as_run) for n in (20_000, 200_000))
+    assert few[0] + few[1] < 1 < np.subtract(*over_exact(20_000, 1.0, 0.5, as_run, first=0.3, runs=1_600))  # no tenth
     assert abs(many[0] - 1.9) < many[1] < 0.2  # as the programs have it
     assert most[0] - most[1] > 1 > sum(over_exact(20_000, 0.5, 0.9))
     assert np.subtract(*over_exact(1_000_000, 0.5, 0.5)) > 1 > sum(over_exact(20_000, 0.5, 0.5))
