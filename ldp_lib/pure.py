@@ -120,7 +120,7 @@ class Oracle(Stated):
         return estimate(counts[1:], counts[0], *self.probabilities)
 
     def draw_support(self, histogram, rng: Rng) -> np.ndarray:
-        """Draw counts of support by independent users, shape (runs, k); so many hold each value, shape (runs, k)."""
+        """Draw counts of support by independent users, from numbers with each value, both of shape (runs, k)."""
         p, q = self.probabilities
         others = histogram.sum(axis=-1, keepdims=True) - histogram
         return rng.binomial(histogram, p) + rng.binomial(others, q)
