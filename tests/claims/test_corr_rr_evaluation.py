@@ -946,6 +946,7 @@ def test_nearly_equal_marginals_the_exact_formula_follows_the_noise_of_a_tenth_o
         assert abs(mean - error) < 0.02 * error + 4 * se < 0.1 * error
     text = (Path(__file__).parents[2] / "notebooks/audit_corr_rr_evaluation.ipynb").read_text(encoding="utf-8")
     assert "nearly three times the appendix's MSE, 2.2 against 0.8 with 10 per cent" in text
+    assert "0.8 against 2.2 thousandths (synthetic data, 20,000 users, ε = 0.5, correlation 0.9)" in text
     copied, truth = np.linspace(0, 1, 21), np.array(marginal_frequencies(people))
     made = [CorrRR(**settings, reuse=v) for v in copied]
     fixed = [((np.array(m.mean(people)) - truth) ** 2 + np.array(m.variance(people))).mean() for m in made]
