@@ -241,4 +241,4 @@ def pair_error(k, epsilon, sizes, m, weights):
     """Return the total error of all pair tables of `AskSome`, for one user drawn uniformly."""
     keep = design.keep_probabilities(math.exp(epsilon), k, sizes, m)
     drawn = sum(1 - 1 / (one * other) for one, other in itertools.combinations(k, 2))
-    return asked_error(k, sizes, m, keep, weights) + drawn
+    return asked_error(k, sizes, m, keep, weights / np.sum(weights)) + drawn

@@ -343,3 +343,10 @@ def test_what_is_not_asked_is_not_known():
     keep = 2 / (2 / 4 + 1)
     want = sum(float(square) for _, square in spaces((2, 2))) / keep**2
     assert pair_error((2, 2), math.log(3), (1, 1), 2, (1.0,)) == pytest.approx(want * 16, rel=1e-12)
+
+
+def test_weights_are_divided_by_their_sum_as_those_of_the_mechanism_are():
+    ways = [pair_error((6, 5, 2, 2), 3.6, (1,) * 4, 3, np.full(4, each)) for each in (1 / 4, 1, 10)]
+    assert ways == pytest.approx([ways[0]] * 3, rel=1e-12)
+    assert ways[1] > least_pair_error((6, 5, 2, 2), 3.6).error
+    assert pair_error((6, 5, 2, 2), 3.6, (1,) * 4, 3, (1,) * 4) == ways[1]
