@@ -4,7 +4,8 @@ Users are drawn from the uniform distribution and randomize independently, and w
 unbiased mechanism without a dealer of secrets has at least this variance at some data set held fixed. (At a given one a
 design that knows it may have less.)
 Errors are for one user: divide by their number. A set of records with the share mu informs by at most
-(e-1)^2 mu (1-mu) / (1 + (e-1) mu)^2, and so by sinh(epsilon/2)^2.
+(e-1)^2 mu (1-mu) / (1 + (e-1) mu)^2, and so by sinh(epsilon/2)^2. In floats what is left
+without drawing has few right digits below 10^-12, as at epsilon = 30, and none below 10^-15.
 """
 
 import itertools
