@@ -334,7 +334,7 @@ const formulas = (() => {
   function limit({ k, epsilon, n, wants }) {
     const e = Math.exp(epsilon), tables = wants === "tables", cells = tables ? cellsOf(k) : k;
     const alone = cells.map((size) => spread(e, size, subsetSize(e, size)));
-    if (!tables && k.every((size) => size === k[0]) && e <= 1 + k[0] * (2 * k[0] - 3)) {
+    if (!tables && k.every((size) => size === k[0]) && epsilon <= Math.log(1 + k[0] * (2 * k[0] - 3)) + 1e-12) {
       return (k.length ** 2 * alone[0] - drawing(cells)) / n;
     }
     const roots = tables ? spaces(k).map(({ square }) => Math.sqrt(square)) : k.map((size) => (size - 1) / Math.sqrt(size));

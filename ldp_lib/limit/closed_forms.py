@@ -36,9 +36,9 @@ def simple_error(k, epsilon):
     at 17 0.08 times as much. Chapter `limit_attained`.
     """
     k, _ = check_domain(k), require(epsilon=epsilon)
-    e, drawing = math.exp(epsilon), sum(1 - 1 / size for size in k)
-    alone = [_alone(e, size) for size in k]
-    if len(set(k)) == 1 and e <= 1 + k[0] * (2 * k[0] - 3):
+    drawing = sum(1 - 1 / size for size in k)
+    alone = [_alone(math.exp(epsilon), size) for size in k]
+    if len(set(k)) == 1 and epsilon <= math.log(1 + k[0] * (2 * k[0] - 3)) + 1e-12:
         return len(k) ** 2 * alone[0] - drawing
     return max(_together([(size - 1) / math.sqrt(size) for size in k], epsilon), sum(alone)) - drawing
 

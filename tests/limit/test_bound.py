@@ -207,6 +207,14 @@ def test_the_closed_form_is_not_above_the_limit_and_is_it_where_it_says_so(k, ep
         assert bound > 0.95 * found.error
 
 
+@pytest.mark.parametrize("k", [2, 3, 4, 6, 10, 100])
+def test_the_closed_form_is_the_limit_up_to_the_very_end_of_where_it_says_so(k):
+    end = 1 + k * (2 * k - 3)
+    one = min(subset.error(end, k, size) for size in range(1, k))
+    for epsilon in (math.log(end), math.log1p(end - 1), float(np.log(end))):  # their exp may be above the end
+        assert closed_forms.simple_error((k,) * 4, epsilon) == pytest.approx(16 * one - 4 * (1 - 1 / k), rel=1e-9)
+
+
 def over_the_closed_form(k, epsilon):
     """What the search proves, over the closed form with the drawing of people; and both over that drawing alone."""
     found, drawing = limit.least_error(k, epsilon), sum(1 - 1 / size for size in k)

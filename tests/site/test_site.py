@@ -508,6 +508,7 @@ def planner_settings():
         epsilon = round(float(np.exp(rng.uniform(-2.3, 2.3))), 2)
         settings.append({"k": k, "epsilon": epsilon, "n": int(10 ** rng.uniform(0, 9))})
     settings.append({"k": [9, 16, 7, 15, 6, 5, 2, 2], "epsilon": 1.0, "n": 32_561})
+    settings.append({"k": [3, 3, 3], "epsilon": float(np.log(10)), "n": 1_001})  # where the limit's first form ends
     for setting in settings[::3]:
         if len(setting["k"]) > 1:
             settings += [setting | {"wants": wants} for wants in ("records", "tables")]
