@@ -18,7 +18,7 @@ import pytest
 from ldp_lib import limit
 from ldp_lib.datasets import load_adult
 from ldp_lib.limit import _any_population, checks, pair_tables
-from ldp_lib.limit._given_population import TableCertificate
+from ldp_lib.limit._given_population import TableCertificate, target_rows
 from ldp_lib.limit._rational import below, enclose, rounded
 from ldp_lib.limit.pair_tables import least_pair_error
 from ldp_lib.population import Population
@@ -255,6 +255,119 @@ def test_the_file_needs_the_largest_weight_frequencies_and_directions():
     for wrong in ({"frequencies": ["-1/100", "101/100"]}, one_side):
         with pytest.raises(ValueError, match="negative frequency"):
             verifier.verify(json.dumps(bit | wrong))
+
+
+@pytest.mark.parametrize("target", ["shares", "pairs", "prefixes"])
+@pytest.mark.parametrize("number", range(12))
+def test_the_file_needs_as_much_of_the_dual_variables_as_some_set_asks(target, number):
+    """At random: what is exactly enough is accepted, what is less by one part in a million is refused."""
+    rng = np.random.default_rng(number)
+    k = {"shares": [(2,), (3,), (2, 2), (2, 3)], "pairs": [(2, 2), (2, 3), (3, 2), (2, 2, 2)]}.get(target, [(2,), (4,)])
+    k = k[number % len(k)]
+    n, rows, e = math.prod(k), target_rows(k, target), Fraction(int(rng.integers(3, 20)), 2)
+    f = [Fraction(int(x)) for x in rng.integers(0, 9, n) + np.eye(n, dtype=int)[number % n]]
+    f, dual = [x / sum(f) for x in f], [Fraction(int(x)) for x in rng.integers(1, 9, n)]
+    h = [[Fraction(int(x)) - Fraction(int(a.sum()), n) for x in a] for a in 9 * rows + rng.integers(-3, 4, rows.shape)]
+    every = list(itertools.product((1, e), repeat=n))
+
+    def dot(a, b):
+        return sum(x * y for x, y in zip(a, b, strict=True))
+
+    enough = max(sum(dot(w, a) ** 2 for a in h) / dot(dual, w) / dot(f, w) for w in every)
+    gain = sum(dot(map(int, a), b) for a, b in zip(rows, h, strict=True))
+    told = {
+        "kind": "TableCertificate",
+        "target": target,
+        "k": k,
+        "e": (Fraction(1), e),
+        "frequencies": f,
+        "directions": h,
+    }
+    for factor in (Fraction(1), 1 - Fraction(1, 10**6)):
+        held = [x * enough * factor for x in dual]
+        text = json.dumps(told | {"dual": held, "error": gain**2 / sum(held)}, default=Fraction.__str__)
+        if factor == 1:
+            assert target in verifier.verify(text)
+        else:
+            with pytest.raises(ValueError, match="a set of records"):
+                verifier.verify(text)
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [((4, 4, 4), 0.1), ((4, 4, 4), 0.7), ((5, 5, 5), 0.3), ((4, 4, 4), 4.0)])
+def test_the_file_needs_nearly_the_whole_ceiling_of_draws(k, epsilon):
+    found = limit.least_error(k, epsilon)
+    near = found.attained / found.error - 1
+    part = 1 - Fraction(max(near, 1e-6)) * 2
+    low = change(found, ceiling=found.certificate.ceiling * part, error=found.certificate.error / part)
+    assert verified(found)
+    assert not verified(low)
+
+
+def drawn(k, roots, ceiling, *rows):
+    gained = sum(Fraction(r * (q - 1), q) for r, q in zip(roots, k, strict=True))
+    told = {"kind": "SetCertificate", "target": "shares", "k": k, "roots": roots, "keep": 0, "rows": rows}
+    return told | {"ceiling": ceiling, "error": gained**2 / ceiling}
+
+
+def law(e, tilt, ceiling, target="shares"):
+    told = {"kind": "LawCertificate", "target": target, "e": (e, e), "k": (3, 6), "roots": (1, 1), "tilt": tilt}
+    return told | {"ceiling": ceiling, "error": Fraction(3, 2) ** 2 / ceiling * 3}
+
+
+def table(**fields):
+    told = {"kind": "TableCertificate", "target": "shares", "k": (2,), "e": (2, 2), "error": Fraction(2, 9)}
+    told |= {"dual": (9, 9), "directions": ((1, -1), (-1, 1)), "frequencies": (Fraction(1, 100), Fraction(99, 100))}
+    return told | fields
+
+
+HALF, ALL = (Fraction(1, 2), (0, Fraction(1, 2))), (Fraction(1), (0, 0))
+TRUE = {
+    "draws": drawn((4, 9), (2, 3), Fraction(2), (Fraction(1), None)) | {"e": (4, 4)},
+    "law": law(Fraction(2), Fraction(1), Fraction(1, 4)),
+    "law at its tilt": law(Fraction(2), Fraction(7, 9), Fraction(9, 64)),
+    "table": table(),
+}
+FALSE = {  # each is refused for one reason only
+    "draws of equal domains for unequal ones": drawn((4, 9), (2, 3), Fraction(1, 2), HALF, ALL) | {"e": (4, 4)},
+    "draws of equal weights for unequal ones": drawn((5, 5), (2, 1), Fraction(2, 5), HALF, ALL) | {"e": (4, 4)},
+    "a part of three attributes": drawn(
+        (4,) * 3, (2,) * 3, Fraction(29, 5), (Fraction(1, 100), (0, Fraction(2), Fraction(18, 5)))
+    )
+    | {"e": (301, 301)},
+    "a set that nobody is outside of": law(Fraction(2), Fraction(1), Fraction(24, 100)),
+    "a peak between two shares": drawn((4, 9), (2, 3), Fraction(9, 16) - Fraction(1, 10**6), (Fraction(1), None))
+    | {"e": (4, 4)},
+    "a share below 0": drawn((5, 5), (5, 5), 20, (Fraction(-1), None), (Fraction(1), None)) | {"e": (101, 101)},
+    "a law of less": law(Fraction(2), Fraction(7, 9), Fraction(1405, 10000)),
+    "a law of tables": law(Fraction(2), Fraction(1), Fraction(1, 4), "pairs"),
+    "frequencies of less than 1": table(frequencies=(Fraction(1, 100), Fraction(98, 100))),
+    "frequencies of more than 1": table(frequencies=(Fraction(1, 100), 1)),
+    "a frequency too many": table(frequencies=(Fraction(1, 100), Fraction(98, 100), Fraction(1, 100))),
+    "a dual variable too many": table(dual=(9, 9, 0)),
+    "a direction too long": table(directions=((1, -1, 0), (-1, 1, 0))),
+    "less than nothing by one": table(dual=(Fraction(2, 5),) * 2, frequencies=(Fraction(1, 2),) * 2, error=5),
+    "too many records": table(
+        k=(17,),
+        dual=(99,) * 17,
+        directions=tuple(tuple(17 * (x == r) - 1 for x in range(17)) for r in range(17)),
+        frequencies=(Fraction(1, 17),) * 17,
+    ),
+    "cumulative shares of two attributes": table(
+        target="prefixes", k=(2, 2), dual=(99,) * 4, directions=((1, -1, 0, 0),) * 3, frequencies=(Fraction(1, 4),) * 4
+    )
+    | {"error": Fraction(1, 999)},
+}
+
+
+@pytest.mark.parametrize("name", TRUE)
+def test_what_is_forged_from_is_true(name):
+    verifier.verify(json.dumps(TRUE[name], default=Fraction.__str__))
+
+
+@pytest.mark.parametrize("name", FALSE)
+def test_the_file_needs_each_of_its_checks(name):
+    with pytest.raises(ValueError, match="refused"):
+        verifier.verify(json.dumps(FALSE[name], default=Fraction.__str__))
 
 
 def test_there_are_many_forgeries():
