@@ -43,7 +43,7 @@ def unrelated_question(p, alpha):
 
 def forced_response(yes, no):
     """Return the channel that forces the report yes or no with these probabilities, and else asks for the truth."""
-    return _design(yes=yes, no=no, either=yes + no)(1 - no, yes)
+    return _design(yes=yes, no=no, **{"yes + no": yes + no})(1 - no, yes)
 
 
 def kuk(holders, others):

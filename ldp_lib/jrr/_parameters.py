@@ -47,7 +47,9 @@ def weight(n, n1=None):
     if n1 is not None and (not is_integer(n1) or not 0 <= n1 <= n):
         raise ValueError(f"n1 must be None or an integer from 0 to {n}; got {n1!r}")
     below = n - 1 + n % 2
-    return (n - 1) / (3 * below) if n1 is None else ((2 * int(n1) - n) ** 2 - n) / (n * below)
+    if n1 is None:
+        return (n - 1) / (3 * below)
+    return ((2 * int(n1) - n) ** 2 - n) / (n * below)
 
 
 def best_of_three(p0, c, a):

@@ -159,7 +159,7 @@ def test_symbols_pass():
         (lambda: designs.warner(1.2), "p must be a probability, from 0 to 1; got 1.2"),
         (lambda: designs.unrelated_question(0.5, -0.1), "alpha must be a probability, from 0 to 1; got -0.1"),
         (lambda: designs.forced_response(np.nan, 0.1), "yes must be a probability, from 0 to 1; got nan"),
-        (lambda: designs.forced_response(0.75, 0.5), "either must be a probability, from 0 to 1; got 1.25"),
+        (lambda: designs.forced_response(0.75, 0.5), r"yes \+ no must be a probability, from 0 to 1; got 1.25"),
         (lambda: designs.record_channel(1.5, LAWS["exclusive"]), "p must be a probability, from 0 to 1; got .*1.5"),
         (lambda: designs.record_channel([F(1, 2), F(-1, 9)], np.full((2, 2), F(1, 4))), "p must be a probability"),
         (lambda: designs.one_card_channel(-0.01, [0.5, 0.5]), "p must be a probability, from 0 to 1; got -0.01"),
