@@ -13,6 +13,7 @@ import pytest
 from ldp_lib import JRR, RSRFD, ProductRR, check, grr, limit, pure
 from ldp_lib.corr_rr import CorrRR, SecondPhase
 from ldp_lib.grr import GRR, RR
+from ldp_lib.hashing import OLH
 from ldp_lib.population import Population
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import AskSome, OneQuestion, design
@@ -92,6 +93,13 @@ def test_the_plug_in_fails_where_false_supports_are_few():
     many = GRR(k=100, epsilon=8.0)
     n = round(0.05 / many.probabilities[1])
     assert covered(many, Population.from_counts([0] * 99 + [n]), 100, True).mean() < 0.1
+    told = " ".join(planner.estimate_interval.__doc__.split())
+    assert "but by `OUE` and `OLH` a false support lies far outside" in told
+    for kind in (OLH, OUE):  # where p is 1/2, one false support widens its own interval
+        bits = kind(k=2, epsilon=8.0), kind(k=100, epsilon=8.0)
+        one = covered(bits[0], Population.from_counts([0, round(0.15 / bits[0].probabilities[1])]), 1_000, False)
+        assert one.mean() > 0.89 > np.exp(-0.15)
+        assert covered(bits[1], Population.from_counts([0] * 99 + [n]), 100, True).mean() > 0.2
 
 
 @each
