@@ -532,6 +532,17 @@ def test_fair_work_gains_all_where_cheats_gain_nothing(own, tmp_path, monkeypatc
     assert marked(FAIR, tmp_path, monkeypatch, own=own).points == {1: 2}
 
 
+def test_where_the_kernel_has_no_fence_grading_stops_and_says_so(tmp_path, monkeypatch):
+    """As the page for instructors says of a Mac: nothing is run, with the library or without it."""
+    bare, text = tmp_path / "worker.py", Path(worker.__file__).read_text(encoding="utf-8")
+    bare.write_text(text.replace('if sys.platform != "linux":', "if True:"), encoding="utf-8")
+    monkeypatch.setattr(worker, "__file__", str(bare))
+    cells = [marking.Cell(source="print(7)")]
+    with pytest.raises(session.NoFence, match="see the page for instructors"):
+        marking.mark(cells, "eve", seconds=20)
+    assert "7" in str(marking.mark(cells, "eve", seconds=20, unfenced=True).shown)
+
+
 @pytest.mark.skipif(not FENCED, reason="submissions are fenced in on Linux only")
 def test_what_others_handed_in_cannot_be_read_where_nbgrader_keeps_it(tmp_path, monkeypatch):
     monkeypatch.setattr(session, "ROOTS", (*session.ROOTS, str(tmp_path)))
