@@ -101,9 +101,9 @@ def estimate_interval(
     for all of 100 values, 100 for all of 1,000 or 300 for all of 100,000. Where users are asked some questions, at
     budgets from 3 on, five of those asked must hold the value too, or for all of 50 questions together 100, of 300
     questions 200. All settings tried then held in 87 of 100 surveys and more, of `OUE` and `OLH` up to budgets of 8: at
-    10 in 82 beside a common value. At large budgets n q is small, and but by `OUE` and `OLH` a false support lies far
-    outside an interval made for none: at n q = 0.15 the interval for a value that nobody holds covers 86 times in 100,
-    not 95; at 0.05 those of a hundred values together hardly ever hold. Simulated on the page `quality`.
+    10 in 82 beside a common value. At large budgets n q is small. If all are asked, and not by `OUE` or `OLH`, a false
+    support then lies far outside an interval made for none: at n q = 0.15 that of a value that nobody holds covers 86
+    times in 100, not 95; at 0.05 those of a hundred values together hardly ever hold. Simulated on the page `quality`.
     """
     check_bool(simultaneous=simultaneous)
     spread = standard_errors(mechanism, estimate, n)

@@ -94,12 +94,17 @@ def test_the_plug_in_fails_where_false_supports_are_few():
     n = round(0.05 / many.probabilities[1])
     assert covered(many, Population.from_counts([0] * 99 + [n]), 100, True).mean() < 0.1
     told = " ".join(planner.estimate_interval.__doc__.split())
-    assert "but by `OUE` and `OLH` a false support lies far outside" in told
+    assert "If all are asked, and not by `OUE` or `OLH`, a false support then lies far outside" in told
     for kind in (OLH, OUE):  # where p is 1/2, one false support widens its own interval
-        bits = kind(k=2, epsilon=8.0), kind(k=100, epsilon=8.0)
-        one = covered(bits[0], Population.from_counts([0, round(0.15 / bits[0].probabilities[1])]), 1_000, False)
+        bits, many = kind(k=2, epsilon=8.0), kind(k=100, epsilon=8.0)
+        one = covered(bits, Population.from_counts([0, round(0.15 / bits.probabilities[1])]), 1_000, False)
         assert one.mean() > 0.89 > np.exp(-0.15)
-        assert covered(bits[1], Population.from_counts([0] * 99 + [n]), 100, True).mean() > 0.2
+        assert covered(many, Population.from_counts([0] * 99 + [n]), 100, True).mean() > 0.2
+    some, q = OneQuestion(k=(2, 2), epsilon=8.0), few.probabilities[1]  # and so does the error of asking a half
+    shares = [np.array([x, 1 - x]) for x in ((1 / 447 - q) / (1 - 2 * q), 0.0)]
+    low, high = planner.estimate_interval(some, shares, 894)
+    assert low[0][0] < 0 < high[0][0]
+    assert planner.estimate_interval(few, shares[0], 447)[0][0] > 0
 
 
 @each
