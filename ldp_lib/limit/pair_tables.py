@@ -17,8 +17,8 @@ from ldp_lib.limit._given_population import TableCertificate, target_rows
 from ldp_lib.limit._rational import ABOVE, below, check_budget, rounded
 from ldp_lib.limit._uniform import chosen, mixture
 from ldp_lib.limit.certificates import Limit
-from ldp_lib.sampled import design
-from ldp_lib.tables._totals import asked_error
+from ldp_lib.sampled import AskSome
+from ldp_lib.tables._totals import pairs_error
 
 RECORDS = 16  # of domains whose sets are all tried, at most
 STEPS = 4_000  # intervals of shares for other domains
@@ -208,7 +208,7 @@ def _spread(informs, rho, rounds=3_000):
 def _relaxed(k, t, rho):
     """Return a lower bound of the error: the spaces share mu (1 - mu), and none has more than sets of its own could."""
     e = 1 + t
-    flat = 4 * (1 + t) * (rho.sum() / t) ** 2
+    flat = 4 * e * (rho.sum() / t) ** 2
     sizes = [a * b for a, b in itertools.combinations(k, 2)]  # of the tables, each for itself at the whole budget
     alone = sum(subset.error(e, size, subset.optimal_size(e, size)) for size in sizes)
     if len(rho) > SPACES:
@@ -239,6 +239,6 @@ def _relaxed(k, t, rho):
 
 def pair_error(k, epsilon, sizes, m, weights):
     """Return the total error of all pair tables of `AskSome`, for one user drawn uniformly."""
-    keep = design.keep_probabilities(math.exp(epsilon), k, sizes, m)
-    drawn = sum(1 - 1 / (one * other) for one, other in itertools.combinations(k, 2))
-    return asked_error(k, sizes, m, keep, weights / np.sum(weights)) + drawn
+    asks = AskSome(k=k, epsilon=epsilon, m=m, sizes=sizes, weights=weights)
+    drawn = sum(1 - 1 / (one * other) for one, other in itertools.combinations(asks.k, 2))
+    return pairs_error(asks, 1) + drawn

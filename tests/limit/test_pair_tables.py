@@ -350,3 +350,18 @@ def test_weights_are_divided_by_their_sum_as_those_of_the_mechanism_are():
     assert ways == pytest.approx([ways[0]] * 3, rel=1e-12)
     assert ways[1] > least_pair_error((6, 5, 2, 2), 3.6).error
     assert pair_error((6, 5, 2, 2), 3.6, (1,) * 4, 3, (1,) * 4) == ways[1]
+
+
+@pytest.mark.parametrize("weights", [(1,), 1, (1, 1, 1, -1), (1, 1, 1), (0, 0, 0, 0), (math.nan, 1, 1, 1), {0: 1}])
+def test_weights_that_are_not_one_a_question_are_refused(weights):
+    """One for all four told a quarter of the error, 9.8, and one below 0 told 2.2: no mechanism is below 26.5."""
+    with pytest.raises((TypeError, ValueError), match="weights"):
+        pair_error((6, 5, 2, 2), 3.6, (1,) * 4, 3, weights)
+
+
+@pytest.mark.parametrize("sizes", [(7, 1, 1, 1), (6, 1, 1, 1), (-1, 1, 1, 1), (0, 1, 1, 1), (1,), 1])
+def test_sizes_that_no_mechanism_has_are_refused(sizes):
+    with pytest.raises((TypeError, ValueError), match="size"):
+        pair_error((6, 5, 2, 2), 3.6, sizes, 3, (1,) * 4)
+    with pytest.raises(ValueError, match="epsilon"):
+        pair_error((6, 5, 2, 2), -1, (1,) * 4, 3, (1,) * 4)
