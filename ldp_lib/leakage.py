@@ -5,13 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldp_lib import _inputs
+from ldp_lib._inputs import unmasked
 from ldp_lib.channel import check_channel
 
 
 def posterior(channel, prior):
     """Return Pr[input | report], shape (inputs, reports), by Bayes' rule; a report that cannot occur gets zeros."""
-    matrix, prior = check_channel(channel), _inputs.unmasked(prior, "prior")
+    matrix, prior = check_channel(channel), unmasked(prior, "prior")
     if prior.shape != matrix.shape[:1]:
         raise ValueError(f"prior must have one entry for each of {len(matrix)} inputs; got shape {prior.shape}")
     joint = matrix * prior[:, None]
@@ -39,10 +39,10 @@ def attribute_channel(channel, joint, attribute):
     Raises
     ------
     ValueError
-        If the shapes do not fit, or a value of the attribute has probability 0.
+        If the shapes do not fit, a value of the attribute has probability 0, or a record one below 0.
     """
     matrix = check_channel(channel)
-    joint = _inputs.unmasked(joint, "joint")
+    joint = unmasked(joint, "joint")
     if joint.size != len(matrix):
         raise ValueError(f"joint must have one entry for each of {len(matrix)} records; got shape {joint.shape}")
     weights = transition(joint, attribute)
@@ -52,13 +52,13 @@ def attribute_channel(channel, joint, attribute):
 
 def transition(joint, attribute):
     """Return Pr[the other attributes | one attribute], shape (k_j, number of the others' records)."""
-    joint = _inputs.unmasked(joint, "joint")
+    joint = unmasked(joint, "joint")
     if not -joint.ndim <= attribute < joint.ndim:
         raise ValueError(f"attribute must be from 0 to {joint.ndim - 1}; got {attribute!r}")
     rows = np.moveaxis(joint, attribute, 0).reshape(joint.shape[attribute], -1)
     totals = rows.sum(axis=1)
-    if min(totals) <= 0:
-        raise ValueError(f"joint must give each value of attribute {attribute} a positive probability; got {totals}")
+    if not rows.min() >= 0 < min(totals):
+        raise ValueError(f"joint must be at least 0, of positive probability at each value of {attribute}; got {rows}")
     return rows / totals[:, None]
 
 

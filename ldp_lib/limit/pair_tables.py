@@ -198,7 +198,7 @@ def _spread(informs, rho, rounds=3_000):
     often = np.full(informs.shape[1], 1 / informs.shape[1])
     for _ in range(rounds):  # never raises the error
         slope = (rho**2 / (informs @ often) ** 2) @ informs
-        if slope.max() <= (1 + 1e-4) * (slope @ often):
+        if slope.max() <= 1.0001 * (slope @ often):
             break
         often = often * np.sqrt(slope)
         often /= often.sum()

@@ -172,6 +172,8 @@ def test_a_double_stored_as_a_float_is_below_a_rate_up_to_one_place(rate):
         (lambda: leakage.attribute_channel(np.eye(4), np.full((2, 3), 1 / 6), 0), "joint must have one entry"),
         (lambda: leakage.attribute_channel(np.eye(2), [[1.0, 0.0]], 2), "attribute must be from 0 to 1; got 2"),
         (lambda: leakage.transition([[1.0, 0.0], [0.0, 0.0]], 0), "positive probability"),
+        (lambda: leakage.transition([[0.9, -0.4], [0.2, 0.3]], 0), "joint must be at least 0"),  # told 1.8 and -0.8
+        (lambda: leakage.attribute_channel(np.eye(4), [[0.5, -0.05], [0.2, 0.35]], 0), "joint must be at least 0"),
         (lambda: leakage.binary_ratio(3, 0.1, 0.2), "a >= b; got a = 0.1"),
         (lambda: leakage.below_as_float32(1.1), "rate must be from 0 to 1; got 1.1"),
         (lambda: leakage.inferred_ratio(math.inf, [[0.7, 0.3], [0.3, 0.7]]), "e must be .* at least 1; got inf"),
