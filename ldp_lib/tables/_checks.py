@@ -1,7 +1,7 @@
 """What the modules of this ring refuse: tables, numbers of users, clusters of attributes and their channels."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from numbers import Real
 
 import numpy as np
@@ -136,7 +136,8 @@ def _check_budgets(epsilons, k):
 
 def _check_entries(name, entries, each, count):
     """Return a sequence with one entry for each cluster or attribute as a tuple, or raise an error that names it."""
-    if not isinstance(entries, Iterable) or isinstance(entries, str):
+    unordered = isinstance(entries, str | Mapping | Set)  # of a mapping the keys would be taken
+    if unordered or not isinstance(entries, Iterable):
         raise TypeError(f"{name} must be a sequence with one entry {each}, {count}; got {entries!r}")
     entries = tuple(entries)
     if len(entries) != count:

@@ -312,6 +312,16 @@ def test_clusters_that_are_no_integers_are_refused(family, clusters):
         family(k=(2, 2), epsilon=1.0, clusters=clusters)
 
 
+@pytest.mark.parametrize("told", [{1: 0.5, 2: 1.5}, {2: 0.5, 1: 1.5}, {0.5, 1.5}, {"a": 0.5, "b": 1.5}, "12"])
+def test_budgets_that_are_in_no_order_are_refused(told):
+    """Of a dict the keys, 1 and 2, were the budgets: 3 was spent where 2 was asked for."""
+    for family in (RRIndependent, ProductRR):
+        with pytest.raises(TypeError, match="channels must be a sequence with one entry a cluster, 2; got"):
+            family(k=(2, 3), channels=told)
+    with pytest.raises(TypeError, match="epsilons must be a sequence with one entry an attribute, 2; got"):
+        RRClusters(k=(2, 3), epsilons=told)
+
+
 def test_wrong_numbers_of_channels_and_budgets_are_refused():
     for number in (1, 3):
         with pytest.raises(ValueError, match=f"channels must have one entry a cluster, 2; got {number}"):
