@@ -60,8 +60,9 @@ def attribute_errors(k, sizes, m, keep, weights, together=1):
     """Return each attribute's total variance for one user drawn from the uniform distribution, shape (..., d).
 
     size (k-1)^2 / (k (k-size)) over the sum of weights keep^2 of the questions that concern the attribute: with weight
-    1 it is `attribute_error` of the `support_probabilities`. Derived in the chapter `attribute_sampling`. With
-    `together` = 2 each pair's interaction instead, shape (..., d (d-1) / 2): the numerators of both are multiplied.
+    1 it is `attribute_error` of the `support_probabilities`. The weights of all questions are not divided by their sum:
+    it must be 1. Derived in the chapter `attribute_sampling`. With `together` = 2 each pair's interaction instead,
+    shape (..., d (d-1) / 2): the numerators of both are multiplied.
     """
     return _ends(k, sizes, together) / ((weights * keep**2) @ concerns(len(k), m, together))
 
