@@ -11,8 +11,9 @@ from ldp_lib import _inputs, _sampling
 
 
 def check_size(size, k):
-    """Raise unless `size` is an integer from 1 to k-1."""
+    """Return `size` as an int, or raise unless it is an integer from 1 to k-1."""
     _inputs.require_one("size", size, Integral, lambda v: 1 <= v < k, f"an integer from 1 to k-1 = {k - 1}")
+    return int(size)
 
 
 def check_sets(y, k, size):

@@ -37,7 +37,7 @@ def two_stage_ratio(memo, fresh, rounds):
     -----
     All reports equal is the worst case. Erlingsson, Pihur and Korolova (2014) for the idea. Chapter `repeated`.
     """
-    z = fresh**-rounds
+    z = (1 / fresh) ** rounds
     return (memo + z) / (memo * z + 1)
 
 
@@ -62,7 +62,7 @@ def mean_variance(memo, fresh, rounds, n):
     `fresh`. Without a memoized answer (`memo` infinite) m is 1; without fresh noise s is 1.
     """
     m, s = (1 if ratio == math.inf else slope(ratio) for ratio in (memo, fresh))
-    return ((1 - s**2) / (rounds * s**2) + 1 - m**2) / (4 * n * m**2)
+    return ((1 - s**2) / (rounds * s**2) + 1 - m**2) / 4 / n / m**2
 
 
 def ratio_now(e, change, rounds):

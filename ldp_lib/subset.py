@@ -48,7 +48,7 @@ def error(e, k, size):
     (k-1)^2 (k + (e-1) size)^2 / (k (e-1)^2 size (k-size)), for arguments as in `probabilities`. With the data held
     fixed it is less by 1 - 1/k, whatever the data are. Ye and Barg (2018). Derived in the chapter `subset_selection`.
     """
-    return (k - 1) ** 2 * (k / (e - 1) + size) ** 2 / (k * size * (k - size))
+    return ((k - 1) * (k / (e - 1) + size)) ** 2 / k / size / (k - size)
 
 
 def optimal_size(e, k):
@@ -97,7 +97,7 @@ class SubsetSelection(pure.Oracle):
     def __post_init__(self):
         super().__post_init__()
         if self.size is not None:
-            _sets.check_size(self.size, self.k)
+            object.__setattr__(self, "size", _sets.check_size(self.size, self.k))
 
     @cached_property
     def size_(self) -> int:

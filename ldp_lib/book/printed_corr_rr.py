@@ -37,7 +37,7 @@ def appendix_minimizer(f_target, f_pivot, n2, e):
 
 def _appendix_probability(f_target, f_pivot, *, n2, epsilon):
     """Return the reuse probability by the appendix's formula, shape (...); 1/2 for two values and a uniform pivot."""
-    a, b = check_pair(f_target, f_pivot, n2)
+    a, b, n2 = check_pair(f_target, f_pivot, n2)
     _inputs.require(epsilon=epsilon)
     uniform = (a.shape[-1] == 2) & (np.abs(b - 0.5).max(axis=-1) <= 1e-12)
     return np.where(uniform, 0.5, best_from_0_to_1(*_appendix_quadratic(a, b, n2, math.exp(epsilon))))[()]

@@ -28,7 +28,7 @@ def reuse_probability(f_target, f_pivot, *, n2):
     The rule of Seeam et al. (2025, revised 2026, Section 3.2.2) in words. Derived in the chapters
     `corr_rr` and `audit_corr_rr`.
     """
-    a, b = check_pair(f_target, f_pivot, n2)
+    a, b, n2 = check_pair(f_target, f_pivot, n2)
     k, scale = b.shape[-1], np.abs(b).max(axis=-1) + 1
     away = np.abs(b - b.mean(axis=-1, keepdims=True)).max(axis=-1)
     c1, c2 = quadratic(a, b, n2)
@@ -37,13 +37,12 @@ def reuse_probability(f_target, f_pivot, *, n2):
 
 
 def check_pair(f_target, f_pivot, n2):
-    """Return the frequencies of two attributes as arrays of floats of one shape (..., k), or raise."""
+    """Return two attributes' frequencies as arrays of floats of one shape (..., k), and n2 as an int, or raise."""
     a, b = np.asarray(f_target, float), np.asarray(f_pivot, float)
     alike = a.shape == b.shape and a.ndim > 0 and a.shape[-1] > 1
     if not (alike and np.isfinite(a).all() and np.isfinite(b).all()):
         raise ValueError(f"f_target and f_pivot must be finite and of one shape (..., k); got {a.shape} and {b.shape}")
-    check_n1(n2, name="n2")
-    return a, b
+    return a, b, check_n1(n2, name="n2")
 
 
 def best_from_0_to_1(c1, c2):
@@ -97,7 +96,7 @@ def joint_reuse(frequencies, n2):
     f = np.asarray(frequencies, float)
     if f.ndim != 2 or min(f.shape) < 2 or not np.isfinite(f).all():
         raise ValueError(f"frequencies must be finite and of shape (d, k), k at least 2 as is d; got shape {f.shape}")
-    check_n1(n2, name="n2")
+    n2 = check_n1(n2, name="n2")
     if n2 < 2:
         raise ValueError(f"n2 must be at least 2; got {n2}")
     d, k = f.shape

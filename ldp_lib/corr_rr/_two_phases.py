@@ -102,17 +102,17 @@ class TwoPhase(Several):
 
 
 def check_n1(n1, name="n1", more=""):
-    """Raise unless n1 is an integer of at least 1; `more` says what else is allowed."""
+    """Return n1 as an int, or raise unless it is an integer of at least 1; `more` says what else is allowed."""
     if not _inputs.is_integer(n1) or n1 < 1:
         raise ValueError(f"{name} must be an integer of at least 1{more}; got {n1!r}")
+    return int(n1)
 
 
 def check_first(n1):
     """Return n1 as an int or a float; raise unless it is a number of users, at least 1, or a share from 0 to 1."""
     if isinstance(n1, float | np.floating) and 0 < n1 < 1:
         return float(n1)
-    check_n1(n1, more=", or a share of the users from 0 to 1")
-    return int(n1)
+    return check_n1(n1, more=", or a share of the users from 0 to 1")
 
 
 def first_users(n1, n):

@@ -22,7 +22,7 @@ def table(p, rho, k=2):
 def rho_range(p, k=2):
     """Return the least and the largest `rho` for which no entry of `table` is negative."""
     odds = (1 - p) / p  # of a lie
-    return -(k - 1) * (min(odds, 1 / odds) if odds else odds), k - 1
+    return (k - 1) * -(min(odds, 1 / odds) if odds else odds), k - 1
 
 
 def variance(n_v, n, p, rho, k=2, odd=0):
@@ -101,7 +101,7 @@ def least_correlation(p, g):
     Fractions give an exact result. Derived in the chapter `audit_jrr_evaluation`.
     """
     over = g * p % 1
-    return (over * (1 - over) / (p * (1 - p)) - g) / (g * (g - 1))
+    return (over * (1 - over) / (p * (1 - p)) - g) / g / (g - 1)
 
 
 def coin(p, s):

@@ -37,7 +37,7 @@ def optimal_parameters(*, epsilon, n, colluders, n1=None):
     """
     check_design(epsilon, n, colluders)
     epsilon = float(epsilon)
-    a = weight(int(n), n1)
+    a = weight(n, n1)
     p0, c = 1 / (1 + math.exp(-epsilon)), colluders / (n - colluders)
     return best_of_three(p0, c, a) if c < math.tanh(epsilon / 2) else (p0, 0.0)
 
@@ -46,6 +46,7 @@ def weight(n, n1=None):
     """Return a: the variance of the count is n pq/(p-q)^2 (1 + a rho). Without n1, its mean over n1 = 0, ..., n."""
     if n1 is not None and (not is_integer(n1) or not 0 <= n1 <= n):
         raise ValueError(f"n1 must be None or an integer from 0 to {n}; got {n1!r}")
+    n = int(n)
     below = n - 1 + n % 2
     if n1 is None:
         return (n - 1) / (3 * below)

@@ -63,9 +63,7 @@ class AskSome(_dealing.Dealt):
         if sizes is not None:
             if np.shape(sizes) != (d,):
                 raise ValueError(f"sizes must have one entry for each of {d} attributes; got {sizes!r}")
-            for size, values in zip(sizes, self.k, strict=True):
-                _sets.check_size(size, values)
-            object.__setattr__(self, "sizes", tuple(map(int, sizes)))
+            object.__setattr__(self, "sizes", tuple(map(_sets.check_size, sizes, self.k)))
         if self.weights is not None and self.m is None:
             raise ValueError(f"weights must come with m, which says what they weigh; got weights {self.weights!r}")
         if self.weights is not None:

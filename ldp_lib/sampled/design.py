@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ldp_lib import pure, subset
+from ldp_lib import _inputs, pure, subset
 
 MOST_QUESTIONS = 5_000
 
@@ -26,7 +26,7 @@ def group_variance(f, n, size, p, q):
     `pure.variance` at `size` users, plus f (1-f) (n-size) / (size (n-1)) for the others, who were not asked. Takes
     numbers and symbols. Derived in the chapter `attribute_sampling`.
     """
-    return pure.variance(f, size, p, q) + f * (1 - f) * (n - size) / (size * (n - 1))
+    return pure.variance(f, size, p, q) + f * (1 - f) * (n - size) / size / (n - 1)
 
 
 def support_probabilities(keep, k, size):
@@ -69,7 +69,7 @@ def attribute_errors(k, sizes, m, keep, weights, together=1):
 
 def _ends(k, sizes, together):
     """Return the numerators of `attribute_errors`."""
-    k, sizes = np.array(k), np.asarray(sizes)
+    k, sizes = np.array(k, float), np.asarray(sizes)
     return (sizes * (k - 1) ** 2 / (k * (k - sizes)))[..., questions(len(k), together)].prod(axis=-1)
 
 
@@ -92,6 +92,7 @@ def best_design(e, k, m=None, sizes=None, together=1):
     start at 1 or at equal shares of the domains. Then one of them is changed by one, or by 1/128 of a domain of 256 and
     more values, as long as that helps: a search that need not find the very best.
     """
+    k = _inputs.check_domain(k)
     best = (math.inf,)
     for number in [m] if m else range(together, len(k) + 1):
         if not m and math.comb(len(k), number) > MOST_QUESTIONS:

@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldp_lib import _inputs
-from ldp_lib.corr_rr import SecondPhase
+from ldp_lib import _inputs, jrr, repeated, subset
+from ldp_lib.corr_rr import SecondPhase, joint_reuse, reuse_probability
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
 from ldp_lib.jrr.extensions import JointHashing, JointUnary
 from ldp_lib.population import Population
+from ldp_lib.sampled import design
 from ldp_lib.splitting import SPL
 from ldp_lib.unary import OUE, SUE, UnaryEncoding
 
@@ -334,3 +335,44 @@ def test_reports_have_the_smallest_type_that_holds_them():
     assert [_inputs.small_dtype(k) for k in (2, 256, 257, 2**16, 2**16 + 1)] == [np.uint8] * 2 + [np.uint16] * 2 + [
         np.uint32
     ]
+
+
+SHORT = {  # formulas of numbers of users, values or rounds, and such numbers: the last are larger
+    "subset.error": (lambda *of: subset.error(3.0, *of), (100, 30), (40_000, 10_000)),
+    "optimal_size": (lambda k: subset.optimal_size(math.exp(1.1), k), (100,), (40_000,)),
+    "SubsetSelection": (
+        lambda size: subset.SubsetSelection(k=130, epsilon=1.0, size=size).perturb([129], rng=np.random.default_rng(1)),
+        (120,),
+        (128,),
+    ),
+    "best_design": (lambda *k: design.best_design.__wrapped__(3.0, k, 1)[1:], (100, 120), (300, 40_000)),
+    "given sizes": (
+        lambda *of: design.best_design.__wrapped__(3.0, of[:3], 2, of[3:])[2],
+        (99, 120, 60, 30, 9, 5),
+        (300, 400, 50_000, 30, 98, 5_000),
+    ),
+    "group_variance": (lambda *of: design.group_variance(0.3, *of, 0.7, 0.1), (120, 100), (60_000, 40_000)),
+    "two_stage_ratio": (lambda rounds: repeated.two_stage_ratio(3.0, 1.1, rounds), (3,), (300,)),
+    "mean_variance": (lambda *of: repeated.mean_variance(math.inf, 2.0, *of), (100, 100), (300, 40_000)),
+    "weight": (jrr.weight, (100, 70), (40_000, 100)),
+    "optimal_parameters": (lambda n: jrr.optimal_parameters(epsilon=1.0, n=n, colluders=9), (100,), (40_000,)),
+    "rho_range": (lambda k: jrr.rho_range(0.6, k), (100,), (40_000,)),
+    "least_correlation": (lambda g: jrr.least_correlation(0.6, g), (100,), (40_000,)),
+    "reuse_probability": (lambda n2: reuse_probability([0.2, 0.3, 0.5], [0.3, 0.3, 0.4], n2=n2), (100,), (255,)),
+    "joint_reuse": (lambda n2: joint_reuse([[0.2, 0.3, 0.5], [0.3, 0.1, 0.6]], n2), (127,), (65_535,)),
+}
+
+
+@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint64])
+def test_numpys_short_and_unsigned_integers_do_not_wrap_around(name, kind):
+    formula, *numbers = SHORT[name]
+    for those in (each for each in numbers if max(each) <= np.iinfo(kind).max):
+        found, wanted = (np.ravel(formula(*map(of, those))) for of in (kind, int))
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_the_design_for_millions_of_values_does_not_wrap_around_either():
+    (_, (size, _), weights), k = design.best_design(math.e, (8_000_000, 5), 1), 8_000_000
+    pull = [math.sqrt(subset.error(math.e, *of)) for of in ((k, size), (5, 1))]
+    assert weights == pytest.approx(np.divide(pull, sum(pull)), abs=2e-6)
