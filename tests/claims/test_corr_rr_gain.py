@@ -443,6 +443,29 @@ def test_plurality_gains_where_noise_is_large_and_loses_with_many_people_or_a_la
     assert said.format(*(end(row) for row in reversed(found) for end in (min, max))) in answer
 
 
+def test_plurality_halves_the_error_of_loosely_correlated_attributes_and_gains_nothing_where_they_always_agree():
+    """The answer of chapter shrinkage: over attribute sampling with the chosen shrinkage, at epsilon 0.5."""
+    answer = (Path(__file__).parents[2] / "notebooks" / "shrinkage.ipynb").read_text(encoding="utf-8")
+    asked, over = OneQuestion(k=(4,) * 4, epsilon=0.5), {}
+    device = shrinkage.Plurality(k=(4,) * 4, epsilon=0.5, shares=(0.85, 0.15, 0.0))
+    for shares, rho in itertools.product((SKEWED, (0.25,) * 4), (0.3, 0.5, 0.9, 1.0)):
+        rng = np.random.default_rng(5)
+        people = syn_a(20_000, d=4, rho=rho, frequencies=shares, rng=rng)
+        truth = marginal_frequencies(people)
+        found = asked.simulate(people, rng=rng, runs=3_000)
+        chosen = shrinkage.choose(found, shrinkage.question_noise(asked, people.n)).estimates
+        moments = zip(device.mean(people), device.variance(people), truth, strict=True)
+        ours = np.mean([((mean - f) ** 2 + v).mean() for mean, v, f in moments])
+        over[shares[0], rho] = ours / mse(chosen, truth).mean()
+    assert 0.4 < over[0.4, 0.5] < 0.5
+    assert 0.43 < over[0.25, 0.3] < 0.53 < 0.65 < over[0.25, 0.5] < 0.75
+    assert over[0.4, 0.9] > 0.8
+    assert 0.97 < over[0.4, 1.0] < 1.09
+    assert over[0.25, 0.9] > 1.2
+    assert "are loosely correlated in the way it assumes, also with equal shares" in answer
+    assert "gains nothing where they always agree" in answer
+
+
 def test_with_the_attributes_exchanged_corr_rr_has_less_error_than_the_chosen_shrinkage_of_two_like_ones():
     """Chapter shrinkage: 8 % in Phase I, rho 0.9, in expected counts; in the printed order it has more."""
     people = Population.from_counts(np.rint(20_000 * tree_law(SKEWED, 0.9, [0])).astype(int))
