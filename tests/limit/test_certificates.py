@@ -600,7 +600,13 @@ def test_the_size_of_a_set_does_not_overflow():
     found, weights = limit.least_error(k, 1.0, population), (1 - 1e-7, 1e-7)
     sizes = (np.int64(found.sets[0][0]), found.sets[1][1])
     with np.errstate(over="ignore"):
-        errors = [_any_population.one_error(math.e, k, j, size, population) for j, size in enumerate(sizes)]
+        errors, same = (
+            [_any_population.one_error(math.e, k, j, kind(size), population) for j, size in enumerate(sizes)]
+            for kind in (np.int64, int)
+        )
+        assert errors == same
+        right, wrapped = k[0] * int(sizes[0]) * (k[0] - int(sizes[0])), k[0] * sizes[0] * (k[0] - sizes[0])
+        errors[0] *= right / wrapped  # as a formula would have it that multiplies a machine's integers
         attained = float(sum(error / weight for error, weight in zip(errors, weights, strict=True)))
         assert errors[0] < 0 < found.error < attained < found.attained
         sets = ((sizes[0], k[1]), (k[0], sizes[1]))
