@@ -430,3 +430,17 @@ def test_what_other_weights_of_questions_cost_depends_on_the_people():
     equal, by_k = ([over(k, given, agree) for agree in (False, True)] for k, given in (((2, 16), (1, 1)), (wide, wide)))
     assert "{:.0f} % in the worst case ({:.0f} % if all people agree)".format(*(100 * (x - 1) for x in equal)) in text
     assert "a factor of {:.1f} ({:.1f}) in the third".format(*by_k) in text
+
+
+def test_a_small_record_at_once_has_less_error_than_a_split_budget():
+    """Chapter optimal_sets, of GRR: its surveys are large, and its ε end at 4."""
+
+    def over(k, epsilon):
+        people = best.uniform_population(k)
+        split = len(k) * (1 / math.tanh(epsilon / (2 * len(k))) ** 2 - 1) / 2
+        return people.n * total_error(RRJoint(k=k, epsilon=epsilon), people) / split
+
+    few = [over((2,) * d, 1.0) for d in (2, 3, 4)]
+    assert max(few[:2]) < 0.9
+    assert few[2] > 1.5
+    assert over((2,) * 10, 4.0) > 1 > over((2,) * 10, 7.0)
