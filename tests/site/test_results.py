@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldp_lib import MECHANISMS, designs, fake_data, jrr, subset
+from ldp_lib import MECHANISMS, designs, fake_data, grr, jrr, subset
 from ldp_lib.book import best_settings
 from ldp_lib.book.claims import ledger, slips
 from ldp_lib.corr_rr._two_phases import TwoPhase
@@ -268,6 +268,14 @@ def test_what_the_page_on_security_names_bounds_what_colluders_know(known):
     function = functools.reduce(getattr, named.split("."), jrr)
     truth = p + (s if known == "their signs" else -rho * p) / 5  # the partner of one in five is the one who shows
     assert function(p, s if known == "their signs" else rho, 6, 1) == truth / (1 - truth)
+
+
+def test_reports_of_people_who_are_known_to_answer_alike_have_the_sum_that_the_page_on_security_names():
+    """All reports of two people, by the answer that both hold."""
+    law = grr.channel(F(3), 2)
+    alike = [[law[x][a] * law[x][b] for a in (0, 1) for b in (0, 1)] for x in (0, 1)]
+    assert max(one / other for one, other in zip(*alike, strict=True)) == F(3) ** 2
+    assert "if several are known to answer alike, as in a household, their sum |" in SECURITY
 
 
 def test_the_page_on_security_names_every_mechanism_of_two_phases():
