@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldp_lib import CondRR, CorrRR, Plurality, channel, fake_data, grr, pure, shrinkage, subset
+from ldp_lib import CondRR, CorrRR, Plurality, channel, fake_data, grr, jrr, pure, shrinkage, subset
 from ldp_lib.book import best_settings as best
 from ldp_lib.book.printed_corr_rr import AppendixCorrRR
 from ldp_lib.datasets import load_adult
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import AskSome, OneQuestion, design
-from ldp_lib.splitting import OBRR, OMRR, allocation
+from ldp_lib.splitting import OBRR, OMRR, SPL, allocation
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import errors, planner
 from ldp_lib.survey.errors import total_error
@@ -444,3 +444,58 @@ def test_a_small_record_at_once_has_less_error_than_a_split_budget():
     assert max(few[:2]) < 0.9
     assert few[2] > 1.5
     assert over((2,) * 10, 4.0) > 1 > over((2,) * 10, 7.0)
+
+
+def test_among_many_answers_a_small_singular_value_is_no_bad_sign():
+    """Chapter channel_matrix, its advice: as many reports as answers, and half of the answers behind each report."""
+    k, squares = 1_019, {x * x % 1_019 for x in range(1_019)}
+    held = np.array([[(v - u) % k in squares for v in range(k)] for u in range(k)])
+    half = np.where(held, math.e, 1.0)
+    half /= half.sum(axis=1, keepdims=True)
+    assert channel.privacy_ratio(half) == pytest.approx(math.e)
+    for matrix, value, times, error in ((half, 0.0145, 0.462, 4.68), (grr.channel(math.e, k), 0.0017, 0.054, 346)):
+        least = np.linalg.svd(matrix.astype(float))[1][-1]
+        mean = ((np.linalg.inv(matrix.astype(float)) ** 2).sum() / k - 1) / k  # n times the variance of a share
+        assert [round(least, 4), round(least * math.sqrt(k), 3)] == [value, times]
+        assert mean == pytest.approx(error, rel=0.001)
+    few = np.array([[4, 1, 1], [1, 3, 2], [1, 1, 4]]) / 6  # the chapter's
+    assert np.linalg.svd(few)[1][-1] * math.sqrt(3) > 0.5
+
+
+@pytest.mark.parametrize(("epsilon", "part"), [(1.0, 0.145), (0.1, 0.043)])
+def test_from_few_colluders_on_no_share_is_far_enough_from_one_half(epsilon, part):
+    """Chapter jrr, its advice: all hold the same answer, the best share for JRR, and rho is tried from end to end."""
+    e, n = math.exp(epsilon), 10_000
+    least = (e - 1) / (e * e + 2 * e - 1)
+    assert round(least, 3) == part
+
+    def gains(m):
+        p0, w, found = e / (e + 1), m / (n - m), []
+        for rho in -np.linspace(0, 1, 1_001)[1:]:
+            p = p0 / (1 - w * rho)
+            if p > 0.5 and rho >= 1 - 1 / p:
+                found.append(jrr.variance(n, n, p, rho) < jrr.variance(n, n, p0, 0))
+        return any(found), jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=m, n1=n)[1] < 0
+
+    assert gains(math.ceil(least * n)) == (False, False)
+    assert gains(math.floor(least * n))[1]
+    assert gains(math.floor(0.95 * least * n)) == (True, True)
+
+
+def test_only_a_split_keeps_single_answers_below_the_epsilon_of_the_record():
+    """Advice of three chapters on whether to split: records that differ in one answer, all else known."""
+    k = 2, 3, 4
+    records = list(itertools.product(*map(range, k)))
+
+    def spent(mechanism, j):
+        """The epsilon of attribute j to somebody who knows the other answers, by enumeration of all reports."""
+        law, rest = np.asarray(mechanism.channel(), float), [a[:j] + a[j + 1 :] for a in records]
+        pairs = [(x, y) for x in range(len(law)) for y in range(len(law)) if rest[x] == rest[y]]
+        return max(float(np.log(law[x] / law[y])[law[y] > 0].max()) for x, y in pairs)
+
+    for split in (SPL(k=k, epsilon=1.0), OMRR(k=k, epsilon=1.0)):
+        parts = [spent(split, j) for j in range(3)]
+        assert math.fsum(parts) == pytest.approx(1)
+        assert max(parts) < 0.65
+    for whole in (OneQuestion(k=k, epsilon=1.0), AskSome(k=k, epsilon=1.0, m=3)):
+        assert [spent(whole, j) for j in range(3)] == pytest.approx([1, 1, 1])

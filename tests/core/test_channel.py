@@ -166,19 +166,3 @@ def test_inputs_that_are_no_rows_are_refused(x):
 def test_texts_are_no_channel():
     with pytest.raises(TypeError, match="channel must hold numbers; got type <U1"):
         channel.privacy_ratio([["a", "b"]])
-
-
-def test_among_many_answers_a_small_singular_value_is_no_bad_sign():
-    """Chapter channel_matrix, its advice: as many reports as answers, and half of the answers behind each report."""
-    k, squares = 1_019, {x * x % 1_019 for x in range(1_019)}
-    held = np.array([[(v - u) % k in squares for v in range(k)] for u in range(k)])
-    half = np.where(held, math.e, 1.0)
-    half /= half.sum(axis=1, keepdims=True)
-    assert channel.privacy_ratio(half) == pytest.approx(math.e)
-    for matrix, value, times, error in ((half, 0.0145, 0.462, 4.68), (grr.channel(math.e, k), 0.0017, 0.054, 346)):
-        least = np.linalg.svd(matrix.astype(float))[1][-1]
-        mean = ((np.linalg.inv(matrix.astype(float)) ** 2).sum() / k - 1) / k  # n times the variance of a share
-        assert [round(least, 4), round(least * math.sqrt(k), 3)] == [value, times]
-        assert mean == pytest.approx(error, rel=0.001)
-    few = np.array([[4, 1, 1], [1, 3, 2], [1, 1, 4]]) / 6  # the chapter's
-    assert np.linalg.svd(few)[1][-1] * math.sqrt(3) > 0.5

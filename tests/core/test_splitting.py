@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from ldp_lib import channel, check, grr, splitting, unary
 from ldp_lib.book import printed_obrr
 from ldp_lib.population import Population
-from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, MRR, OBRR, OMRR, SPL, allocation
 
 SPLITS = [allocation.brr, allocation.mrr, allocation.obrr, allocation.omrr]
@@ -404,22 +403,3 @@ def test_the_printed_route_says_how_it_ends():
     for start in (0, -1.0, math.inf):
         with pytest.raises(ValueError, match="start must be"):
             printed_obrr.newton(k, 6.0, start=start)
-
-
-def test_only_a_split_keeps_single_answers_below_the_epsilon_of_the_record():
-    """Advice of three chapters on whether to split: records that differ in one answer, all else known."""
-    k = 2, 3, 4
-    records = list(itertools.product(*map(range, k)))
-
-    def spent(mechanism, j):
-        """The epsilon of attribute j to somebody who knows the other answers, by enumeration of all reports."""
-        law, rest = np.asarray(mechanism.channel(), float), [a[:j] + a[j + 1 :] for a in records]
-        pairs = [(x, y) for x in range(len(law)) for y in range(len(law)) if rest[x] == rest[y]]
-        return max(float(np.log(law[x] / law[y])[law[y] > 0].max()) for x, y in pairs)
-
-    for split in (SPL(k=k, epsilon=1.0), OMRR(k=k, epsilon=1.0)):
-        parts = [spent(split, j) for j in range(3)]
-        assert math.fsum(parts) == pytest.approx(1)
-        assert max(parts) < 0.65
-    for whole in (OneQuestion(k=k, epsilon=1.0), AskSome(k=k, epsilon=1.0, m=3)):
-        assert [spent(whole, j) for j in range(3)] == pytest.approx([1, 1, 1])

@@ -773,23 +773,3 @@ def test_the_bound_for_colluders_of_the_chapter_holds_for_every_number_up_to_hal
             assert found <= P / (1 - P) * (1 + 1e-9)
             if n % 2 == 0 and (m == 1 or part == 1):
                 assert found == pytest.approx(P / (1 - P), rel=1e-9)
-
-
-@pytest.mark.parametrize(("epsilon", "part"), [(1.0, 0.145), (0.1, 0.043)])
-def test_from_few_colluders_on_no_share_is_far_enough_from_one_half(epsilon, part):
-    """Chapter jrr, its advice: all hold the same answer, the best share for JRR, and rho is tried from end to end."""
-    e, n = math.exp(epsilon), 10_000
-    least = (e - 1) / (e * e + 2 * e - 1)
-    assert round(least, 3) == part
-
-    def gains(m):
-        p0, w, found = e / (e + 1), m / (n - m), []
-        for rho in -np.linspace(0, 1, 1_001)[1:]:
-            p = p0 / (1 - w * rho)
-            if p > 0.5 and rho >= 1 - 1 / p:
-                found.append(jrr.variance(n, n, p, rho) < jrr.variance(n, n, p0, 0))
-        return any(found), jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=m, n1=n)[1] < 0
-
-    assert gains(math.ceil(least * n)) == (False, False)
-    assert gains(math.floor(least * n))[1]
-    assert gains(math.floor(0.95 * least * n)) == (True, True)
