@@ -191,11 +191,11 @@ def test_the_two_phases_are_combined_by_their_numbers_of_users():
     claim("corr-rr-v1/eq-combine").holds(same)
     claim("corr-rr-v1/alg-1-l14").holds(same, all(sum(row) == 1 for row in by_hand))
     claim("corr-rr-v2/eq-combine").holds(same)
-    # A number of its own for each quantity: 4 values, 3 attributes, 2 + 5 users.
+    # A number of its own for each quantity: 4 values, 3 attributes, 2 + 60 users.
     mechanism = CorrRR(k=(4, 4, 4), epsilon=1.0, n1=2)
-    x = np.random.default_rng(1).integers(4, size=(7, 3))
+    x = np.random.default_rng(1).integers(4, size=(62, 3))
     one, two = mechanism.perturb(x, rng=np.random.default_rng(2))
-    claim("corr-rr-v2/tab-1").holds(one.shape == (2, 3), two.shape == (5, 3), {*one.flat, *two.flat} == {0, 1, 2, 3})
+    claim("corr-rr-v2/tab-1").holds(one.shape == (2, 3), two.shape == (60, 3), {*one.flat, *two.flat} == {0, 1, 2, 3})
 
 
 def test_first_version_the_two_branches():
