@@ -525,7 +525,7 @@ def test_the_sentences_on_the_real_data():
     rng = np.random.default_rng(1)
     people = Population.from_frame(clave())
     assert max(abs(f[0] - 0.5) for f in marginal_frequencies(people)) < 0.021  # all near 1/2
-    bits = [errors(people, 1, share, 50, rng) for share in (0.1, 0.2)]
+    bits = [errors(people, 1, share, 200, rng) for share in (0.1, 0.2)]
     claim("corr-rr-v1/sent-4.4-clave-5x").conditional(
         between(bits[1], bits[1].spl / 5, bits[1].spl / 4.7)
         and all(below(a, min(a.spl, a.rsfd, a.rsrfd)) for a in bits),
@@ -533,7 +533,7 @@ def test_the_sentences_on_the_real_data():
     )
     ruled_out = list(itertools.product((0.01, 0.05, 0.2, 0.5), (AppendixCorrRR, CorrRR)))  # other readings
     people = Population.from_frame(nursery())
-    low, high = errors(people, 1, 0.1, 50, rng), errors(people, 3, 0.1, 50, rng)
+    low, high = errors(people, 1, 0.1, 100, rng), errors(people, 3, 0.1, 100, rng)
     tried = [low, *(errors(people, 1, share, 20, rng, make) for share, make in ruled_out)]
     tried.append(errors(people, 1, 0.1, 20, np.random.default_rng(3), CorrRR))
     even_people = Population.from_frame(nursery(even=(1, 2, 3)))
