@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 import secure_sums
 import sympy as sp
+from scipy.stats import chi2, poisson
 
 from ldp_lib import channel, grr, pure
 from ldp_lib.book.claims import claim
+from ldp_lib.datasets import load_adult
 from ldp_lib.population import Population
 from ldp_lib.tables import clusters as clustering
 from ldp_lib.tables.clusters import RRClusters
@@ -364,3 +366,17 @@ def test_the_printed_level_is_that_of_the_printed_entries_if_what_is_missing_is_
     assert channel.privacy_ratio(channel.check_channel(entries)) == max(keep / other, other / keep)
     proper = (keep + other) / other  # Corollary 1
     assert channel.privacy_ratio(keep * np.eye(size, dtype=int) + other) == proper != keep / other
+
+
+def test_at_a_thousand_answers_a_cell_the_intervals_cover_all_cells_of_adult_three_times_in_ten():
+    cells = math.prod(ADULT)
+
+    def covered(answers):
+        """Probability that the relative intervals of equal cells all hold, the cells' counts taken as independent."""
+        half = math.sqrt(chi2.isf(0.05 / cells, 1) * (1 - 1 / cells) / answers)
+        below = poisson.cdf(math.ceil(answers / (1 + half)) - 1, answers)
+        return math.exp(cells * math.log1p(-below - poisson.sf(math.floor(answers / (1 - half)), answers)))
+
+    assert round(covered(1_000), 1) == 0.3
+    assert covered(100) < 0.01 < 0.9 < covered(10_000) < 0.95
+    assert round(load_adult().n / cells, 2) == 0.02
