@@ -166,6 +166,13 @@ def test_an_empty_set_as_the_fake_says_openly_what_was_asked_and_the_search_trie
         least = best._fakes_error(people, epsilon, lambda f: [(3, [[0], [1]])], [w])
         for fakes in (np.zeros(16), best.constant_fakes(f, 3), *rng.integers(2, size=(200, 16))):
             assert least <= best._fakes_error(people, epsilon, lambda _, fakes=fakes: [(3, fakes)], [w]) * (1 + 1e-12)
+    for w in (0.05, 0.125, 0.2):  # all but sex's and income's are empty, says the chapter
+        ways = [[(size, fakes) for size in range(1, 16)] for fakes in (0, [[0], [1]])]
+        one = [
+            [best._fakes_error(ADULT.select(j), 1.0, lambda f, way=way: way[: len(f) - 1], [w]) for way in ways]
+            for j in range(8)
+        ]
+        assert [blank == least for blank, least in one] == [True] * 6 + [False] * 2
     for k, epsilon, w in itertools.product((2, 4, 5, 6, 7, 9, 15, 16), (0.25, 1.0, 4.0), (0.02, 0.1, 0.25, 0.6)):
         of = [subset.probabilities(math.exp(epsilon), k, size) for size in range(1, k)]
         blank, full = (min(pure.variance(1 / k, 1, r + w * (p - r), r + w * (q - r)) for p, q in of) for r in (0, 1))
