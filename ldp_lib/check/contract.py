@@ -32,17 +32,14 @@ def check_mechanism(mechanism, population=None, *, seed=1, runs=6_000):
     ------
     AssertionError
         If a part of the contract is broken; the message names the mechanism and, in a line each, every broken part.
+        If an attribute is missing or wrong, or raises, it says that alone, because the checks need the attributes.
     """
-    names = [*Mechanism.__annotations__, *(name for name in vars(Mechanism) if not name.startswith("_"))]
-    missing = [name for name in dict.fromkeys(names) if not hasattr(mechanism, name)]
-    if missing:
-        raise AssertionError(f"{mechanism!r} breaks the contract: lacks {', '.join(missing)}")
     faults = []
     try:
         _attributes(mechanism)
         population = _population(mechanism.k) if population is None else population
-    except AssertionError as error:
-        faults.append(f"attributes: {error}")
+    except Exception as error:
+        faults.append(f"attributes: {error if isinstance(error, AssertionError) else f'raises {error!r}'}")
     for name, check in {} if faults else CHECKS.items():
         try:
             check(mechanism, population, seed, runs)
@@ -85,6 +82,9 @@ def _identity(mechanism, population, seed, runs):
 
 
 def _attributes(mechanism):
+    names = [*Mechanism.__annotations__, *(name for name in vars(Mechanism) if not name.startswith("_"))]
+    missing = [name for name in dict.fromkeys(names) if not hasattr(mechanism, name)]
+    need(not missing, f"lacks {', '.join(missing)}")
     need(0 < mechanism.epsilon < math.inf, f"epsilon is {mechanism.epsilon!r}, not a number above 0")
     several = isinstance(mechanism.k, tuple)
     sizes, kind = (mechanism.k, "a tuple of ints") if several else ((mechanism.k,), "an int")

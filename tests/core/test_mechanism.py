@@ -73,6 +73,8 @@ FAULTS = {
     "repr": {"__repr__": lambda self: "GRR(k=3, epsilon=1.0)"},
     "equals any object": {"__eq__": lambda self, other: True, "__hash__": lambda self: 1},
     "epsilon is": {"epsilon": math.inf, "__post_init__": lambda self: object.__setattr__(self, "epsilon", math.inf)},
+    "raises TypeError": {"epsilon": None, "__post_init__": lambda self: object.__setattr__(self, "epsilon", None)},
+    "attributes: raises ZeroDivisionError": {"needs_dealer": property(lambda self: 1 / 0)},
 }
 
 
@@ -85,6 +87,11 @@ def test_a_broken_mechanism_is_found(message, monkeypatch):
     with pytest.raises(AssertionError, match="breaks the contract") as caught:
         check_mechanism(mechanism, runs=6_000 if "users" in message or message == "covariances" else 20)
     assert message in str(caught.value)
+
+
+def test_a_wrong_attribute_is_told_alone():
+    with pytest.raises(AssertionError, match=r"has_exact_moments is not a bool$"):
+        check_mechanism(broken("Broken", has_exact_moments=1, estimate=lambda self, y: None))
 
 
 def test_what_is_no_mechanism_is_told_what_it_lacks():
