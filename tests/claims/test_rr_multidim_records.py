@@ -472,14 +472,21 @@ def test_a_cluster_spends_what_its_attributes_spend():
 
 def test_a_pair_at_once_has_less_error_than_the_whole_record_unless_epsilon_is_large(adult):
     """Each attribute would be kept with probability t by itself; a cluster spends what its attributes would."""
+    some, sizes = list(itertools.combinations(range(8), 2)), adult.k
+
+    def keeps_more(own):  # whoever keeps more has less error
+        whole = product.keep_probability(math.fsum(own), math.prod(sizes))
+        return {product.keep_probability(own[i] + own[j], sizes[i] * sizes[j]) > whole for i, j in some}
+
     ahead = {}
     for t in (0.1, 0.3, 0.4, 0.5, 0.7):
-        own = [math.log(product.mixing_ratio(t, size)) for size in adult.k]
-        whole, sizes = product.keep_probability(math.fsum(own), math.prod(adult.k)), adult.k
-        some = itertools.combinations(range(8), 2)
-        pairs = [product.keep_probability(own[i] + own[j], sizes[i] * sizes[j]) for i, j in some]
-        ahead[round(math.fsum(own), 1)] = {kept > whole for kept in pairs}  # whoever keeps more has less error
+        own = [math.log(product.mixing_ratio(t, size)) for size in sizes]
+        ahead[round(math.fsum(own), 1)] = keeps_more(own)
     assert ahead == {4.6: {True}, 10.7: {True}, 13.3: {True}, 15.9: {False}, 21.9: {False}}
+    equal = {epsilon: keeps_more([epsilon / 8] * 8) for epsilon in (10.7, 13.3, 15.9)}  # parts, not one t
+    assert equal == {10.7: {True}, 13.3: {True, False}, 15.9: {True, False}}
+    chapter = (Path(__file__).parents[2] / "notebooks/audit_multidim.ipynb").read_text(encoding="utf-8")
+    assert "as a cluster, with their part of ε at one $t$, give their table with less error" in chapter
 
 
 def test_a_relative_error_needs_somebody_in_the_set(adult):
