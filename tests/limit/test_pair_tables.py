@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from ldp_lib import subset
 from ldp_lib.limit.pair_tables import (
     _candidates,
     _every_set,
@@ -327,6 +328,17 @@ def test_the_general_bound_of_one_space_is_that_of_its_best_set(space, t):
     most = (np.floor(m * mu) + (m * mu % 1) ** 2) / m - mu**2
     exact = 10_000 / (most * (t / (1 + t * mu)) ** 2).max()
     assert _relaxed((3, 4), t, rho) == pytest.approx(exact, rel=3e-3)
+    alone = 100 * np.eye(3)[space] + 1e-7  # the others count for nothing, so that no bound may be above
+    assert _relaxed((3, 4), t, alone) <= exact * (1 + 1e-7)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 6.0])
+def test_of_twelve_attributes_and_more_the_bound_is_the_larger_of_the_closed_forms(epsilon):
+    k = (2,) * 12
+    rho = np.sqrt([float(square) for _, square in spaces(k)])
+    tables = 66 * min(subset.error(math.exp(epsilon), 4, size) for size in (1, 2))
+    closed = max((rho.sum() / math.sinh(epsilon / 2)) ** 2, tables)
+    assert _relaxed(k, math.expm1(epsilon), rho) == pytest.approx(closed, rel=1e-12)
 
 
 def test_the_general_bound_is_not_below_what_is_known_without_a_search():
