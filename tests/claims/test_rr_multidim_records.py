@@ -14,14 +14,16 @@ import secure_sums
 import sympy as sp
 from scipy.stats import chi2
 
-from ldp_lib import channel, grr, pure
+from ldp_lib import channel, grr, pure, subset
 from ldp_lib.book.claims import claim
 from ldp_lib.datasets import load_adult
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.tables import clusters, product
+from ldp_lib.tables.covariance import table_covariance
 from ldp_lib.tables.product import RRIndependent, RRJoint
 from ldp_lib.tables.queries import ask_cells
 from ldp_lib.tables.raking import rake
+from ldp_lib.tables.sampled import ask_pairs
 
 HALF, RATIO = Fraction(1, 2), Fraction(3)
 
@@ -487,6 +489,50 @@ def test_a_pair_at_once_has_less_error_than_the_whole_record_unless_epsilon_is_l
     assert equal == {10.7: {True}, 13.3: {True, False}, 15.9: {True, False}}
     chapter = (Path(__file__).parents[2] / "notebooks/audit_multidim.ipynb").read_text(encoding="utf-8")
     assert "as a cluster, with their part of ε at one $t$, give their table with less error" in chapter
+    assert round(math.log(math.prod(adult.k)), 1) == 14.4
+
+
+@pytest.mark.parametrize(("d", "size"), list(itertools.product((3, 4, 6, 12), (2, 3, 5, 20))))
+def test_the_whole_record_overtakes_pairs_near_the_logarithm_of_the_number_of_cells(d, size):
+    """Chapter audit_multidim, its advice: clusters of two at 2/d of epsilon, equal domains."""
+
+    def pair_keeps_more(share):  # epsilon as a share of the logarithm
+        epsilon = share * d * math.log(size)
+        of_pair = product.keep_probability(2 * epsilon / d, size**2)
+        return of_pair > product.keep_probability(epsilon, size**d)
+
+    assert pair_keeps_more(0.69)
+    assert not pair_keeps_more(1.01)
+
+
+def test_a_product_of_shares_is_nearer_at_a_small_epsilon(adult):
+    """The advice of audit_multidim_evaluation: roots of all 28 tables' squared errors, and few people at t = 0.3."""
+    pairs = list(itertools.combinations(range(8), 2))
+    shares = {pair: adult.select(*pair).histogram / adult.n for pair in pairs}
+
+    def of_product(totals):
+        squares = 0
+        for pair, table in shares.items():
+            f = [table.sum(axis=1), table.sum(axis=0)]
+            lengths = [(v**2).sum() for v in f]
+            noisy = math.prod(v + totals[j] for v, j in zip(lengths, pair, strict=True))
+            squares += ((np.outer(*f) - table) ** 2).sum() + noisy - math.prod(lengths)
+        return math.sqrt(squares)
+
+    found = {}
+    for epsilon, n in itertools.product((1, 2, 3), (adult.n, 10**6)):
+        ask = ask_pairs(adult.k, epsilon, None)
+        spread = [np.trace(table_covariance(ask, shares[q], *q, n=n, sampling=False)) for q in pairs]
+        best = [min(subset.error(math.exp(epsilon), k, size) for size in range(1, k)) for k in adult.k]
+        alone = np.sqrt(best) * np.sqrt(best).sum() / n  # people dealt in proportion to the roots
+        found[epsilon, n] = math.sqrt(sum(spread)), of_product(alone)
+    assert [round(v, 1) for v in found[1, adult.n] + found[1, 10**6]] == [2.3, 0.6, 0.4, 0.5]
+    assert found[2, adult.n][0] > found[2, adult.n][1]
+    assert found[3, adult.n][0] < found[3, adult.n][1]
+    for n, less in ((3_000, True), (adult.n, False)):
+        lengths = [product.squared_length(product.mixing_ratio(0.3, k), k) for k in adult.k]
+        inverted = math.sqrt(sum(lengths[i] * lengths[j] - 1 for i, j in pairs) / n)
+        assert (of_product([(v - 1) / n for v in lengths]) < inverted) is less
 
 
 def test_a_relative_error_needs_somebody_in_the_set(adult):
