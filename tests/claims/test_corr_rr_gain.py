@@ -599,6 +599,43 @@ def test_a_small_first_phase_at_a_tenth_pays_for_many_users_only():
         learned, without = (mse(way.simulate(data, rng=rng, runs=1_000), truth) for way in made)
         gap, off = learned.mean() - without.mean(), 4 * math.hypot(learned.std(), without.std()) / 1_000**0.5
         assert gap > off if costs else gap + off < -0.3 * without.mean()
+    for rho, rule in itertools.product((0.5, 0.9), (CorrRR, AppendixCorrRR)):  # few users at a quarter
+        few, rng = (
+            Population.from_counts(np.rint(2_000 * tree_law(SKEWED, rho, [0])).astype(int)),
+            np.random.default_rng(4),
+        )
+        one, truth = {"k": few.k, "epsilon": 0.25}, marginal_frequencies(few)
+        made = rule(**one, n1=0.1), SecondPhase(**one)
+        learned, without = (mse(way.simulate(few, rng=rng, runs=1_000), truth) for way in made)
+        off = 4 * math.hypot(learned.std(), without.std()) / 1_000**0.5
+        assert learned.mean() - without.mean() > off
+
+
+class JointCorrRR(CorrRR):
+    """Corr-RR whose first phase sets all copying probabilities of a target together."""
+
+    def learn(self, first, n2):
+        """Return one table for each run."""
+        return np.array([corr_rr.joint_reuse(f, n2) for f in np.swapaxes(first, 0, 1)])
+
+
+def test_solving_for_all_copies_of_a_target_pays_where_frequencies_are_known():
+    """Chapter audit_corr_rr, the advice: SynA, four attributes, 20,000 users, epsilon 0.5, rho 0.9."""
+    rng = np.random.default_rng(6)
+    people = syn_a(20_000, d=4, rho=0.9, frequencies=SKEWED, rng=rng)
+    truth, one = marginal_frequencies(people), {"k": people.k, "epsilon": 0.5, "n1": 0.1}
+    table = corr_rr.joint_reuse(np.array(truth), 18_000)
+    errors = {}
+    for name, made in (
+        ("joint", JointCorrRR(**one)),
+        ("appendix", AppendixCorrRR(**one)),
+        ("known", CorrRR(**one, reuse=table)),
+    ):
+        found = mse(made.simulate(people, rng=rng, runs=600), truth)
+        errors[name] = found.mean(), found.std() / found.mean() / 600**0.5
+    ratio = errors["joint"][0] / errors["appendix"][0]
+    assert abs(ratio - 2.1) < 5 * ratio * math.hypot(errors["joint"][1], errors["appendix"][1]) < 0.6
+    assert errors["known"][0] < 0.9 * errors["appendix"][0]
 
 
 def test_more_users_in_the_first_phase_change_the_error_by_the_stated_factors():
