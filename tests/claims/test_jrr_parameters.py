@@ -219,3 +219,19 @@ def test_the_largest_p_forces_rho_to_be_zero_if_there_is_a_colluder():
         every = [Fraction(i, 50) for i in range(-50, 51) if Fraction(i, 50) >= -1 / e]
         without += [feasible(e / (1 + e), v, size, 0, e) for v in (-1 / e, *every)]
     claim("jrr/sec-4.4.2-s5").conditional(len(allowed) == 8 and all(v == [0] for v in allowed), all(without))
+
+
+def test_parameters_for_an_unknown_count_lose_at_an_even_split():
+    """Chapter audit_jrr, its advice: the largest loss over numbers of colluders; and what a leaked sign tells."""
+    n, epsilon = 10_000, 0.1
+    plain = 1 / (1 + math.exp(-epsilon))
+
+    def over_rr(colluders, n1=None):
+        pair = jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=colluders, n1=n1)
+        return jrr.variance(n // 2, n, *pair) / jrr.variance(n // 2, n, plain, 0.0)
+
+    assert round(max(over_rr(m) for m in range(100)), 1) == 1.4
+    assert max(over_rr(m, n // 2) for m in range(100)) <= 1 + 1e-12  # told of the even split
+    t, least = jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=5)
+    move = math.sqrt(-0.9 * least * t * (1 - t))
+    assert round(math.log((t + move) / (1 - t - move)), 1) == 3.7
