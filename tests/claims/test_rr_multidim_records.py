@@ -17,6 +17,7 @@ from scipy.stats import chi2
 from ldp_lib import channel, grr, pure, subset
 from ldp_lib.book.claims import claim
 from ldp_lib.datasets import load_adult
+from ldp_lib.population import Population
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.tables import clusters, product
 from ldp_lib.tables.covariance import table_covariance
@@ -503,6 +504,15 @@ def test_the_whole_record_overtakes_pairs_near_the_logarithm_of_the_number_of_ce
 
     assert pair_keeps_more(0.69)
     assert not pair_keeps_more(1.01)
+
+
+@pytest.mark.parametrize(("size", "stated"), [(2, 0.6), (10, 13)])
+def test_at_once_single_frequencies_gain_or_pay_by_the_number_of_values(size, stated):
+    """Chapter audit_multidim, its advice: two attributes at epsilon 1, uniform, the data held fixed."""
+    people = Population.from_counts(np.full((size, size), 100))
+    made = RRJoint(k=people.k, epsilon=1.0), RRIndependent(k=people.k, channels=[0.5, 0.5])
+    at_once, apart = (np.hstack(one.variance(people)).sum() for one in made)
+    assert float(f"{at_once / apart:.{1 if size == 2 else 2}g}") == stated
 
 
 def test_a_product_of_shares_is_nearer_at_a_small_epsilon(adult):
