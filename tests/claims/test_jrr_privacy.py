@@ -11,7 +11,7 @@ from ldp_lib import jrr
 from ldp_lib.book import printed_jrr
 from ldp_lib.book.claims import claim
 from ldp_lib.book.enumeration import half_law, pairings, truth_law
-from ldp_lib.jrr import privacy
+from ldp_lib.jrr import privacy, protocols
 
 p, rho = sp.symbols("p rho")
 q = 1 - p
@@ -328,3 +328,21 @@ def test_the_delta_of_two_thousand_reports_lies_between_two_integer_sums():
     assert Fraction(*below) < Fraction(math.exp(0.1)) < Fraction(*above)
     found = privacy.transcript_delta(0.1, float(t), float(r), n)
     assert float(exact_delta(t, r, n, above)) <= found <= float(exact_delta(t, r, n, below))
+
+
+@pytest.mark.parametrize(("n", "s"), [(4, Fraction(1, 10)), (4, Fraction(1, 5)), (6, Fraction(1, 5))])
+def test_a_shown_sign_beside_all_reports_tells_more_than_either(n, s):
+    """Chapter audit_jrr, its advice: the others' values are known, and m of them show their signs."""
+    t, found = Fraction(3, 5), []
+    halves = [half for half in itertools.product((1, -1), repeat=n) if sum(half) == 0]
+    for m in range(n):
+        law = {}  # by shown signs and truths: the chances that user 0 tells the truth, and lies
+        for half, told in itertools.product(halves, itertools.product((1, 0), repeat=n - 1)):
+            chance = math.prod(t + s * h if x else 1 - t - s * h for h, x in zip(half[1:], told, strict=True))
+            true, false = law.get((half[1 : m + 1], told), (0, 0))
+            own = t + s * half[0]
+            law[half[1 : m + 1], told] = true + chance * own, false + chance * (1 - own)
+        found.append(max(max(x / y, y / x) for x, y in law.values()))
+    assert found[0] == privacy.transcript_ratio(t, -(s**2) / (t * (1 - t)), n)
+    assert all(ratio > max(found[0], protocols.sign_ratio(t, s, n, m)) for m, ratio in enumerate(found[: n // 2]) if m)
+    assert max(found) == protocols.sign_ratio(t, s, n, n // 2) == (t + s) / (1 - t - s)
