@@ -530,13 +530,14 @@ def test_a_product_of_shares_is_nearer_at_a_small_epsilon(adult):
         return math.sqrt(squares)
 
     found = {}
-    for epsilon, n in itertools.product((1, 2, 3), (adult.n, 10**6)):
+    for epsilon, n in [*itertools.product((1, 2, 3), (adult.n, 10**6)), (4, 3_000)]:
         ask = ask_pairs(adult.k, epsilon, None)
         spread = [np.trace(table_covariance(ask, shares[q], *q, n=n, sampling=False)) for q in pairs]
         best = [min(subset.error(math.exp(epsilon), k, size) for size in range(1, k)) for k in adult.k]
         alone = np.sqrt(best) * np.sqrt(best).sum() / n  # people dealt in proportion to the roots
         found[epsilon, n] = math.sqrt(sum(spread)), of_product(alone)
     assert [round(v, 1) for v in found[1, adult.n] + found[1, 10**6]] == [2.3, 0.6, 0.4, 0.5]
+    assert [round(v, 1) for v in found[4, 3_000]] == [0.9, 0.6]
     assert found[2, adult.n][0] > found[2, adult.n][1]
     assert found[3, adult.n][0] < found[3, adult.n][1]
     for n, less in ((3_000, True), (adult.n, False)):
