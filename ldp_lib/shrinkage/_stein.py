@@ -25,8 +25,9 @@ class Shrunk:
 def question_noise(mechanism, n):
     """Return the noise of each attribute's estimate by a `OneQuestion` with n users: a list of d floats.
 
-    The oracle's total variance for uniform frequencies over the number of users asked: for users drawn at random a bit
-    too much, by what the true frequencies are apart from uniform; for users held fixed far too much at a large epsilon.
+    The oracle's total variance for uniform frequencies over the number of users asked: for users drawn at random too
+    much, by what the true frequencies are apart from uniform (near 0 or 1 several times at a large epsilon); for users
+    held fixed far too much at a large epsilon.
     """
     n = check_users(n)
     parts = zip(mechanism.oracle_, mechanism.weights_, strict=True)

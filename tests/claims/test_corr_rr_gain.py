@@ -379,6 +379,22 @@ def test_the_chosen_shrinkage_can_cost_a_sixth_where_two_shares_are_free():
     assert abs(over - 1.15) < 5 * noise < 0.05
 
 
+def test_the_chosen_shrinkage_doubles_the_error_of_rare_answers_at_a_large_budget():
+    """Chapter shrinkage, the advice: ten yes-or-no questions, 1 to 10 % say yes, 2,000 people; at 1 it gains."""
+    yes, rng, over = np.linspace(0.01, 0.1, 10), np.random.default_rng(13), {}
+    data = Population.from_records((np.arange(2_000)[:, None] < 2_000 * yes).astype(int), k=(2,) * 10)
+    for epsilon in (1.0, 4.0):
+        asked = OneQuestion(k=data.k, epsilon=epsilon)
+        found, noise = asked.simulate(data, rng=rng, runs=2_000), shrinkage.question_noise(asked, data.n)
+        ways = (shrinkage.choose, shrinkage.raw)
+        ours, raw = (mse(way(found, noise).estimates, marginal_frequencies(data)).mean() for way in ways)
+        over[epsilon] = ours / raw
+    assert over[1.0] < 0.4
+    assert 2 < over[4.0] < 2.5
+    truths = (np.exp(4) * yes + 1 - yes) / (np.exp(4) + 1)  # shares of reports; drawn people, below a third of `noise`
+    assert 0.2 < 20 * (truths * (1 - truths)).sum() / np.tanh(2) ** 2 / data.n / sum(noise) < 1 / 3
+
+
 def test_sure_copies_have_less_error_than_the_chosen_shrinkage_in_more_rows_the_fewer_report_first():
     """Chapter shrinkage, its eight rows: in two of the synthetic ones with 5 % in Phase I, in all with ten people."""
     rng, how = np.random.default_rng(11), {"frequencies": SKEWED, "rng": np.random.default_rng(12)}
