@@ -453,6 +453,11 @@ def test_plurality_gains_where_noise_is_large_and_loses_with_many_people_or_a_la
     assert round(over(1, 0.1, few), 1) == 3.7  # a product of two noisy estimates
     two = syn_a(20_000, d=2, rho=0.5, frequencies=SKEWED, rng=np.random.default_rng(9))
     assert f"two have {over(1, 0.5, two):.1f} times" in answer
+    yes_no = syn_a(20_000, d=4, rho=0.5, frequencies=(0.7, 0.3), rng=np.random.default_rng(9))
+    assert "twice as much at ε = 2 and for yes-or-no with shares .7 and .3" in answer
+    assert 1.8 < over(1, 0.5, yes_no) < 2.4
+    alike = Population.from_records(np.tile(np.arange(20_000) < 6_000, (4, 1)).T.astype(int), k=(2,) * 4)
+    assert 1.3 < over(1, 0.5, alike) < 1.5  # chapter limit_correlation: one answer for all four would have a quarter
     real = [datasets.load_corr_rr(name) for name in datasets.CORR_RR]  # the chapter's answer
     found = [[over(1, epsilon, data) for data in real] for epsilon in (0.1, 0.5)]
     said = "its error is {:.0f} to {:.0f} times that of attribute sampling (at 0.1 {:.1f} to {:.1f})"
