@@ -425,3 +425,14 @@ def test_where_the_attackers_chapter_says_dependence_does_not_change_the_limit_i
         over.append(least_error((2, 2), math.log(e), agree).attained / least_error((2, 2), math.log(e)).error)
     assert abs(over[0] - 1) < 1e-6
     assert over[1] < 0.97
+
+
+def test_where_few_say_yes_attribute_sampling_is_far_below_the_limit_of_uniform_records():
+    """Chapter limit_bound, the advice: yes-or-no questions to which 1 % say yes; a fifth of it for two at 4."""
+    for d, epsilon, stated in ((2, 1.0, 0.79), (10, 1.0, 0.79), (2, 4.0, 0.20)):
+        gap = math.tanh(epsilon / 2)
+        reports = (1 - gap) / 2 + 0.01 * gap  # the share of yes among them
+        sampling = 2 * d**2 * reports * (1 - reports) / gap**2
+        assert round(sampling / least_error((2,) * d, epsilon).error, 2) == stated
+    rare = np.outer((0.99, 0.01), (0.99, 0.01))
+    assert least_error((2, 2), 1.0, rare).error < 0.81 * least_error((2, 2), 1.0).error

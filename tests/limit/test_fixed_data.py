@@ -86,17 +86,6 @@ def test_own_data_are_told_which_population_the_limit_is_for():
     assert even == ["limit_attained", "limit_minimax", "optimal_sets"]
 
 
-def test_where_few_say_yes_attribute_sampling_is_far_below_the_limit_of_uniform_records():
-    """Chapter limit_bound, the advice: yes-or-no questions to which 1 % say yes; a fifth of it for two at 4."""
-    for d, epsilon, stated in ((2, 1.0, 0.79), (10, 1.0, 0.79), (2, 4.0, 0.20)):
-        gap = math.tanh(epsilon / 2)
-        reports = (1 - gap) / 2 + 0.01 * gap  # the share of yes among them
-        sampling = 2 * d**2 * reports * (1 - reports) / gap**2
-        assert round(sampling / limit.least_error((2,) * d, epsilon).error, 2) == stated
-    rare = np.outer((0.99, 0.01), (0.99, 0.01))
-    assert limit.least_error((2, 2), 1.0, rare).error < 0.81 * limit.least_error((2, 2), 1.0).error
-
-
 def variance_of_a_design(channels, x, target):
     """Exact variance at data x, times n, of the mean of each user's best unbiased estimate from the own channel."""
     total = 0.0

@@ -10,7 +10,7 @@ import pytest
 import sympy as sp
 from scipy.special import comb
 
-from ldp_lib import OneQuestion, limit, shrinkage
+from ldp_lib import limit
 from ldp_lib.limit.minimax import _radius, extra
 
 
@@ -175,22 +175,6 @@ def test_the_best_fixed_shrinkage_saves_most_where_it_shrinks_to_and_that_is_wha
     half = 2_000  # the factor 1/2 saves more there, and has a larger worst error
     assert saved[half, 0] > 0.7
     assert error[half].max() > raw.max()
-
-
-def test_with_two_questions_and_few_people_a_fixed_factor_costs_nothing_but_a_chosen_one_does():
-    """Chapter limit_minimax, the advice: the same 100 people; by chosen shrinkage 1.13 times where 3 in 10 say yes."""
-    far, factor = np.linspace(0, 1, 101), 1 / (1 + math.sqrt(2 / 100))
-    raw = (2 / math.tanh(0.5) ** 2 - 2 * far) / 100
-    assert round(factor, 2) == 0.88
-    assert ((factor**2 * raw + (1 - factor) ** 2 * far) < raw).all()
-    asked, rng = OneQuestion(k=(2, 2), epsilon=1.0), np.random.default_rng(1)
-    said = 0.5 - 0.2 * math.tanh(0.5)  # share of reports
-    yes = (rng.binomial(50, said, (2, 40_000, 1)) / 50 - 0.5) / math.tanh(0.5) + 0.5
-    estimates, truth = [np.concatenate([1 - g, g], axis=1) for g in yes], (0.7, 0.3)
-    ways = (shrinkage.choose, shrinkage.raw)
-    found = [way(estimates, shrinkage.question_noise(asked, 100)).estimates for way in ways]
-    chosen, alone = (np.mean([((g - truth) ** 2).sum(axis=1) for g in one]) for one in found)
-    assert 1.1 < chosen / alone < 1.16
 
 
 def test_bad_input():
