@@ -17,7 +17,7 @@ from ldp_lib.population import Population
 from ldp_lib.postprocess import clip_normalize, project_simplex
 from ldp_lib.sampled import AskSome, OneQuestion
 from ldp_lib.splitting import BRR, SPL
-from ldp_lib.survey.errors import pair_estimates
+from ldp_lib.survey.errors import pair_estimates, pair_table_errors
 from ldp_lib.tables import dependence, product, synthetic
 from ldp_lib.tables import likelihood as joint
 from ldp_lib.tables._operators import Kronecker, check_channels, check_counts
@@ -510,6 +510,17 @@ def test_one_pair_asked_alone_takes_few_people():
     assert 0.8 <= found < 0.801
     chapter = (Path(__file__).parents[2] / "notebooks/pair_tables.ipynb").read_text(encoding="utf-8")
     assert "A test at 5 % finds that pair, asked alone at ε = 1, in 80 of 100 surveys of {check}`1,400 <" in chapter
+
+
+def test_with_few_people_multiplied_shares_have_less_error_than_raw_tables_of_pairs():
+    """The advice of chapter pair_tables: all of Adult at 1; tables with shrunk dependence are level with the shares."""
+    adult = load_adult()
+    ways = [OneQuestion(k=adult.k, epsilon=1.0), ask_pairs(adult.k, 1.0)]
+    kinds = ["raw", "shrunk", "product"]
+    rows = pair_table_errors(adult, 1.0, rng=np.random.default_rng(3), mechanisms=ways, estimators=kinds)
+    off = rows.set_index(["mechanism", "estimator"])["error"]
+    assert 10 < off["AskSome", "raw"] / off["OneQuestion", "product"] < 20
+    assert 0.7 < off["AskSome", "shrunk"] / off["OneQuestion", "product"] < 1.2
 
 
 def test_independent_columns_are_nearer_than_a_tree_of_pairs_at_a_small_epsilon():
