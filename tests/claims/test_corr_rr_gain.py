@@ -602,11 +602,11 @@ def test_which_formula_is_better_for_a_learned_copying_probability_turns_on_the_
     assert "for four values at ε = 0.5" in page
 
 
-def test_with_two_values_learned_copies_lose_to_splitting_where_shares_are_equal_unless_noise_is_large():
-    """Page results, the row's advice, of which SynA, four values, shows the gain only."""
+def test_learned_copies_of_alike_shares_lose_to_splitting_unless_noise_is_large():
+    """Page results, the row's advice: two values with equal shares, and more whose shares are near each other."""
 
-    def over_split(share, n, epsilon):
-        data = Population.from_counts(np.rint(n * np.multiply.outer(share, share)).astype(int))
+    def over_split(law, n, epsilon):
+        data = Population.from_counts(np.rint(n * law).astype(int))
         one, truth = {"k": data.k, "epsilon": epsilon}, marginal_frequencies(data)
         errors = mse(AppendixCorrRR(**one, n1=0.1).simulate(data, rng=np.random.default_rng(9), runs=1_000), truth)
         over = errors / np.mean(SPL(**one).variance(data))
@@ -619,10 +619,13 @@ def test_with_two_values_learned_copies_lose_to_splitting_where_shares_are_equal
         ([0.7, 0.3], 20_000, 0.5, False),
         ([0.9, 0.1], 2_000, 0.5, False),
     ):
-        over, off = over_split(share, n, epsilon)
+        over, off = over_split(np.multiply.outer(share, share), n, epsilon)
+        assert over + off < 1 if gains else over - off > 1
+    for n, epsilon, gains in ((20_000, 0.5, True), (20_000, 2.0, False), (1_000_000, 0.5, False)):
+        over, off = over_split(tree_law(SKEWED, 0.5, [0]), n, epsilon)
         assert over + off < 1 if gains else over - off > 1
     page = " ".join((Path(__file__).parents[2] / "book/results.md").read_text(encoding="utf-8").split())
-    assert "for yes or no {check}`only where noise is large <test_corr_rr_gain::" in page
+    assert "where frequencies are alike and {check}`noise is large <test_corr_rr_gain::" in page
 
 
 def test_a_small_first_phase_at_a_tenth_pays_for_many_users_only():
