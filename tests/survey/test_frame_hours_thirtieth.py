@@ -158,6 +158,23 @@ def test_weighted_shares_that_nobody_holds_need_twenty_false_reports(people, eps
     assert abs(np.mean(inside) - held / 100) < 0.005 + 3 * np.std(inside) / len(inside) ** 0.5
 
 
+def test_the_people_who_give_twenty_false_reports_are_as_many_as_even_weights_would_need():
+    """Where one in twenty has the weight 20: of 20 e^budget people as they are 65 in 100 held, so counted 90."""
+    says("survey.md", "so many of these fewer that some twenty false reports of it are expected of them")
+    rng, epsilon, held = RNG(5), 4.0, []
+    q, needed = GRR(k=2, epsilon=epsilon).probabilities[1], 20 * np.exp(epsilon)
+    for people in (needed, needed * (0.95 + 0.05 * 20**2) / (0.95 + 0.05 * 20) ** 2):
+        inside = []
+        for _ in range(600):
+            w = np.where(rng.random(int(people)) < 0.05, 20.0, 1.0)
+            z = ((rng.random(w.size) < q) - q) / (1 - 2 * q)
+            with warnings.catch_warnings(action="ignore"):
+                share, variance = weighted_shares(z[:, None], w, sampling=True)
+            inside.append(abs(share[0]) <= Z * max(variance[0], 0) ** 0.5)
+        held.append(np.mean(inside))
+    assert held[0] < 0.75 < 0.86 < held[1] < 0.96
+
+
 @pytest.mark.parametrize(
     ("few", "weight", "theirs", "others", "times"), [(1, 5, 0.2, 0.02, 1.7), (2, 5, 0.05, 0.3, 0.6)]
 )
