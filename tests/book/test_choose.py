@@ -17,6 +17,7 @@ from scipy.special import softmax
 from ldp_lib import (
     AskSome,
     OneQuestion,
+    SignedRR,
     SubsetSelection,
     Survey,
     check,
@@ -527,6 +528,27 @@ def test_signs_save_less_of_fewer_people():
     assert [round(20 * saved[n]) for n in (100, 1_000, 10_000)] == [0, 5, 7]
     text = (BOOK / "choose.md").read_text(encoding="utf-8")
     assert "of 1,000 a quarter of the variance instead of a third, of 100 nothing." in text
+
+
+def test_signs_save_less_where_reports_are_lost():
+    """Two reports under signs have the covariance -s^2 / (n-1), whoever else answers."""
+
+    def part(p, rho, n, came):
+        return p * (1 - p) * (1 + rho * (came - 1) / (n - 1)) / (2 * p - 1) ** 2
+
+    mechanism, rng, x = SignedRR(p=0.7, rho=-0.4), np.random.default_rng(1), np.arange(20) % 2
+    runs = [mechanism.perturb(x, rng=rng)[:10] for _ in range(20_000)]
+    check.close(np.mean(runs, axis=1) / 0.4, variance=part(0.7, -0.4, 20, 10) / 10, foil=part(0.7, -0.4, 10, 10) / 10)
+
+    def saved(epsilon, share):
+        p, rho = calibration.signed_parameters(epsilon=epsilon, delta=1e-8, n=10_000)
+        return 1 - part(p, rho, 10_000, 10_000 * share) / calibration.plain_variance(epsilon, 1e-8)
+
+    assert [round(8 * saved(1.0, 0.5)), round(saved(1.0, 0.2), 2)] == [1, 0.01]
+    text = (BOOK / "choose.md").read_text(encoding="utf-8")
+    assert f"(at ε = 0.1 {saved(0.1, 0.5):.0%} instead of {saved(0.1, 1):.0%})".replace("%", " %") in text
+    assert "if one in five does, next to nothing" in text
+    assert "ask five times as many (with a dealer's signs that is not enough)" in text
 
 
 def test_the_table_under_the_planner_is_computed():
