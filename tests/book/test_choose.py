@@ -531,7 +531,7 @@ def test_signs_save_less_of_fewer_people():
 
 
 def test_signs_save_less_where_reports_are_lost():
-    """Two reports under signs have the covariance -s^2 / (n-1), whoever else answers."""
+    """Two reports under signs have the covariance -s^2 / (n-1), whoever else answers, or is of the subgroup."""
 
     def part(p, rho, n, came):
         return p * (1 - p) * (1 + rho * (came - 1) / (n - 1)) / (2 * p - 1) ** 2
@@ -547,7 +547,7 @@ def test_signs_save_less_where_reports_are_lost():
     assert [round(8 * saved(1.0, 0.5)), round(saved(1.0, 0.2), 2)] == [1, 0.01]
     text = (BOOK / "choose.md").read_text(encoding="utf-8")
     assert f"(at ε = 0.1 {saved(0.1, 0.5):.0%} instead of {saved(0.1, 1):.0%})".replace("%", " %") in text
-    assert "if one in five does, next to nothing" in text
+    assert "for one in five next to nothing" in text
     assert "ask five times as many (with a dealer's signs that is not enough)" in text
 
 
