@@ -387,6 +387,20 @@ def test_a_shared_randomization_of_many_values_needs_few_values_to_gain():
     assert min(over_sets(k, epsilon, 1.0) for k, epsilon in ((6, 0.5), (10, 1.0), (50, 3.0))) > 1.1
 
 
+def test_the_most_common_answer_first_needs_answers_that_are_spread():
+    """The card of Plurality, on attributes that lean on one answer as it assumes, over raw answers to one question."""
+
+    def over_one(shares):
+        people = Population.from_counts(np.rint(20_000 * tree_law(np.array(shares), 0.5, [0, 0, 0])).astype(int))
+        votes = Plurality(k=people.k, epsilon=1.0).simulate(people, rng=np.random.default_rng(1), runs=400)
+        one = np.mean(np.hstack(OneQuestion(k=people.k, epsilon=1.0).variance(people)))
+        return mse(votes, marginal_frequencies(people)).mean() / one
+
+    assert over_one([0.4, 0.3, 0.2, 0.1]) < 0.8 < 1.2 < over_one([0.7, 0.1, 0.1, 0.1])
+    assert over_one([0.5, 0.5]) < 0.6 < 1.8 < over_one([0.7, 0.3])
+    assert "answers are spread" in re.search(r"Use:\*\* (.*)", CARDS["Plurality"])[1]
+
+
 def test_the_ratio_of_all_reports_that_the_card_of_two_answers_names_is_too_small_for_more():
     """Two users, the other's value known: what both reports tell, from the cells of their joint distribution."""
     p, rho = Fraction(3, 5), Fraction(-1, 10)
