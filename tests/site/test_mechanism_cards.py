@@ -14,7 +14,7 @@ import pytest
 
 from ldp_lib import channel, grr, jrr, leakage, shrinkage, subset
 from ldp_lib.book.sweeps import mse
-from ldp_lib.corr_rr import SecondPhase, tree_law
+from ldp_lib.corr_rr import SecondPhase, joint_reuse, tree_law
 from ldp_lib.datasets import load_adult
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
@@ -399,6 +399,22 @@ def test_the_most_common_answer_first_needs_answers_that_are_spread():
     assert over_one([0.4, 0.3, 0.2, 0.1]) < 0.8 < 1.2 < over_one([0.7, 0.1, 0.1, 0.1])
     assert over_one([0.5, 0.5]) < 0.6 < 1.8 < over_one([0.7, 0.3])
     assert "answers are spread" in re.search(r"Use:\*\* (.*)", CARDS["Plurality"])[1]
+
+
+def test_copies_among_nearly_the_same_shares_lose_to_constant_fakes_once_people_are_many():
+    """The card of SecondPhase, at the best copying probabilities: shares of 40 and 38.5 % are not equal."""
+
+    def over_fakes(n, epsilon):
+        people = Population.from_counts(np.rint(n * tree_law(np.array([0.4, 0.3, 0.2, 0.1]), 0.9, [0])).astype(int))
+        true, one = marginal_frequencies(people), {"k": people.k, "epsilon": epsilon}
+        copies = SecondPhase(**one, reuse=joint_reuse(np.array(true), n))
+        bias = np.hstack(copies.mean(people)) - np.hstack(true)
+        error = np.hstack(copies.variance(people)).sum() + (bias**2).sum()
+        return error / np.hstack(RSRFD(**one, priors=((1, 0, 0, 0),) * 2).variance(people)).sum()
+
+    assert max(over_fakes(20_000, 0.5), over_fakes(20_000, 1.0)) < 0.4
+    assert round(over_fakes(1_000_000, 1.0)) == 3
+    assert "neither ε nor the number of people is large" in CARDS["SecondPhase"]
 
 
 def test_the_ratio_of_all_reports_that_the_card_of_two_answers_names_is_too_small_for_more():
