@@ -160,7 +160,7 @@ def test_weighted_shares_that_nobody_holds_need_twenty_false_reports(people, eps
 
 def test_the_people_who_give_twenty_false_reports_are_as_many_as_even_weights_would_need():
     """Where one in twenty has the weight 20: of 20 e^budget people as they are 65 in 100 held, so counted 90."""
-    says("survey.md", "so many of these fewer that some twenty false reports of it are expected of them")
+    says("survey.md", "these fewer people should be so many that some twenty false reports of it are expected of them")
     rng, epsilon, held = RNG(5), 4.0, []
     q, needed = GRR(k=2, epsilon=epsilon).probabilities[1], 20 * np.exp(epsilon)
     for people in (needed, needed * (0.95 + 0.05 * 20**2) / (0.95 + 0.05 * 20) ** 2):
