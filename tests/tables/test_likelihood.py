@@ -501,6 +501,63 @@ def test_clipping_wins_where_equal_frequencies_are_nearer_still_and_on_many_cell
     assert abs(projected / likely - 1.67) < 4 * 0.3 / 24**0.5  # 400 surveys have 1.67, one a standard deviation of 0.3
 
 
+def test_sums_of_raw_cells_have_more_error_than_those_of_the_likelihood_except_over_very_many_rare_cells():
+    """The advice of chapter joint_distribution: 30 cells of Adult, 2 to 8 added up, and the rarer half of 144."""
+    rng = np.random.default_rng(5)
+
+    def errors(names, keep, chosen, runs):
+        people, off = load_adult().select(*names), []
+        kept = [np.log(product.mixing_ratio(keep, size)) for size in people.k]
+        mechanism = RRIndependent(k=people.k, channels=kept)
+        for _ in range(runs):
+            y = mechanism.perturb(people.users(), rng=rng)
+            tables = mechanism.estimate_table(y, 0, 1), joint.estimate(mechanism, y).table
+            off.append([((chosen(people.joint) @ (table - people.joint).ravel()) ** 2).mean() for table in tables])
+        return np.divide(*np.mean(off, axis=0))
+
+    few = [np.isin(np.arange(30), rng.choice(30, size, replace=False)) for size in (2, 3, 5, 8) * 50]
+    assert errors(("relationship", "race"), 0.1, lambda law: np.array(few), 10) > 10
+    assert errors(("relationship", "race"), 0.3, lambda law: np.array(few), 10) > 1.3
+    assert errors(("workclass", "education"), 0.3, lambda law: law.ravel()[None] <= np.median(law), 6) < 0.6
+
+
+def test_just_enough_people_to_see_a_dependence_among_many_cells_are_too_few_for_the_likelihood():
+    """The advice of chapter joint_distribution: 100 cells, 1.3 times the people that the test needs, kept with 0.5."""
+    rng, size = np.random.default_rng(5), 10
+    slope = np.linspace(-1, 1, size)
+    for tilt in (np.outer(slope, slope), rng.standard_normal((size, size))):
+        tilt = tilt - tilt.mean(axis=0) - tilt.mean(axis=1, keepdims=True) + tilt.mean()
+        law, off = (1 + tilt / abs(tilt).max() / 2) / size**2, []
+        mechanism = RRIndependent(k=law.shape, channels=[np.log(product.mixing_ratio(0.5, size))] * 2)
+        n = int(1.3 * dependence.users_to_see(mechanism, law, 0, 1))
+        for _ in range(6):
+            x = np.column_stack(np.divmod(rng.choice(law.size, n, p=law.ravel()), size))
+            y = mechanism.perturb(x, rng=rng)
+            raw, ends = mechanism.estimate_table(y, 0, 1), [project_simplex(part) for part in mechanism.estimate(y)]
+            noise = interaction_noise(table_covariance(mechanism, np.outer(*ends), 0, 1, n=n), raw.shape)
+            shrunk = project_marginals(shrink_dependence(raw, noise).table, ends).table
+            tables = np.outer(*ends), shrunk, joint.estimate(mechanism, y).table
+            off.append([(((t - law) ** 2).sum(), ((t**0.5 - law**0.5) ** 2).sum()) for t in tables])
+        alone, shrunk, likely = np.mean(off, axis=0)
+        assert (alone < 0.8 * likely).all()
+        assert (shrunk < 0.8 * alone).all()
+
+
+def test_on_many_cells_where_reports_tell_little_the_likelihood_takes_few_steps_and_the_projection_has_far_more_error():
+    """The advice of chapter joint_distribution: 40 by 30 values, 20,000 people, epsilon 1."""
+    rng, shape = np.random.default_rng(5), (40, 30)
+    mechanism, away = RRIndependent(k=shape, epsilon=1.0), np.subtract.outer(np.arange(40) / 40, np.arange(30) / 30)
+    for law in (np.exp(-50 * away**2), rng.uniform(0.2, 1.8, shape) / np.outer(range(1, 41), range(1, 31))):
+        x = np.column_stack(np.divmod(rng.choice(law.size, 20_000, p=law.ravel() / law.sum()), 30))
+        y = mechanism.perturb(x, rng=rng)
+        raw, ends = mechanism.estimate_table(y, 0, 1), [project_simplex(part) for part in mechanism.estimate(y)]
+        found = joint.estimate(mechanism, y)
+        tables = project_marginals(raw, ends).table, found.table
+        assert np.divide(*[((table - law / law.sum()) ** 2).sum() for table in tables]) > 2.5
+        assert found.converged
+        assert found.steps < 40
+
+
 def test_one_pair_asked_alone_takes_few_people():
     """The advice of chapter pair_tables: Adult's strongest dependence, if people are asked about nothing else."""
     people = load_adult().select("relationship", "sex")
