@@ -550,6 +550,20 @@ def test_reports_in_the_form_of_records_have_less_error_than_constant_fakes_once
     assert [round(over_fakes(adult.select("sex", "income"), epsilon), 1) for epsilon in (0.5, 2.0)] == [1.1, 0.5]
 
 
+def test_two_questions_can_tell_together_what_neither_tells_alone():
+    """Chapter attacker, the advice: whether two yes-or-no answers are alike, and the marital status of Adult."""
+    alike = np.array([[1, 0, 0, 1], [0, 1, 1, 0]]) / 2
+    assert [leakage.dobrushin(alike.reshape(2, 2, 2).sum(axis=gone)) for gone in (1, 2)] == [0, 0]
+    for mechanism, spent in ((RRJoint, 0.62), (SPL, 0.12), (OneQuestion, 0)):
+        seen = alike @ mechanism(k=(2, 2), epsilon=1.0).channel()
+        assert round(math.log(channel.privacy_ratio(seen)), 2) == spent
+    found = []
+    for asked in (["education"], ["occupation"], ["education", "occupation"]):
+        joint = load_adult().select("marital-status", *asked).joint
+        found.append(leakage.dobrushin(leakage.transition(joint.reshape(len(joint), -1), 0)))
+    assert np.round(np.array(found, dtype=float), 2).tolist() == [0.36, 0.36, 0.67]
+
+
 @pytest.mark.parametrize("k", [(9, 16, 7, 15, 6, 5, 2, 2), (2,) * 8, (10,) * 4, (3,) * 5, (2, 2, 2)])
 def test_for_tables_alone_complete_records_have_more_error_than_questions_asked_together(k):
     """The cards of RRIndependent and RRClusters, and that of AskSome on questions of many answers."""
