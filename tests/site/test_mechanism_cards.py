@@ -535,6 +535,8 @@ def test_reports_in_the_form_of_records_have_less_error_than_constant_fakes_once
     sizes = [k for d in (2, 3, 4) for k in itertools.combinations_with_replacement((2, 3, 5, 10, 50, 1_000), d)]
     assert max(evenly(k, times) for k in sizes for times in (1.4, 2, 10, 1e6)) < 1
     assert evenly((10, 10), 1) > 1.1  # not yet where as many are possible as e^epsilon
+    few = [evenly(k, math.e / math.prod(k)) for k in ((2, 2, 2), (3, 3), (4, 4))]  # "few" records at epsilon 1
+    assert np.round(few, 1).tolist() == [1.4, 1.8, 3.3]
     assert 0.95 < max(evenly((2,) * d, 1 / 2) for d in range(2, 30)) < 1
     twenty = Population.from_records(np.tile([[0], [1]], (50, 20)), k=(2,) * 20)  # errors turn on the shares alone
     pairs = functools.partial(RRClusters, clusters=[(j, j + 1) for j in range(0, 20, 2)])
