@@ -194,3 +194,16 @@ def test_what_each_trust_model_reaches_at_one_goal():
     assert round(math.sqrt(USERS * t * (1 - t) * (1 + r)) / (2 * t - 1)) == 347
     assert round(math.sqrt(USERS * top * (1 - top)) / (2 * top - 1)) == 47
     assert round(math.sqrt(2 / E) / (1 - 1 / E)) == 14  # a masked sum
+
+
+def test_who_learns_the_masks_knows_every_answer_and_who_learns_the_signs_hardly_guesses_one():
+    """Chapter helpers, the advice: the best guess of an answer, both equally likely, if the secrets come out."""
+    t, r = jrr.signed_parameters(epsilon=EPSILON, delta=DELTA, n=USERS)
+    moves = [sign * math.sqrt(-r * t * (1 - t)) for sign in (1, -1)]
+    of_signs = [(max(t + move, 1 - t + move) + max(1 - t - move, t - move)) / 2 for move in moves]
+    own = stats.nbinom.pmf(np.arange(1_000), 1 / USERS, 1 - 1 / E)  # noise is the difference of two of these
+    noise = np.convolve(own, own[::-1])
+    of_masks = np.maximum(np.append(noise, 0), np.append(0, noise)).sum() / 2
+    assert np.mean(of_signs) == pytest.approx(t)
+    assert round(t, 2) == 0.52
+    assert of_masks > 0.999
