@@ -483,7 +483,7 @@ def test_among_many_answers_a_small_singular_value_is_no_bad_sign():
     assert np.linalg.svd(few)[1][-1] * math.sqrt(3) > 0.5
 
 
-@pytest.mark.parametrize(("epsilon", "part"), [(1.0, 0.145), (0.1, 0.043)])
+@pytest.mark.parametrize(("epsilon", "part"), [(1.0, 0.145), (0.1, 0.043), (3.0, 0.043)])
 def test_from_few_colluders_on_no_share_is_far_enough_from_one_half(epsilon, part):
     """Chapter jrr, its advice: all hold the same answer, the best share for JRR, and rho is tried from end to end."""
     e, n = math.exp(epsilon), 10_000
@@ -498,6 +498,8 @@ def test_from_few_colluders_on_no_share_is_far_enough_from_one_half(epsilon, par
                 found.append(jrr.variance(n, n, p, rho) < jrr.variance(n, n, p0, 0))
         return any(found), jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=m, n1=n)[1] < 0
 
+    best = jrr.variance(n, n, e / (e + 1), -1 / e) / jrr.variance(n, n, e / (e + 1), 0)  # nobody colludes
+    assert best == pytest.approx(1 - 1 / e)
     assert gains(math.ceil(least * n)) == (False, False)
     assert gains(math.floor(least * n))[1]
     assert gains(math.floor(0.95 * least * n)) == (True, True)
