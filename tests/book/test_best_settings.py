@@ -522,3 +522,23 @@ def test_only_a_split_keeps_single_answers_below_the_epsilon_of_the_record():
         assert max(parts) < 0.65
     for whole in (OneQuestion(k=k, epsilon=1.0), AskSome(k=k, epsilon=1.0, m=3)):
         assert [spent(whole, j) for j in range(3)] == pytest.approx([1, 1, 1])
+
+
+def test_many_records_of_one_person_make_the_interval_of_a_corrected_mean_too_short():
+    """Chapter browser, the advice: 300 people with 30 page loads each, half of the spread a person's own, ε = 3."""
+    rng, people, loads, covered = np.random.default_rng(5), 300, 30, []
+    who, wrong = np.repeat(np.arange(people), loads), 1 / (1 + math.exp(3))
+    for own in (0.5, 0.0):
+        for _ in range(300):
+            low = rng.random(who.size) < 0.4
+            spread = math.sqrt(own) * rng.standard_normal(people)[who] + math.sqrt(1 - own) * rng.standard_normal(
+                who.size
+            )
+            d = np.where(low, 2.0 + 1.1 * spread, 0.8 + 0.4 * spread)
+            w = ((rng.random(who.size) < np.where(low, 1 - wrong, wrong)) - wrong) / (1 - 2 * wrong)
+            mean = (w * d).sum() / w.sum()
+            parts = w * (d - mean), np.bincount(who, w * (d - mean))
+            covered.append([abs(mean - 2) * w.sum() < 1.96 * math.sqrt((part**2).sum()) for part in parts])
+    (each, by_person), apart = np.mean(covered[:300], axis=0), np.mean(covered[300:], axis=0)
+    assert each < 0.65
+    assert min(by_person, *apart) > 0.9
