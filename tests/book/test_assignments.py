@@ -23,7 +23,7 @@ import pytest
 import sympy as sp
 from grader import compare, marking, session, worker
 
-from ldp_lib import SPL, OneQuestion, designs, grr, limit, pure, unary
+from ldp_lib import SPL, OneQuestion, designs, grr, limit, pure, subset, unary
 from ldp_lib.population import Population
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,6 +104,38 @@ def test_a_task_that_does_without_the_library_says_so_and_own_numbers_are_announ
 def test_the_solution_gets_full_marks(problems):
     graded = problem_sets.grade(problems, problem_sets.submission(problems))
     assert graded == {task.name: (task.points, "") for task in problems.graded}
+
+
+ROADS = {
+    ("ps3", "small_budgets"): "split, asked = d**3 * (k**2 - k), d**2 * k * (k - 1)",
+    ("ps7", "standard_errors"): """
+        found, drawn = 2 * yes / 710 - 0.1, 4 * yes / 710 * (1 - yes / 710) / 709  # without bias: 709
+        errors = [100 * drawn**0.5, 100 * (drawn - found * (1 - found) / 10_776) ** 0.5]""",
+    ("ps9", "two_lies"): """
+        q = 1 - p
+        both_lie = q**2 + rho * p * q
+        excess = p**2 + rho * p * q + 2 * (1 - rho) * p * q + q**2 - rho * p * q - 1""",
+}
+
+
+@pytest.mark.parametrize(("name", "task"), ROADS)
+def test_a_right_answer_by_another_road_passes_what_students_see_and_what_grades(name, task):
+    (problems,), body = [s for s in SETS if s.name == name], textwrap.dedent(ROADS[name, task]).strip()
+    graded = problem_sets.grade(problems, problem_sets.submission(problems, {task: body}))
+    (asked,) = [one for one in problems.graded if one.name == task]
+    assert graded[task] == (asked.points, "")
+    own = f"my_name = {problem_sets.NAME!r}\n{problems.imports}\n{problem_sets.OWN_NUMBER}"
+    exec(f"{own}\n{asked.cell(body)}\n{asked.visible}", {})
+
+
+def test_the_picture_of_sets_says_which_size_since_the_best_for_an_answer_that_nobody_holds_is_another():
+    def error(k, size):
+        return pure.variance(0, 1, *subset.probabilities(math.e, k, size))
+
+    best = {k: min(range(1, k), key=lambda size, k=k: error(k, size)) for k in range(2, 101)}
+    assert sum(subset.optimal_size(math.e, k) != size for k, size in best.items()) == 23
+    (asked,) = [task for task in SETS[1].graded if task.name == "picture"]
+    assert "Sets have the size `subset.optimal_size`" in asked.prompt
 
 
 @pytest.mark.parametrize("problems", SETS[-1:], ids=lambda problems: problems.name)
