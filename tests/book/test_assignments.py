@@ -23,7 +23,8 @@ import pytest
 import sympy as sp
 from grader import compare, marking, session, worker
 
-from ldp_lib import SPL, OneQuestion, designs, grr, limit, pure, subset, unary
+from ldp_lib import SPL, OneQuestion, designs, grr, limit, pure, subset, total_error, unary
+from ldp_lib.corr_rr import SecondPhase
 from ldp_lib.population import Population
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,6 +77,16 @@ def test_numbers_in_the_instructor_s_paragraphs_are_those_of_the_formulas():
     alone = sum((1 / math.tanh(0.5) ** 2 - mean**2) ** 0.5 for mean in ones) ** 2 / 2
     assert float(re.search(r"up to ε = ([\d.]+)", told["ps8"])[1]) <= math.log(2) < 1
     assert 0.99 < limit.least_error((2, 2, 2), 1.0, agree).attained / alone < 0.999
+    columns = [np.repeat([0, 1, 2], shares) for shares in ([2500, 1500, 1000], [2250, 1750, 1000])]
+    tied, free = (
+        total_error(
+            SecondPhase(k=(3, 3), epsilon=0.1, reuse=1.0),
+            Population.from_records(np.column_stack([columns[0], other]), k=(3, 3)),
+        )
+        for other in (columns[1], np.random.default_rng(1).permutation(columns[1]))
+    )
+    assert "stays the same (nearly, if people are held fixed)" in told["ps4"]
+    assert 0.999 < tied / free < 1
 
 
 def test_no_float_decides_how_many_people_are_enough():
