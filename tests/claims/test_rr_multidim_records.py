@@ -546,6 +546,44 @@ def test_a_product_of_shares_is_nearer_at_a_small_epsilon(adult):
         assert (of_product([(v - 1) / n for v in lengths]) < inverted) is less
 
 
+def test_clusters_known_beforehand_pay_from_a_third_on_and_at_a_tenth_for_many_people(adult):
+    """The advice of audit_multidim_evaluation: roots of all 28 tables' squared errors, at the same risk."""
+    shares = {q: adult.select(*q).histogram / adult.n for q in itertools.combinations(range(8), 2)}
+    measured = clusters.dependences(shares)
+    groups = [tuple((j,) for j in range(8))]  # apart, and clusters of up to 50, 100 and 300 cells
+    groups += [clusters.cluster_attributes(measured, adult.k, max_cells=v, min_dependence=0.1) for v in (50, 100, 300)]
+
+    def error(t, grouped, n):
+        home = {j: group for group in grouped for j in group}
+        spent = {g: math.prod(product.mixing_ratio(t, adult.k[j]) for j in g) for g in grouped}
+
+        def noise(group, size):
+            kept = product.keep_probability(math.log(spent[group]), math.prod(adult.k[j] for j in group))
+            return (product.squared_length(product.mixing_ratio(kept, size), size) - 1) / n
+
+        squares = 0
+        for (i, j), table in shares.items():
+            if home[i] == home[j]:
+                squares += noise(home[i], table.size)
+            else:
+                f = [table.sum(axis=1), table.sum(axis=0)]
+                lengths = [(v**2).sum() for v in f]
+                noisy = math.prod(v + noise(home[x], adult.k[x]) for v, x in zip(lengths, (i, j), strict=True))
+                squares += ((np.outer(*f) - table) ** 2).sum() + noisy - math.prod(lengths)
+        return math.sqrt(squares)
+
+    for t, n in itertools.product((0.3, 0.5, 0.7), (3_000, adult.n, 10**6)):
+        apart, *grouped = (error(t, each, n) for each in groups)
+        assert sorted(grouped, reverse=True) == grouped
+        assert grouped[0] < 0.9 * apart
+    apart, small, middle, large = (error(0.1, each, adult.n) for each in groups)
+    assert 0.9 * apart < small < apart < middle < large
+    apart, *grouped = (error(0.1, each, 10**6) for each in groups)
+    assert sorted(grouped, reverse=True) == grouped
+    assert grouped[0] < 0.9 * apart
+    assert grouped[-1] < 0.55 * apart
+
+
 def test_a_relative_error_needs_somebody_in_the_set(adult):
     tables = [adult.select(*pair).histogram.ravel() for pair in itertools.combinations(range(8), 2)]
     emptiest, fullest = max(tables, key=lambda t: (t == 0).mean()), min(tables, key=lambda t: (t == 0).mean())
