@@ -232,6 +232,9 @@ def test_parameters_for_an_unknown_count_lose_at_an_even_split():
 
     assert round(max(over_rr(m) for m in range(100)), 1) == 1.4
     assert max(over_rr(m, n // 2) for m in range(100)) <= 1 + 1e-12  # told of the even split
+    even = jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=0, n1=n // 2)  # a gain there only, and how small
+    assert 0.9998 < over_rr(0, n // 2) < 1 == even[1]
+    assert round(jrr.variance(3_000, n, *even) / jrr.variance(3_000, n, plain, 0.0), 2) == 1.16
     t, least = jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=5)
     move = math.sqrt(-0.9 * least * t * (1 - t))
     assert round(math.log((t + move) / (1 - t - move)), 1) == 3.7
