@@ -568,6 +568,8 @@ def test_two_groups_cost_four_times_the_error_on_syn_a_and_pay_where_attributes_
     assert round(two_over_one(np.array([SKEWED, apart, apart, apart]), 1.0), 1) == 0.8
     assert two_over_one(alike, 0.1) > 2
     assert two_over_one(alike, 0.5) < 0.25
+    near = np.array([SKEWED] * 2 + [[0.3, 0.3, 0.2, 0.2]] * 2)  # not so where the two pairs are near each other
+    assert two_over_one(near, 0.5) > 2
     assert round(two_over_one(alike, 0.5, 1_600), 1) == 1.4  # a fifth of 2,000 users in Phase I
 
 
