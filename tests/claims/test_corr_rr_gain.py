@@ -651,6 +651,19 @@ def test_a_small_first_phase_at_a_tenth_pays_for_many_users_only():
         learned, without = (mse(way.simulate(few, rng=rng, runs=1_000), truth) for way in made)
         off = 4 * math.hypot(learned.std(), without.std()) / 1_000**0.5
         assert learned.mean() - without.mean() > off
+    # Ten attributes: the first phase's own estimates spend a tenth of epsilon each, and 20,000 users are not enough.
+    rng = np.random.default_rng(5)
+    first = rng.choice(4, size=(20_000, 1), p=SKEWED)
+    copied = np.where(rng.random((20_000, 9)) < 0.9, first, rng.integers(4, size=(20_000, 9)))
+    ten = Population.from_records(np.hstack([first, copied]), k=(4,) * 10)
+    one, truth = {"k": ten.k, "epsilon": 0.25}, marginal_frequencies(ten)
+    without, *both = (
+        mse(way.simulate(ten, rng=rng, runs=50), truth)
+        for way in (SecondPhase(**one), CorrRR(**one, n1=0.1), AppendixCorrRR(**one, n1=0.1))
+    )
+    for learned in both:
+        off = 4 * math.hypot(learned.std(), 2 * without.std()) / 50**0.5
+        assert learned.mean() - 2 * without.mean() > off
 
 
 class JointCorrRR(CorrRR):
