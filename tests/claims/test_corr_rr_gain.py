@@ -368,6 +368,18 @@ def test_with_few_users_and_like_shares_one_question_shrunk_has_less_error_than_
     assert ours.mean() - theirs.mean() > 4 * math.hypot(theirs.std(), ours.std()) / 2_000**0.5
 
 
+def test_a_named_pivot_has_less_variance_than_splitting_at_a_small_epsilon_only():
+    """Chapter audit_corr_rr, the advice on unbiased estimates: two yes-or-no questions, even answers."""
+    people = Population.from_counts([[100, 100], [100, 100]])
+    over = [
+        total_error(OneQuestion(k=(2, 2), epsilon=epsilon), people)
+        / total_error(SPL(k=(2, 2), epsilon=epsilon), people)
+        for epsilon in (0.1, 1.0, 2.0, 5.0)
+    ]
+    assert max(over[:3]) < 0.7
+    assert over[3] > 2.5
+
+
 def test_the_chosen_shrinkage_can_cost_a_sixth_where_two_shares_are_free():
     """Chapter shrinkage, the rows: two yes-or-no questions, 500 people, epsilon 0.5."""
     data = Population.from_counts([[140, 210], [60, 90]])
