@@ -540,8 +540,8 @@ def test_a_product_of_shares_is_nearer_at_a_small_epsilon(adult):
     assert [round(v, 1) for v in found[4, 3_000]] == [0.9, 0.6]
     assert found[2, adult.n][0] > found[2, adult.n][1]
     assert found[3, adult.n][0] < found[3, adult.n][1]
-    for n, less in ((3_000, True), (adult.n, False)):
-        lengths = [product.squared_length(product.mixing_ratio(0.3, k), k) for k in adult.k]
+    for t, n, less in ((0.1, adult.n, True), (0.3, 3_000, True), (0.3, adult.n, False)):
+        lengths = [product.squared_length(product.mixing_ratio(t, k), k) for k in adult.k]
         inverted = math.sqrt(sum(lengths[i] * lengths[j] - 1 for i, j in pairs) / n)
         assert (of_product([(v - 1) / n for v in lengths]) < inverted) is less
 
