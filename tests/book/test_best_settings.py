@@ -20,7 +20,9 @@ from ldp_lib.splitting import OBRR, OMRR, SPL, allocation
 from ldp_lib.subset import SubsetSelection
 from ldp_lib.survey import errors, planner
 from ldp_lib.survey.errors import total_error
+from ldp_lib.tables.covariance import table_covariance
 from ldp_lib.tables.product import RRIndependent, RRJoint
+from ldp_lib.tables.sampled import ask_pairs
 
 SHARES, TABLES = best.load(), best.load("tables")
 ADULT = load_adult()
@@ -275,6 +277,18 @@ def test_on_adult_one_report_without_the_answers_of_two_values_has_far_less_erro
     assert [over("split", epsilon) for epsilon in (1.0, 4.0)] == [0.36, 0.39]
     assert [over(OBRR, epsilon) for epsilon in (1.0, 2.0, 4.0)] == [0.24, 0.23, 0.25]
     assert over(AskSome, 1.0) < over(AskSome, 4.0) == 0.8
+
+
+def test_on_adult_two_questions_together_have_a_thousandth_of_the_variance_of_a_split_in_tables():
+    """Chapter audit_allocation, its advice: the total of all 28 tables at epsilon 1, the data held fixed."""
+    ask, split = ask_pairs(ADULT.k, 1.0), RRIndependent(k=ADULT.k, epsilon=1.0)
+    assert ask.m == 2
+    total = {}
+    for made in (ask, split):
+        tables = ((q, ADULT.select(*q).joint) for q in itertools.combinations(range(8), 2))
+        found = (table_covariance(made, table, *q, n=ADULT.n, sampling=False) for q, table in tables)
+        total[made] = sum(np.trace(covariance) for covariance in found)
+    assert round(total[split] / total[ask], -2) == 1_000
 
 
 def test_of_many_questions_with_few_answers_several_small_reports_have_far_less_error_than_one_or_a_split():
