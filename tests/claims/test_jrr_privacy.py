@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 import sympy as sp
@@ -328,6 +329,22 @@ def test_the_delta_of_two_thousand_reports_lies_between_two_integer_sums():
     assert Fraction(*below) < Fraction(math.exp(0.1)) < Fraction(*above)
     found = privacy.transcript_delta(0.1, float(t), float(r), n)
     assert float(exact_delta(t, r, n, above)) <= found <= float(exact_delta(t, r, n, below))
+
+
+def test_whoever_knows_the_pairs_has_the_delta_of_two_people():
+    """Chapter transcript, its advice, at the parameters of its exercise with code; and shown signs tell more still."""
+    (t, r), e, law = POINTS[0], Fraction(3, 2), {}
+    cells = jrr.table(t, r)
+    for told in itertools.product((1, 0), repeat=4):  # pairs (0, 1) and (2, 3), known
+        chance = math.prod(cells[2 - told[i] - told[j]] for i, j in ((0, 1), (2, 3)))
+        law.setdefault(told[1:], {})[told[0]] = chance
+    delta = sum(max(0, one[1] - e * one[0]) + max(0, one[0] - e * one[1]) for one in law.values())
+    hidden = [privacy.transcript_delta(math.log(e), float(t), float(r), n) for n in (2, 10_000)]
+    assert hidden[0] == pytest.approx(float(delta), abs=1e-12)
+    chapter = (Path(__file__).parents[2] / "notebooks/transcript.ipynb").read_text(encoding="utf-8")
+    assert "has the δ of two people, in the last exercise but one {:.1f} in place of {:.3f}.".format(*hidden) in chapter
+    s = math.sqrt(-r * t * (1 - t))  # a sign moves the truth's chance by it
+    assert (t + s) - e * (1 - t - s) > 2 * delta
 
 
 @pytest.mark.parametrize(("n", "s"), [(4, Fraction(1, 10)), (4, Fraction(1, 5)), (6, Fraction(1, 5))])
