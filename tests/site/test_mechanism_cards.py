@@ -769,6 +769,24 @@ def test_votes_for_a_common_answer_have_less_error_where_noise_is_neither_small_
     assert min(*more, *(over(0.5, shares, (0.7, 0.1, 0.1, 0.1))[0] for shares in (default, model))) > 1
 
 
+def test_a_mean_of_many_values_takes_far_fewer_people_by_rounding_than_by_sets():
+    """The advice of chapter subset_selection: people drawn uniformly; all directions of shares have one variance."""
+
+    def over_rounding(k, epsilon):
+        away = np.linspace(0, 1, k) - 0.5
+        best = subset.error(math.exp(epsilon), k, subset.optimal_size(math.exp(epsilon), k)) / (k - 1)
+        return best * (away**2).sum() * 4 * math.tanh(epsilon / 2) ** 2  # half of the rounded values say the upper end
+
+    assert round(over_rounding(100, 1.0)) == 26
+    assert over_rounding(5, 2.0) < 1  # few values, large budget
+    people = Population.from_counts([100] * 10)
+    sets = SubsetSelection(k=10, epsilon=1.0)
+    found = sets.simulate(people, rng=np.random.default_rng(8), runs=20_000) @ np.linspace(0, 1, 10)
+    rounding = np.tanh(0.5) ** -2 / 4 / people.n  # with the sampling error of the people
+    ratio = (found.var() + np.linspace(0, 1, 10).var() / people.n) / rounding
+    assert abs(ratio / over_rounding(10, 1.0) - 1) < 5 * (2 / 20_000) ** 0.5
+
+
 def test_a_hash_costs_next_to_nothing_only_if_answers_are_far_more_than_e_to_the_epsilon():
     """The cards of OLH and OUE, and the advice of chapter subset_selection."""
 
