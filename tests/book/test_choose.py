@@ -548,6 +548,7 @@ def test_signs_save_less_where_reports_are_lost():
     text = (BOOK / "choose.md").read_text(encoding="utf-8")
     assert f"(at ε = 0.1 {saved(0.1, 0.5):.0%} instead of {saved(0.1, 1):.0%})".replace("%", " %") in text
     assert "if one in five does, next to nothing" in text
+    assert round(-saved(0.1, 0.2), 2) == 0.26  # "they cost a quarter"
     assert "ask five times as many (with a dealer's signs that is not enough)" in text
 
 

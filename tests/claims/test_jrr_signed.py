@@ -206,4 +206,16 @@ def test_who_learns_the_masks_knows_every_answer_and_who_learns_the_signs_hardly
     of_masks = np.maximum(np.append(noise, 0), np.append(0, noise)).sum() / 2
     assert np.mean(of_signs) == pytest.approx(t)
     assert round(t, 2) == 0.52
+    minus = t + moves[1], 1 - t + moves[1]  # 1 under a minus, of a holder and of others
+    assert round(100 * sum(minus) / 2) == 2
+    assert minus[0] / sum(minus) > 0.99
     assert of_masks > 0.999
+
+
+def test_signs_have_more_error_than_randomized_response_where_few_answer():
+    """Chapter helpers, the advice: two reports have the covariance -s^2 / (n-1), whoever else answers."""
+    for n, least in ((USERS, 0.38), (1_000, 0.78)):
+        t, r = jrr.signed_parameters(epsilon=EPSILON, delta=DELTA, n=n)
+        came = np.linspace(0, 1, 1_001)
+        part = t * (1 - t) * (1 + r * (came * n - 1) / (n - 1)) / (2 * t - 1) ** 2
+        assert round(came[part > calibration.plain_variance(EPSILON, DELTA)].max(), 2) == least
