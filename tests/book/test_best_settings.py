@@ -344,6 +344,10 @@ def test_of_splits_by_bits_by_values_and_by_sets_those_by_sets_have_the_least_er
     for epsilon in (0.5, 1.0, 4.0):
         values, bits = (total_error(made(k=twos.k, epsilon=epsilon), twos) for made in (OMRR, OBRR))
         assert round(values / bits, 2) == 0.25
+    cubes = np.cbrt([2 * 1, 16 * 15])  # for small budgets; too uneven at 4, where `omrr` is better
+    parts = 4 * cubes / cubes.sum(), allocation.omrr((2, 16), 4.0)
+    lost = np.divide(*[sum(allocation.mrr_error(np.expm1(part), np.array([2, 16]))) for part in parts])
+    assert round(lost, 2) == 1.41
     sets = SHARES.loc[("adult 8", 1.0), "split"] / ADULT.n
     assert round(3 * sets / total_error(OBRR(k=ADULT.k, epsilon=1.0), ADULT), 1) == 2
 
