@@ -43,8 +43,9 @@ class AskSome(_dealing.Dealt):
     Notes
     -----
     What is not given is chosen by the exact error of shares, `design.best_design`: the largest total variance over all
-    populations; some weights may then be 0. Chapter `attribute_sampling`. An attribute's estimate adds up all its
-    reports, each weighted by the square of its question's `keep`, which is best at given sizes.
+    populations; some weights may then be 0. An m with more than 5,000 choices is not tried. Chapter
+    `attribute_sampling`. An attribute's estimate adds up all its reports, each weighted by the square of its question's
+    `keep`, which is best at given sizes.
     """
 
     k: tuple

@@ -215,6 +215,12 @@ def test_at_a_large_budget_several_questions_have_less_error_than_one_only_where
     for answers, epsilon in ((2, 1.4), (10, 5.4)):  # chapter attribute_sampling, the advice
         chosen = [AskSome(k=(answers,) * d, epsilon=epsilon + more).m_ for d in (2, 8, 40) for more in (-0.1, 0)]
         assert chosen == [1, 2] * 3
+    e = math.exp(8.0)
+    for d, tried, lost in ((20, 4, 1.7), (40, 2, 3.4)):  # of yes-or-no questions at 8 more than are tried are better
+        errors = {m: d * d / m / subset.keep_probability(e, 2.0**-m) ** 2 for m in range(1, d + 1)}
+        assert AskSome(k=(2,) * d, epsilon=8.0).m_ == tried
+        assert min(errors, key=errors.get) == 8
+        assert round(errors[tried] / errors[8], 1) == lost
     people = Population.from_counts(np.ones((2,) * 4, dtype=int))
     one, some = (total_error(way(k=people.k, epsilon=2.0), people) for way in (OneQuestion, AskSome))
     assert round(one / some, 2) == 1.39  # yes-or-no questions at 2 already
