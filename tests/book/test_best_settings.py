@@ -565,3 +565,27 @@ def test_many_records_of_one_person_make_the_interval_of_a_corrected_mean_too_sh
     (each, by_person), apart = np.mean(covered[:300], axis=0), np.mean(covered[300:], axis=0)
     assert each < 0.65
     assert min(by_person, *apart) > 0.9
+
+
+def test_a_bootstrap_of_records_is_too_sure_of_a_percentile_if_people_send_many():
+    """Chapter browser, the advice: P90 of the `high` loads of 300 people, 30 each, and how far estimates truly vary."""
+    rng, people, wrong, found, told = np.random.default_rng(5), 300, 1 / (1 + math.exp(1.1)), [], []
+    who = np.repeat(np.arange(people), 30)
+
+    def first_crossing(weights):
+        return d[np.argmax((total := np.cumsum(weights)) >= 0.9 * total[-1])]
+
+    for survey in range(150):
+        low = rng.random(who.size) < 0.1
+        spread = (rng.standard_normal(people)[who] + rng.standard_normal(who.size)) / math.sqrt(2)
+        d = np.where(low, 2.0 + 1.1 * spread, 0.8 + 0.4 * spread)
+        w = 1 - ((rng.random(who.size) < np.where(low, 1 - wrong, wrong)) - wrong) / (1 - 2 * wrong)
+        order = np.argsort(d)
+        d, w, by = d[order], w[order], who[order]
+        found.append(first_crossing(w))
+        if survey < 10:
+            again = [[np.bincount(rng.integers(0, m, m), minlength=m) for m in (who.size, people)] for _ in range(60)]
+            told.append(np.std([[first_crossing(w * a), first_crossing(w * b[by])] for a, b in again], axis=0))
+    of_records, of_people = np.mean(told, axis=0) / np.std(found)
+    assert of_records < 0.6
+    assert 0.8 < of_people < 1.25
