@@ -387,13 +387,14 @@ def test_a_first_group_that_is_told_to_say_1_saves_people_whatever_the_shares():
     assert [round(100 * x) for x in (min(saved), max(saved))] == [27, 84]
     hide, non = 0.317, 0.129  # of 1,256 people; some who hide say 1 in the first group, where a 0 gives them away
 
-    def error(first, switch=0.0):
+    def error(first, switch=0.0, n=1_256):
         ones = 1 - hide + switch * hide - non * first, 1 - hide - non * 10 / 12
-        noise = 2 / 1_256 * sum(x * (1 - x) for x in ones)
+        noise = 2 / n * sum(x * (1 - x) for x in ones)
         return math.sqrt(noise + (switch * hide) ** 2) / (10 / 12 - first)
 
     assert round((error(0) / error(2 / 12)) ** 2, 2) == 0.63
     assert error(0, 0.06) < error(2 / 12) < error(0, 1 / 15)
+    assert error(0, 1 / 44, 10_000) < error(2 / 12, 0, 10_000) < error(0, 1 / 42, 10_000)
 
 
 def test_what_a_deniable_zero_costs_depends_on_the_shares():
