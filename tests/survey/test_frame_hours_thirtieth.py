@@ -1,6 +1,7 @@
 """An hour of a survey methodologist: numbers of the pages at other settings than those that they were found at."""
 
 import itertools
+import math
 import warnings
 from pathlib import Path
 
@@ -57,6 +58,23 @@ def test_few_villages_hold_less_often_if_few_of_them_hold_an_answer(mean, sd, ep
         each = shares(rng, size, holders, epsilon)
         inside = abs(each.mean(axis=1) - mean) <= Z * each.std(axis=1, ddof=1) / villages**0.5
         assert abs(inside.mean() - part / 100) < 0.005 + (0.15 * 0.85 / runs) ** 0.5
+
+
+@pytest.mark.parametrize(("mean", "held"), [(0.5, (82, 86, 91)), (0.1, (66, 75, 83))])
+def test_few_villages_of_unlike_sizes_hold_less_often_than_those_of_equal_size(mean, held):
+    """The page gave the numbers of equal villages, and did not say so."""
+    told = "(in {}, {} and {}, and in" if mean == 0.5 else "in {}, {} and {}, if that of their sizes is 1.3 times"
+    says("survey.md", told.format(*held))
+    rng, both = RNG(1), mean * (1 - mean) / 0.2**2 - 1
+    for villages, part in zip((8, 15, 40), held, strict=True):
+        size = np.ceil(rng.lognormal(math.log(20) - 0.5, 1, (400_000 // villages, villages))).astype(int)
+        assert round(size.std() / size.mean(), 1) == 1.3
+        sums = size * shares(rng, size, rng.binomial(size, rng.beta(mean * both, (1 - mean) * both, size.shape)), 4.0)
+        whole = size.sum(axis=1)
+        found = sums.sum(axis=1) / whole
+        off = sums - found[:, None] * size
+        inside = abs(found - mean) <= Z * off.std(axis=1, ddof=1) * villages**0.5 / whole
+        assert abs(inside.mean() - part / 100) < 0.005 + (0.15 * 0.85 / len(size)) ** 0.5
 
 
 @pytest.mark.parametrize(("regions", "asked", "low", "high"), [(50, 20, 8, 11), (16, 20, 7, 10), (50, 400, 4, 6)])
