@@ -19,7 +19,7 @@ from ldp_lib.datasets import load_adult
 from ldp_lib.fake_data import RSFD, RSRFD
 from ldp_lib.grr import GRR, RR
 from ldp_lib.hashing import OLH
-from ldp_lib.jrr import JRR, KJRR, JointUnary, SignedRR
+from ldp_lib.jrr import JRR, KJRR, JointHashing, JointUnary, SignedRR
 from ldp_lib.limit.pair_tables import pair_error
 from ldp_lib.population import Population, marginal_frequencies
 from ldp_lib.sampled import AskSome, OneQuestion, design
@@ -480,6 +480,20 @@ def test_signs_on_symmetric_bits_have_less_error_than_on_optimized_ones_and_than
     assert np.round([*over[0], over[2][1]], 2).tolist() == [0.67, 0.73, 0.95]
     assert [first for first, _ in over] == pytest.approx([over[0][0]] * 3, rel=1e-3)
     assert all(first < second for first, second in over)
+
+
+def test_hashing_keeps_what_is_correlated_of_an_answer_that_most_people_hold_and_spreads_it_over_all_shares():
+    """The card of JointHashing, which said hardly: nine in ten of 10,000 hold one of twenty answers."""
+    people, one = Population.from_counts([9_050, *[50] * 19]), {"k": 20, "epsilon": 1.0}
+    bits = JointUnary(**one, lean="report", q=1 / (math.exp(0.5) + 1))
+    first, whole = [], []
+    for way in (OLH(**one), SubsetSelection(**one), KJRR(**one), bits):
+        over = JointHashing(**one).variance(people), way.variance(people)
+        first.append(over[0][0] / over[1][0])
+        whole.append(over[0].sum() / over[1].sum())
+    assert np.round(first, 2).tolist() == [0.24, 0.27, 0.08, 0.75]
+    assert np.round(whole, 2).tolist() == [0.95, 1.09, 0.48, 2.32]
+    assert "for the share of one of many answers" in CARDS["JointHashing"]
 
 
 def test_symmetric_bits_have_more_error_than_one_answer_or_other_bits():
