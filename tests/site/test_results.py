@@ -276,6 +276,8 @@ def test_reports_of_people_who_are_known_to_answer_alike_have_the_sum_that_the_p
     alike = [[law[x][a] * law[x][b] for a in (0, 1) for b in (0, 1)] for x in (0, 1)]
     assert max(one / other for one, other in zip(*alike, strict=True)) == F(3) ** 2
     assert "if several are known to answer alike, as in a household, their sum |" in SECURITY
+    page = (Path(__file__).resolve().parents[2] / "book" / "survey.md").read_text(encoding="utf-8").replace("\n> ", " ")
+    assert "What we receive from you can shift anybody's odds of what you answered by a factor of at most 2.72" in page
 
 
 def test_the_page_on_security_names_every_mechanism_of_two_phases():
