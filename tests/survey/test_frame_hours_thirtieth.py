@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, chi2, norm
 
-from ldp_lib import GRR, AskSome, OneQuestion, RRIndependent, RRJoint, SubsetSelection, required_users
+from ldp_lib import GRR, AskSome, OneQuestion, RRIndependent, RRJoint, SubsetSelection, Survey, required_users
 from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled.assignment import group_sizes
 from ldp_lib.survey._estimates import value_covariance, weighted_shares
@@ -217,6 +217,9 @@ def test_weights_that_go_with_answers_have_another_error_of_drawing_than_even_on
     assert noise[0] / (factor * p * q / (p - q) ** 2 / n) == pytest.approx(1, abs=0.1)  # noise has it in any case
 
 
+EIGHT = Survey({f"q{i}": ["no", "yes"] for i in range(8)}, 4.0, mechanism=OneQuestion(k=(2,) * 8, epsilon=4.0))
+
+
 def test_weights_that_go_with_answers_multiply_the_noise_of_a_share_too_if_there_are_more_than_two_answers():
     """The page on choosing said that one factor is right for the noise, and of the draw a ratio to an unnamed term."""
     w, y = np.array([5, 5, 1, 1]), np.array([1, 0, 1, 0])
@@ -230,8 +233,20 @@ def test_weights_that_go_with_answers_multiply_the_noise_of_a_share_too_if_there
         unweighted = share * p * (1 - p) + (1 - share) * q * (1 - q)
         noise[k] = people @ (w**2 * own) / (people @ w) ** 2 / unweighted
     assert noise[2] == pytest.approx(even)
-    says("choose.md", f"is multiplied by {drawn:.1f} instead of {even:.1f}, and the noise of one of 16 answers")
-    says("choose.md", f"at ε = 4 by {noise[16]:.1f}")
+    p, q = GRR(k=2, epsilon=4.0).probabilities
+    coins, dealt = p * q / (p - q) ** 2, share * (1 - share) * 7 / 8  # a person is dealt one of eight questions
+    eight = (even * coins + drawn * dealt) / (coins + dealt)
+    says(
+        "choose.md", f"is multiplied by {drawn:.1f} instead of {even:.1f}, and at ε = 4 the noise of one of 16 answers"
+    )
+    says("choose.md", f"by {noise[16]:.1f}, and of a yes by {eight:.1f} if each is dealt one of eight questions")
+    x = np.zeros((4_000, 8), int)
+    numbers = np.rint(4_000 * people).astype(int)
+    x[:, 0] = np.repeat(y, numbers)
+    frame = EIGHT.decode(x).assign(w=np.repeat(w, numbers))
+    told = [EIGHT.estimate(EIGHT.collect(frame, rng=RNG(i), weights="w"), weights="w") for i in range(40)]
+    square = np.mean([each["standard_error"][1] ** 2 for each in told])
+    assert 500 * square / (coins + dealt) == pytest.approx(eight, rel=0.15)
 
 
 @pytest.mark.parametrize("k", [(3, 50)])
