@@ -537,8 +537,11 @@ def test_signs_save_less_where_reports_are_lost():
         return p * (1 - p) * (1 + rho * (came - 1) / (n - 1)) / (2 * p - 1) ** 2
 
     mechanism, rng, x = SignedRR(p=0.7, rho=-0.4), np.random.default_rng(1), np.arange(20) % 2
-    runs = [mechanism.perturb(x, rng=rng)[:10] for _ in range(20_000)]
-    check.close(np.mean(runs, axis=1) / 0.4, variance=part(0.7, -0.4, 20, 10) / 10, foil=part(0.7, -0.4, 10, 10) / 10)
+    runs = np.array([mechanism.perturb(x, rng=rng) for _ in range(20_000)])
+    one, other = runs.reshape(-1, 2, 10).mean(axis=2).T / 0.4
+    check.close(one, variance=part(0.7, -0.4, 20, 10) / 10, foil=part(0.7, -0.4, 10, 10) / 10)
+    apart = 2 * part(0.7, 0.4, 20, 2) / 10  # the sum cancels, so the difference of halves has the covariance more
+    check.close(one - other, variance=apart, foil=2 * part(0.7, -0.4, 10, 10) / 10)
 
     def saved(epsilon, share):
         p, rho = calibration.signed_parameters(epsilon=epsilon, delta=1e-8, n=10_000)
@@ -549,6 +552,10 @@ def test_signs_save_less_where_reports_are_lost():
     assert f"(at ε = 0.1 {saved(0.1, 0.5):.0%} instead of {saved(0.1, 1):.0%})".replace("%", " %") in text
     assert "if one in five does, next to nothing" in text
     assert round(-saved(0.1, 0.2), 2) == 0.26  # "they cost a quarter"
+    p, rho = calibration.signed_parameters(epsilon=0.1, delta=1e-8, n=10_000)
+    each = part(*calibration.signed_parameters(epsilon=0.1, delta=1e-8, n=5_000), 5_000, 5_000)
+    own, mixed = np.array([each, part(p, -rho, 10_000, 2)]) / calibration.plain_variance(0.1, 1e-8)
+    assert f"their difference then has {own:.2f} times `RR`'s variance, else {mixed:.2f} times." in text
     assert "ask five times as many (with a dealer's signs that is not enough)" in text
 
 
