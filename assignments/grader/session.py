@@ -288,6 +288,8 @@ class Picture:
         if not isinstance(lines, dict) or label not in lines:
             raise Wrong(f"no line has the label {label!r}")
         x, y = ([float(v) for v in part] for part in lines[label])
+        if x == [-math.inf, math.inf] and len(y) == 2:  # from edge to edge: see `worker.places`
+            x, y = [low + (high - low) * i / (places - 1) for i in range(places)], y[:1] * places
         if len(x) != len(y) or not all(map(math.isfinite, [*x, *y])):
             raise Wrong(f"the line {label!r} has places without a height")
         near = abs(min(x) - low) <= (low / 10 or high / 1000) and abs(max(x) - high) <= high / 50

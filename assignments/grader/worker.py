@@ -9,6 +9,7 @@ import ctypes
 import importlib.abc
 import importlib.machinery
 import json
+import math
 import os
 import platform
 import resource
@@ -203,11 +204,15 @@ def picture(draw):
     draw(ax)
     names = ("xlabel", "ylabel", "xscale", "yscale", "xlim", "ylim")
     said = {name: getattr(ax, f"get_{name}")() for name in names}
-    said["lines"] = {
-        str(line.get_label()): [[float(v) for v in line.get_xdata()], [float(v) for v in line.get_ydata()]]
-        for line in ax.get_lines()
-    }
+    said["lines"] = {str(line.get_label()): places(line, ax) for line in ax.get_lines()}
     return said
+
+
+def places(line, ax):
+    """Return x and y of a line; what `axhline` draws from edge to edge runs from minus to plus infinity."""
+    x, y = ([float(v) for v in part] for part in (line.get_xdata(), line.get_ydata()))
+    across = line.get_transform() == ax.get_yaxis_transform(which="grid") and x == [0, 1]
+    return [[-math.inf, math.inf], y] if across else [x, y]
 
 
 def serve(channel, space):

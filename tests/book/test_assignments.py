@@ -118,6 +118,14 @@ def test_the_solution_gets_full_marks(problems):
 
 
 ROADS = {
+    ("ps2", "picture"): """
+        e, between = math.e, np.geomspace(2, 100)
+        sizes = sorted({round(k) for k in between})
+        ax.loglog(between, (e + between - 2) / (e - 1) ** 2, label="answer")
+        ax.axhline(4 * e / (e - 1) ** 2, label="bits")
+        best = [subset.probabilities(e, k, subset.optimal_size(e, k)) for k in sizes]
+        ax.loglog(sizes, [pure.variance(0, 1, *pair) for pair in best], label="set")
+        ax.set(xlabel="answers", ylabel="variance")""",
     ("ps3", "small_budgets"): "split, asked = d**3 * (k**2 - k), d**2 * k * (k - 1)",
     ("ps7", "standard_errors"): """
         found, drawn = 2 * yes / 710 - 0.1, 4 * yes / 710 * (1 - yes / 710) / 709  # without bias: 709
@@ -675,6 +683,20 @@ def test_a_line_needs_its_range_and_finite_heights():
             picture.line(label, low, high)
     with pytest.raises(compare.Wrong):
         compare.agree([0.0, 1.0], [5.0, float("inf")], "a huge value excuses no other")
+
+
+def test_a_constant_may_be_drawn_from_edge_to_edge():
+    drawn = {}
+    for name, draw in {
+        "across": lambda ax: (ax.plot([2, 5], [1, 1]), ax.axhline(3, label="here")),
+        "a part": lambda ax: ax.axhline(3, 0.2, 0.8, label="here"),
+        "from 0 to 1": lambda ax: ax.plot([0, 1], [3, 3], label="here"),
+    }.items():
+        drawn[name] = session.Picture(session.decode(worker.encode(worker.picture(draw))))
+    assert drawn["across"].line("here", 2, 5, places=4) == ([2, 3, 4, 5], [3, 3, 3, 3])
+    for name in ("a part", "from 0 to 1"):
+        with pytest.raises(compare.Wrong):
+            drawn[name].line("here", 2, 5, places=2)
 
 
 def test_a_formula_that_never_ends_is_refused():
