@@ -77,6 +77,8 @@ def test_numbers_in_the_instructor_s_paragraphs_are_those_of_the_formulas():
     alone = sum((1 / math.tanh(0.5) ** 2 - mean**2) ** 0.5 for mean in ones) ** 2 / 2
     assert float(re.search(r"up to ε = ([\d.]+)", told["ps8"])[1]) <= math.log(2) < 1
     assert 0.99 < limit.least_error((2, 2, 2), 1.0, agree).attained / alone < 0.999
+    factors = re.findall(r"a factor of (?:at most )?([\d.]+\d)", told["ps8"])
+    assert len(factors) == 2 and all(math.e <= float(factor) < 2.73 for factor in factors)  # no bound is rounded down
     columns = [np.repeat([0, 1, 2], shares) for shares in ([2500, 1500, 1000], [2250, 1750, 1000])]
     tied, free = (
         total_error(
