@@ -23,7 +23,7 @@ import pytest
 import sympy as sp
 from grader import compare, marking, session, worker
 
-from ldp_lib import SPL, OneQuestion, designs, grr, limit, pure, subset, total_error, unary
+from ldp_lib import SPL, OneQuestion, designs, grr, jrr, limit, pure, subset, total_error, unary
 from ldp_lib.corr_rr import SecondPhase
 from ldp_lib.population import Population
 
@@ -78,7 +78,8 @@ def test_numbers_in_the_instructor_s_paragraphs_are_those_of_the_formulas():
     assert float(re.search(r"up to ε = ([\d.]+)", told["ps8"])[1]) <= math.log(2) < 1
     assert 0.99 < limit.least_error((2, 2, 2), 1.0, agree).attained / alone < 0.999
     factors = re.findall(r"a factor of (?:at most )?([\d.]+\d)", told["ps8"])
-    assert len(factors) == 2 and all(math.e <= float(factor) < 2.73 for factor in factors)  # no bound is rounded down
+    assert len(factors) == 2
+    assert all(math.e <= float(factor) < 2.73 for factor in factors)  # no bound is rounded down
     columns = [np.repeat([0, 1, 2], shares) for shares in ([2500, 1500, 1000], [2250, 1750, 1000])]
     tied, free = (
         total_error(
@@ -120,6 +121,8 @@ def test_the_solution_gets_full_marks(problems):
 
 
 ROADS = {
+    ("ps1", "estimator"): "estimator = 1.0 * (c - n * q) / (n * (p - q))",  # for SymPy 0.5 is not equal to 1/2
+    ("ps2", "two_bits"): "ratio = p * (1.0 - q) / (q * (1.0 - p))",
     ("ps2", "picture"): """
         e, between = math.e, np.geomspace(2, 100)
         sizes = sorted({round(k) for k in between})
@@ -128,7 +131,7 @@ ROADS = {
         best = [subset.probabilities(e, k, subset.optimal_size(e, k)) for k in sizes]
         ax.loglog(sizes, [pure.variance(0, 1, *pair) for pair in best], label="set")
         ax.set(xlabel="answers", ylabel="variance")""",
-    ("ps3", "small_budgets"): "split, asked = d**3 * (k**2 - k), d**2 * k * (k - 1)",
+    ("ps3", "small_budgets"): "split, asked = 1.0 * d**3 * (k**2 - k), d**2 * k * (k - 1)",
     ("ps7", "standard_errors"): """
         found, drawn = 2 * yes / 710 - 0.1, 4 * yes / 710 * (1 - yes / 710) / 709  # without bias: 709
         errors = [100 * drawn**0.5, 100 * (drawn - found * (1 - found) / 10_776) ** 0.5]""",
@@ -147,6 +150,15 @@ def test_a_right_answer_by_another_road_passes_what_students_see_and_what_grades
     assert graded[task] == (asked.points, "")
     own = f"my_name = {problem_sets.NAME!r}\n{problems.imports}\n{problem_sets.OWN_NUMBER}"
     exec(f"{own}\n{asked.cell(body)}\n{asked.visible}", {})
+
+
+def test_the_two_holders_whom_students_test_by_can_exist():
+    (asked,) = [task for task in SETS[4].graded if task.name == "a_count"]
+    rho, p = (Fraction(f"{sign}{a}/{b}") for sign, a, b in re.findall(r"(-?)sp.Rational.(\d), (\d)", asked.visible))
+    assert p > Fraction(1, 2)
+    assert rho == -(1 - p) / p
+    assert p**2 + rho * p * (1 - p) == Fraction(1, 2)
+    assert f"sp.nsimplify(two) == {jrr.variance(2, 2, p, rho):.12g}," in asked.visible
 
 
 def test_the_picture_of_sets_says_which_size_since_the_best_for_an_answer_that_nobody_holds_is_another():
