@@ -515,6 +515,20 @@ def test_at_once_single_frequencies_gain_or_pay_by_the_number_of_values(size, st
     assert float(f"{at_once / apart:.{1 if size == 2 else 2}g}") == stated
 
 
+def test_a_table_from_separate_reports_has_up_to_the_product_of_both_factors(adult):
+    """Chapter audit_multidim, its advice: all pairs of attributes at t = 0.3, users drawn at random."""
+    kept, found = 0.3, []
+    for pair in itertools.combinations(range(8), 2):
+        truth = adult.select(*pair).histogram / adult.n
+        steps = [keeping(kept, size).astype(float) for size in truth.shape]
+        undo = np.kron(*map(np.linalg.inv, steps))
+        told = (steps[0].T @ truth @ steps[1]).ravel()
+        spread = np.diag(told) - np.outer(told, told)
+        found.append(math.sqrt(np.trace(undo.T @ spread @ undo) / np.trace(spread)))
+        assert math.isclose(np.linalg.norm(undo, 2), kept**-2)
+    assert [round(of(found), 1) for of in (min, max)] == [7.0, 10.5]
+
+
 def test_a_product_of_shares_is_nearer_at_a_small_epsilon(adult):
     """The advice of audit_multidim_evaluation: roots of all 28 tables' squared errors, and few people at t = 0.3."""
     pairs = list(itertools.combinations(range(8), 2))
