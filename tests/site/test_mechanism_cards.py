@@ -212,7 +212,7 @@ def test_at_a_large_budget_several_questions_have_less_error_than_one_only_where
             np.hstack(AskSome(k=people.k, epsilon=4.0, m=m).variance(people)).sum() for m in range(1, people.d + 1)
         )
         assert round(min(more) / one, 2) == stated
-    for answers, epsilon in ((2, 1.4), (10, 5.4)):  # chapter attribute_sampling, the advice
+    for answers, epsilon in ((2, 1.4), (10, 5.4)):  # chapters attribute_sampling and audit_baselines, the advice
         chosen = [AskSome(k=(answers,) * d, epsilon=epsilon + more).m_ for d in (2, 8, 40) for more in (-0.1, 0)]
         assert chosen == [1, 2] * 3
     e = math.exp(8.0)
