@@ -1,20 +1,35 @@
 """Links between chapters read "Chapter 5" in running text, never a title inside a sentence; a hover shows the title.
 
-In the instructors' tables a link has the number before the title.
+In the instructors' tables a link has the number before the title. A chapter's advice is headed by whom it is for.
 """
 
+import json
 import posixpath
 import re
 
 from docutils import nodes
 
 TABLES = "book/instructors"
+ADVICE = re.compile(r"^## (?:What it changes|For those who build on it)$", re.MULTILINE)
+REACH = "*Whom such advice is for, and what reverses it: {ref}`advice-reach`.*"
 
 
 def setup(app):
-    """Rewrite the links once chapters have numbers."""
+    """Rewrite the links once chapters have numbers, and add those to what advice is for."""
     app.connect("doctree-resolved", name_by_number)
+    app.connect("source-read", say_whom_advice_is_for)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def say_whom_advice_is_for(app, docname, source):
+    """Put a link below the heading of a chapter's advice."""
+    if not docname.startswith("notebooks/"):
+        return
+    notebook = json.loads(source[0])
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = ADVICE.sub(lambda found: f"{found[0]}\n\n{REACH}", "".join(cell["source"]))
+    source[0] = json.dumps(notebook)
 
 
 def name_by_number(app, doctree, docname):

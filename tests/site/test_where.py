@@ -17,6 +17,7 @@ import ldp_lib
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "book" / "_ext"))
+import chapters  # noqa: E402
 import where  # noqa: E402
 
 HOME = "https://github.com/Somebody/some-book"
@@ -208,3 +209,19 @@ def test_the_citation_names_the_version_and_the_title():
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     assert cited["version"] == ldp_lib.__version__
     assert cited["title"] == yaml.safe_load((ROOT / "_config.yml").read_text(encoding="utf-8"))["title"]
+
+
+@pytest.mark.parametrize("name", CHAPTERS)
+def test_a_chapters_advice_is_headed_by_whom_it_is_for(name):
+    source = [(ROOT / f"{name}.ipynb").read_text(encoding="utf-8")]
+    chapters.say_whom_advice_is_for(None, name, source)
+    text = "\n\n".join("".join(cell["source"]) for cell in json.loads(source[0])["cells"])
+    headings = r"^## (?:What it changes|For those who build on it)\n\n"
+    assert len(re.findall(headings + re.escape(chapters.REACH) + r"\n", text, re.MULTILINE)) == 1
+    assert text.count("advice-reach") == 1
+
+
+def test_other_pages_are_not_headed_so():
+    source = ["no JSON"]
+    chapters.say_whom_advice_is_for(None, "book/intro", source)
+    assert source == ["no JSON"]
