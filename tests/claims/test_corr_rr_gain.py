@@ -427,6 +427,8 @@ def test_with_two_questions_and_few_people_a_fixed_factor_costs_nothing_but_a_ch
     raw = (2 / math.tanh(0.5) ** 2 - 2 * far) / 100
     assert round(factor, 2) == 0.88
     assert ((factor**2 * raw + (1 - factor) ** 2 * far) < raw).all()
+    rare = (2 / math.tanh(1.5) ** 2 - 2 * 0.81) / 100  # at ε = 3, where 5 % say yes to both
+    assert 2.2 < factor**2 + (1 - factor) ** 2 * 0.81 / rare < 2.4
     asked, rng = OneQuestion(k=(2, 2), epsilon=1.0), np.random.default_rng(1)
     said = 0.5 - 0.2 * math.tanh(0.5)  # share of reports
     yes = (rng.binomial(50, said, (2, 40_000, 1)) / 50 - 0.5) / math.tanh(0.5) + 0.5

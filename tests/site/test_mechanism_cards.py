@@ -22,6 +22,7 @@ from ldp_lib.hashing import OLH
 from ldp_lib.jrr import JRR, KJRR, JointHashing, JointUnary, SignedRR
 from ldp_lib.limit.pair_tables import pair_error
 from ldp_lib.population import Population, marginal_frequencies
+from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import AskSome, OneQuestion, design
 from ldp_lib.shrinkage import Plurality
 from ldp_lib.splitting import BRR, OBRR, OMRR, SPL, allocation
@@ -805,6 +806,19 @@ def test_a_mean_of_many_values_takes_far_fewer_people_by_rounding_than_by_sets()
     rounding = np.tanh(0.5) ** -2 / 4 / people.n  # with the sampling error of the people
     ratio = (found.var() + np.linspace(0, 1, 10).var() / people.n) / rounding
     assert abs(ratio / over_rounding(10, 1.0) - 1) < 5 * (2 / 20_000) ** 0.5
+
+
+def test_with_a_hundred_values_and_ten_thousand_people_projecting_halves_the_error():
+    """The advice of chapter limit_minimax: for this many values there is far more to gain than for two questions."""
+
+    def left(k, counts):
+        people, sets = Population.from_counts(counts), SubsetSelection(k=k, epsilon=1.0)
+        found, truth = sets.simulate(people, rng=np.random.default_rng(9), runs=200), np.array(counts) / people.n
+        return ((project_simplex(found) - truth) ** 2).sum() / ((found - truth) ** 2).sum()
+
+    alike = [[10_000 // m] * m + [0] * (100 - m) for m in (1, 5, 10, 20, 40, 50, 100)]
+    assert max(left(100, counts) for counts in alike) < 0.5
+    assert left(10, [1_000] * 10) > 0.95
 
 
 def test_a_hash_costs_next_to_nothing_only_if_answers_are_far_more_than_e_to_the_epsilon():
