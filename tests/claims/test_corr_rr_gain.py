@@ -21,6 +21,7 @@ from ldp_lib.book.sweeps import mse
 from ldp_lib.corr_rr import CondRR, CorrRR, SecondPhase, syn_a, tree_law
 from ldp_lib.fake_data.two_phase import TwoPhaseRSRFD
 from ldp_lib.population import Population, marginal_frequencies
+from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import OneQuestion
 from ldp_lib.splitting import SPL
 from ldp_lib.survey.errors import total_error
@@ -419,6 +420,22 @@ def test_the_chosen_shrinkage_has_four_times_the_error_of_a_share_far_from_the_r
     ]
     assert squares[0].sum() < 0.85 * squares[1].sum()
     assert 3.5 < squares[0][9] / squares[1][9] < 4.5
+
+
+def test_where_one_of_a_hundred_values_is_frequent_projecting_has_an_eighth_of_the_error_of_shrinking():
+    """Chapter shrinkage, the advice: 10,000 people at ε = 1; where all values are alike it is the other way round."""
+
+    def errors(counts):
+        people, asked = Population.from_counts(counts), OneQuestion(k=(100,), epsilon=1.0)
+        found, truth = asked.simulate(people, rng=np.random.default_rng(4), runs=400), marginal_frequencies(people)
+        chosen = shrinkage.choose(found, shrinkage.question_noise(asked, people.n)).estimates
+        return [mse(one, truth).mean() for one in (found, chosen, [project_simplex(g) for g in found])]
+
+    raw, chosen, projected = errors([8_020] + [20] * 99)
+    assert 0.9 < chosen / raw < 1
+    assert 8 < chosen / projected < 9
+    raw, chosen, projected = errors([100] * 100)
+    assert 10 * chosen < projected < 0.5 * raw
 
 
 def test_with_two_questions_and_few_people_a_fixed_factor_costs_nothing_but_a_chosen_one_does():
