@@ -686,6 +686,20 @@ def test_from_few_answers_on_a_set_of_numbered_pairs_has_less_error_than_two_set
     assert numbered(apart - 1, 8, averaged=False) > two_sets(apart - 1, 8)
 
 
+def test_for_tables_three_questions_pay_at_a_larger_budget_the_more_answers_they_have():
+    """The advice of chapter pair_tables, one value named of each answer: at 4 three of five answers cost twice."""
+
+    def over_pairs(k, d, epsilon):
+        shares = [(1 / math.comb(d, m),) * math.comb(d, m) for m in (2, 3)]
+        two, three = (pair_error((k,) * d, epsilon, (1,) * d, m, w) for m, w in zip((2, 3), shares, strict=True))
+        return three / two
+
+    for d in (3, 8, 12):
+        assert over_pairs(2, d, 1.2) > 1 > over_pairs(2, d, 2.0)
+        assert over_pairs(5, d, 4.7) > 1 > over_pairs(5, d, 5.01)
+    assert over_pairs(5, 4, 4.0) == pytest.approx(2, abs=0.1)
+
+
 def test_copies_among_attributes_of_equal_shares_have_less_error_up_to_few_answers_only():
     """The card of SecondPhase: against one question each, shrunk to the attributes' average, at epsilon 1."""
 
