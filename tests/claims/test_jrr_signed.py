@@ -219,3 +219,12 @@ def test_signs_have_more_error_than_randomized_response_where_few_answer():
         came = np.linspace(0, 1, 1_001)
         part = t * (1 - t) * (1 + r * (came * n - 1) / (n - 1)) / (2 * t - 1) ** 2
         assert round(came[part > calibration.plain_variance(EPSILON, DELTA)].max(), 2) == least
+
+
+def test_masks_keep_epsilon_only_with_the_noise_of_all_and_count_a_subgroup_that_has_its_own():
+    """Chapter helpers, its last table: of the shares that add up to discrete Laplace noise a part is never sent."""
+    for came, realised in ((1.0, 0.10), (0.9, 0.15), (0.8, 0.21), (0.5, 0.61)):
+        one_side = stats.nbinom.pmf(np.arange(600), came, 1 - 1 / E)
+        noise = np.convolve(one_side, one_side[::-1])[599:850]
+        assert round(float(np.max(np.log(noise[:-1] / noise[1:]))), 2) == realised
+    assert math.sqrt(2 / E) / (1 - 1 / E) < 0.05 * math.sqrt(1_000 * E) / (E - 1)  # 14 and 316, of 1,000 people
