@@ -527,6 +527,8 @@ def test_from_few_colluders_on_no_share_is_far_enough_from_one_half(epsilon, par
     assert gains(math.ceil(least * n)) == (False, False)
     assert gains(math.floor(least * n))[1]
     assert gains(math.floor(0.95 * least * n)) == (True, True)
+    unknown = jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=math.floor(0.95 * least * n))
+    assert unknown[1] == 0  # without n1 they are for all shares alike, so a rare illness gains nothing
 
 
 def test_only_a_split_keeps_single_answers_below_the_epsilon_of_the_record():
