@@ -14,7 +14,7 @@ import pytest
 import sympy as sp
 from second_phase import expected_errors
 
-from ldp_lib import channel, check, corr_rr, datasets, fake_data, grr, shrinkage
+from ldp_lib import channel, check, corr_rr, datasets, fake_data, grr, leakage, shrinkage
 from ldp_lib.book.printed_corr_rr import AppendixCorrRR, appendix_table
 from ldp_lib.book.published import SKEWED, UNIFORM, shuffled
 from ldp_lib.book.sweeps import mse
@@ -889,3 +889,23 @@ def test_both_phases_on_mushroom_have_the_stated_mean_and_variance_and_raw_estim
     p_y, values = learned.table(first, people.n - 800), np.hstack(first)
     assert ((values < 0) | (values > 1)).any(axis=1).mean() > 0.5
     assert ((p_y >= 0) & (p_y <= 1)).all()
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_the_best_copying_probabilities_mostly_betray_in_some_reports_which_question_was_asked(k):
+    """Chapter corr_rr, the advice: one of two is 0 or 1 and the other not, so an attribute spends the record's ε."""
+    rng, full, alike = np.random.default_rng(4), [], []
+    for _ in range(60):
+        shares = -np.sort(-rng.dirichlet(np.ones(k), size=2))
+        table = corr_rr.joint_reuse(shares, 10_000)
+        one = (table[0, 1] + table[1, 0]) / 2
+        for repeats, found in ((table, full), ([[1, one], [one, 1]], alike)):
+            reports = corr_rr.channel(math.e, k, repeats)
+            found.append(
+                max(
+                    channel.privacy_ratio(leakage.attribute_channel(reports, np.outer(*shares), j)) > 0.99 * math.e
+                    for j in range(2)
+                )
+            )
+    assert np.mean(full) > 0.75
+    assert not any(alike)
