@@ -227,4 +227,12 @@ def test_masks_keep_epsilon_only_with_the_noise_of_all_and_count_a_subgroup_that
         one_side = stats.nbinom.pmf(np.arange(600), came, 1 - 1 / E)
         noise = np.convolve(one_side, one_side[::-1])[599:850]
         assert round(float(np.max(np.log(noise[:-1] / noise[1:]))), 2) == realised
+    signs = jrr.signed_parameters(epsilon=EPSILON, delta=DELTA, n=USERS)
+    for colluders, missing in ((USERS // 10, 0.008), (USERS // 2, 0.094)):  # if nobody planned for them
+        one_side = stats.nbinom.pmf(np.arange(600), 1 - colluders / USERS, 1 - 1 / E)
+        noise = np.convolve(one_side, one_side[::-1])
+        of_masks = np.maximum(0, noise - E * np.append(noise[1:], 0)).sum()
+        of_signs = jrr.signed_delta_bound(EPSILON, *signs, USERS, colluders)
+        assert round(of_masks, 3) == missing
+        assert of_signs < 3e-6 < of_masks / 1_000
     assert math.sqrt(2 / E) / (1 - 1 / E) < 0.05 * math.sqrt(1_000 * E) / (E - 1)  # 14 and 316, of 1,000 people
