@@ -63,7 +63,7 @@ def test_few_villages_hold_less_often_if_few_of_them_hold_an_answer(mean, sd, ep
 @pytest.mark.parametrize(("mean", "held"), [(0.5, (82, 86, 91)), (0.1, (66, 75, 83))])
 def test_few_villages_of_unlike_sizes_hold_less_often_than_those_of_equal_size(mean, held):
     """The page gave the numbers of equal villages, and did not say so."""
-    told = "(in {}, {} and {}, and in" if mean == 0.5 else "in {}, {} and {}, if that of their sizes is 1.3 times"
+    told = "(in {}, {} and {}, and in" if mean == 0.5 else "in {}, {} and {}, if that of their lognormal sizes is 1.3"
     says("survey.md", told.format(*held))
     rng, both = RNG(1), mean * (1 - mean) / 0.2**2 - 1
     for villages, part in zip((8, 15, 40), held, strict=True):
