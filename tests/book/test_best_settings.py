@@ -300,6 +300,9 @@ def test_of_many_questions_with_few_answers_several_small_reports_have_far_less_
         return d / each * total_error(part, people) * people.n / (d * best._subset_error(epsilon / d, size))
 
     assert [round(over_the_split(3, 8, each, 0.5), 2) for each in (4, 8)] == [0.63, 2.91]
+    whole = Population.from_counts(np.ones((3,) * 4, dtype=int))  # not by randomized response on the 81 records
+    cells = 2 * total_error(RRJoint(k=whole.k, epsilon=0.25), whole) * whole.n
+    assert round(cells / (8 * best._subset_error(0.5 / 8, 3))) == 36
     bits = allocation.brr_error(math.expm1(0.5 / 16), 3) / best._subset_error(0.5 / 8, 3)
     assert [round(over_the_split(3, 8, each, 0.5) / bits, 2) for each in (4, 8)] == [0.31, 1.42]
     assert max(over_the_split(size, size, size, epsilon) for size in range(2, 6) for epsilon in (0.1, 1.0)) < 1
