@@ -210,6 +210,11 @@ def test_who_learns_the_masks_knows_every_answer_and_who_learns_the_signs_hardly
     assert round(100 * sum(minus) / 2) == 2
     assert minus[0] / sum(minus) > 0.99
     assert of_masks > 0.999
+    t, r = jrr.signed_parameters(epsilon=1.0, delta=DELTA, n=USERS)
+    move = math.sqrt(-r * t * (1 - t))
+    assert round(t, 2) == 0.73
+    assert round(100 * (1 - 2 * move) / 2) == 23
+    assert (t - move) / (1 - 2 * move) > 0.99
 
 
 def test_signs_have_more_error_than_randomized_response_where_few_answer():
