@@ -224,6 +224,10 @@ def test_signs_have_more_error_than_randomized_response_where_few_answer():
         came = np.linspace(0, 1, 1_001)
         part = t * (1 - t) * (1 + r * (came * n - 1) / (n - 1)) / (2 * t - 1) ** 2
         assert round(came[part > calibration.plain_variance(EPSILON, DELTA)].max(), 2) == least
+    (t, r), (u, own) = (jrr.signed_parameters(epsilon=EPSILON, delta=DELTA, n=n) for n in (USERS, 1_000))
+    dealt_with_all = t * (1 - t) * (1 + r * 999 / (USERS - 1)) / (2 * t - 1) ** 2  # a group of 1,000, each person
+    by_itself = u * (1 - u) * (1 + own) / (2 * u - 1) ** 2
+    assert dealt_with_all / by_itself > 4.7
 
 
 def test_masks_keep_epsilon_only_with_the_noise_of_all_and_count_a_subgroup_that_has_its_own():
