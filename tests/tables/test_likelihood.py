@@ -541,6 +541,13 @@ def test_just_enough_people_to_see_a_dependence_among_many_cells_are_too_few_for
         alone, shrunk, likely = np.mean(off, axis=0)
         assert (alone < 0.9 * likely).all()
         assert (shrunk < 0.9 * alone).all()
+    law = load_adult().select("workclass", "occupation").joint  # 135 cells, a few hold most people
+    mechanism = RRIndependent(k=law.shape, channels=[np.log(product.mixing_ratio(0.5, size)) for size in law.shape])
+    n = int(1.3 * dependence.users_to_see(mechanism, law, 0, 1))
+    x = np.column_stack(np.divmod(rng.choice(law.size, n, p=law.ravel()), law.shape[1]))
+    y = mechanism.perturb(x, rng=rng)
+    tables = np.outer(*[project_simplex(part) for part in mechanism.estimate(y)]), joint.estimate(mechanism, y).table
+    assert np.divide(*[((table - law) ** 2).sum() for table in tables]) > 5
 
 
 def test_on_many_cells_where_reports_tell_little_the_likelihood_takes_few_steps_and_the_projection_has_far_more_error():
