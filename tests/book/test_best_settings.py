@@ -534,6 +534,19 @@ def test_from_few_colluders_on_no_share_is_far_enough_from_one_half(epsilon, par
     assert unknown[1] == 0  # without n1 they are for all shares alike, so a rare illness gains nothing
 
 
+def test_jrr_loses_where_more_people_hold_the_answer_than_its_parameters_were_told():
+    """Chapter jrr, its advice: variance over that of randomized response at the same epsilon, 10,000 people."""
+
+    def over(told, held, colluders, epsilon=0.1, n=10_000):
+        p, rho = jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=colluders, n1=told)
+        return jrr.variance(held, n, p, rho) * (math.exp(epsilon) - 1) ** 2 / (n * math.exp(epsilon))
+
+    assert [round(over(200, held, 300), 1) for held in (200, 500, 1_000, 5_000)] == [0.7, 1.4, 2.5, 6.5]
+    assert over(200, 1_000, 0) < 0.5  # harmless if nobody colludes
+    for epsilon, most, colluders in itertools.product((0.1, 0.5, 1.0), (200, 500, 1_000, 3_000), (0, 100, 300)):
+        assert all(over(most, held, colluders, epsilon) < 1 + 1e-9 for held in range(0, most + 1, 100))
+
+
 def test_only_a_split_keeps_single_answers_below_the_epsilon_of_the_record():
     """Advice of three chapters on whether to split: records that differ in one answer, all else known."""
     k = 2, 3, 4
