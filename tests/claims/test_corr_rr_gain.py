@@ -448,6 +448,18 @@ def test_with_a_hundred_values_the_chosen_shrinkage_has_twenty_times_the_error_o
     assert 17 < shrunk[0] / raw[0] < 23
 
 
+def test_a_mean_of_shrunk_or_projected_shares_has_many_times_the_error_of_one_of_raw_shares():
+    """Chapter shrinkage, the advice: shares falling from the first of 100 values on; 10,000 people, at ε = 1."""
+    values, asked = np.arange(100), OneQuestion(k=(100,), epsilon=1.0)
+    counts = np.round(10_000 * np.exp(-values / 10) / np.exp(-values / 10).sum()).astype(int)
+    people = Population.from_counts(counts)
+    (found,) = asked.simulate(people, rng=np.random.default_rng(5), runs=1_500)
+    chosen = shrinkage.choose([found], shrinkage.question_noise(asked, people.n)).estimates[0]
+    squares = [(((one - people.frequencies) @ values) ** 2).mean() for one in (found, chosen, project_simplex(found))]
+    assert 11 < squares[1] / squares[0] < 14
+    assert 4.5 < squares[2] / squares[0] < 5.5
+
+
 def test_with_two_questions_and_few_people_a_fixed_factor_costs_nothing_but_a_chosen_one_does():
     """Chapter limit_minimax, the advice: the same 100 people; by chosen shrinkage 1.13 times where 3 in 10 say yes."""
     far, factor = np.linspace(0, 1, 101), 1 / (1 + math.sqrt(2 / 100))
