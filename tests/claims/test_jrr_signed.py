@@ -244,4 +244,5 @@ def test_masks_keep_epsilon_only_with_the_noise_of_all_and_count_a_subgroup_that
         of_signs = jrr.signed_delta_bound(EPSILON, *signs, USERS, colluders)
         assert round(of_masks, 3) == missing
         assert of_signs < 3e-6 < of_masks / 1_000
+    assert stats.nbinom.pmf(0, 1 / USERS, 1 - 1 / E) ** 2 > 0.999  # if all others tell theirs (chapter transcript)
     assert math.sqrt(2 / E) / (1 - 1 / E) < 0.05 * math.sqrt(1_000 * E) / (E - 1)  # 14 and 316, of 1,000 people
