@@ -16,6 +16,7 @@ import zipfile
 from fractions import Fraction
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import nbformat
 import numpy as np
 import problem_sets
@@ -150,6 +151,7 @@ def test_a_right_answer_by_another_road_passes_what_students_see_and_what_grades
     assert graded[task] == (asked.points, "")
     own = f"my_name = {problem_sets.NAME!r}\n{problems.imports}\n{problem_sets.OWN_NUMBER}"
     exec(f"{own}\n{asked.cell(body)}\n{asked.visible}", {})
+    plt.close("all")  # other tests' figures do not start on this one's axes
 
 
 def test_the_two_holders_whom_students_test_by_can_exist():
