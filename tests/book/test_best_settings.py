@@ -466,7 +466,7 @@ def test_what_other_weights_of_questions_cost_depends_on_the_people():
 
     wide = (2,) * 10 + (1_000,)
     equal, by_k = ([over(k, given, agree) for agree in (False, True)] for k, given in (((2, 16), (1, 1)), (wide, wide)))
-    assert "{:.0f} % in the worst case ({:.0f} % if all people agree)".format(*(100 * (x - 1) for x in equal)) in text
+    assert "{:.0f} % in the worst case of random people ({:.0f} % of fixed people who agree)".format(*(100 * (x - 1) for x in equal)) in text
     assert np.round(by_k, 1).tolist() == [2.7, 2.4]  # weights proportional to k
     each = np.array([subset.error(math.e, size, OneQuestion(k=(size,), epsilon=1.0).oracle_[0].size_) for size in wide])
     by_sum, by_mean = np.sqrt(each), np.sqrt(each / wide)  # a question's sum over its values, or their mean
