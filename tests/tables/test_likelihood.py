@@ -522,7 +522,7 @@ def test_sums_of_raw_cells_have_more_error_than_those_of_the_likelihood_except_o
 
 
 def test_just_enough_people_to_see_a_dependence_among_many_cells_are_too_few_for_the_likelihood():
-    """The advice of chapter joint_distribution: 64 cells, 1.3 times the people that the test needs, kept with 0.5."""
+    """The advice of chapter joint_distribution: 64 cells, 1.3 times the people needed, kept with 0.5; 400, 3 times."""
     rng, size = np.random.default_rng(5), 8
     slope = np.linspace(-1, 1, size)
     for tilt in (np.outer(slope, slope), rng.standard_normal((size, size))):
@@ -541,6 +541,14 @@ def test_just_enough_people_to_see_a_dependence_among_many_cells_are_too_few_for
         alone, shrunk, likely = np.mean(off, axis=0)
         assert (alone < 0.9 * likely).all()
         assert (shrunk < 0.9 * alone).all()
+    slope = np.linspace(-1, 1, 20)  # of 400 cells even three times the people are too few
+    law = (1 + np.outer(slope, slope) / 2) / 400
+    mechanism = RRIndependent(k=law.shape, channels=[np.log(product.mixing_ratio(0.5, 20))] * 2)
+    n = int(3 * dependence.users_to_see(mechanism, law, 0, 1))
+    y = mechanism.perturb(np.column_stack(np.divmod(rng.choice(law.size, n, p=law.ravel()), 20)), rng=rng)
+    alone, likely = np.outer(*map(project_simplex, mechanism.estimate(y))), joint.estimate(mechanism, y).table
+    assert ((alone - law) ** 2).sum() < 0.9 * ((likely - law) ** 2).sum()
+    assert ((alone**0.5 - law**0.5) ** 2).sum() < 0.9 * ((likely**0.5 - law**0.5) ** 2).sum()
     law = load_adult().select("workclass", "occupation").joint  # 135 cells, a few hold most people
     mechanism = RRIndependent(k=law.shape, channels=[np.log(product.mixing_ratio(0.5, size)) for size in law.shape])
     n = int(1.3 * dependence.users_to_see(mechanism, law, 0, 1))
