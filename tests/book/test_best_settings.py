@@ -564,6 +564,8 @@ def test_only_a_split_keeps_single_answers_below_the_epsilon_of_the_record():
         assert max(parts) < 0.65
     for whole in (OneQuestion(k=k, epsilon=1.0), AskSome(k=k, epsilon=1.0, m=3)):
         assert [spent(whole, j) for j in range(3)] == pytest.approx([1, 1, 1])
+    of_two = AskSome(k=k, epsilon=0.5, m=3)  # one of two reports that share ε
+    assert [spent(of_two, j) for j in range(3)] == pytest.approx([0.5, 0.5, 0.5])
 
 
 def test_many_records_of_one_person_make_the_interval_of_a_corrected_mean_too_short():
