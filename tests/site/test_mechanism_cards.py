@@ -205,14 +205,19 @@ def test_a_formula_for_pairs_is_for_an_even_number_of_people():
 
 
 def test_at_a_large_budget_several_questions_have_less_error_than_one_only_where_answers_are_spread():
-    """Four with four answers at 4: for uniform answers 0.66 times by two, at nine in ten alike 1.19 by any number."""
-    for share, stated in ((1 / 4, 0.66), (9 / 10, 1.19)):
+    """Four with four answers at 4: for uniform answers 0.66 times by two, at nine in ten alike 1.19 by any number.
+
+    Such answers only need a larger ε (choose.md, "Before you follow advice").
+    """
+    for share, epsilon, stated in ((1 / 4, 4.0, 0.66), (9 / 10, 4.0, 1.19), (9 / 10, 6.0, 0.50)):
         law = np.array([share, *[(1 - share) / 3] * 3])
         people = Population.from_counts(np.rint(1e7 * functools.reduce(np.multiply.outer, [law] * 4)).astype(int))
         one, *more = (
-            np.hstack(AskSome(k=people.k, epsilon=4.0, m=m).variance(people)).sum() for m in range(1, people.d + 1)
+            np.hstack(AskSome(k=people.k, epsilon=epsilon, m=m).variance(people)).sum() for m in range(1, people.d + 1)
         )
         assert round(min(more) / one, 2) == stated
+    told = (Path(__file__).parents[2] / "book" / "choose.md").read_text(encoding="utf-8")
+    assert "(where most people answer alike, from a larger ε on)" in told
     for answers, epsilon in ((2, 1.4), (10, 5.4)):  # chapters attribute_sampling and audit_baselines, the advice
         chosen = [AskSome(k=(answers,) * d, epsilon=epsilon + more).m_ for d in (2, 8, 40) for more in (-0.1, 0)]
         assert chosen == [1, 2] * 3
@@ -814,6 +819,9 @@ def test_a_mean_of_many_values_takes_far_fewer_people_by_rounding_than_by_sets()
 
     assert round(over_rounding(100, 1.0)) == 26
     assert over_rounding(5, 2.0) < 1  # few values, large budget
+    assert round(over_rounding(10, 4.0), 1) == 0.5
+    told = (Path(__file__).parents[2] / "notebooks" / "subset_selection.ipynb").read_text(encoding="utf-8")
+    assert "a mean of many ordered values at small ε do not use sets" in told
     people = Population.from_counts([100] * 10)
     sets = SubsetSelection(k=10, epsilon=1.0)
     found = sets.simulate(people, rng=np.random.default_rng(8), runs=20_000) @ np.linspace(0, 1, 10)
