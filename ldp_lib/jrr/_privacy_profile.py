@@ -103,7 +103,8 @@ def signed_delta_bound(epsilon, p, rho, n, colluders=0):
     for tossed, part in zip(most, share, strict=True):
         if part > _RARE:
             laws += [(weight * part, law) for weight, law in _thinned(coins, others, tossed)]
-    return _worst(epsilon, p, s, laws) * (1 + 2.0**-50)  # a bound is rounded up
+    delta = _worst(epsilon, p, s, laws)
+    return delta * (1 + 2.0**-50) + 1e-38  # a bound is rounded up, and some 1e-39 was left out
 
 
 def _width(size):
@@ -172,7 +173,7 @@ def _reports(plus, others, chances, ones):
     weights = stats.hypergeom.pmf(among, others, ones, plus) if zeros and ones else np.ones(len(among))
     first, second, scale = [], [], []
     for count, weight in zip(among, weights, strict=True):
-        if weight > 1e-30:
+        if weight > _RARE:
             first.append(_two(count, ones - count, chances[0]))
             second.append(_two(plus - count, zeros - plus + count, chances[1]))
             scale.append(weight)

@@ -268,6 +268,11 @@ def test_rare_reports_of_many_alike_count_in_full(n):
     assert (bound >= exact[seen] * (1 - 1e-9)).all()
 
 
+def test_the_bound_is_no_smaller_than_delta_where_both_are_rarer_than_what_is_left_out():
+    rho = -0.9 * 0.45 / 0.55
+    assert 0 < jrr.signed_delta(0.5, 0.55, rho, 2_001) < 1e-60 < jrr.signed_delta_bound(0.5, 0.55, rho, 2_001) < 1e-37
+
+
 def tosses(size, one, zero):
     """The law of the numbers of ones and zeros shown among users who show a 1, a 0 or no coin."""
     law = np.ones((1, 1))
