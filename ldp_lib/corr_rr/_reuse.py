@@ -91,7 +91,7 @@ def joint_reuse(frequencies, n2):
     -----
     Derived in the chapter `audit_corr_rr`. The result is unique. The points that the box can reach are a
     compact convex set, which has one point nearest to the goal; the t that lead there are a compact convex set, which
-    has one point nearest to 0. Deviations from 1/k, and from each other's span, of less than 1e-12 count as rounding.
+    has one point nearest to 0. Deviations from 1/k, and from each other's span, shorter than 1e-12 count as rounding.
     """
     f = np.asarray(frequencies, float)
     if f.ndim != 2 or min(f.shape) < 2 or not np.isfinite(f).all():

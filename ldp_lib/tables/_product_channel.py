@@ -50,7 +50,7 @@ class ProductChannel(Several):
 
     @property
     def symmetric(self) -> bool:
-        """Whether all values are alike: whether every cluster is reported through randomized response."""
+        """Whether no cluster's channel is written out: all values are alike in randomized response."""
         return not any(isinstance(c, tuple) for c in self.channels_)
 
     @property
