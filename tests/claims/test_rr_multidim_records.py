@@ -596,6 +596,8 @@ def test_clusters_known_beforehand_pay_from_a_third_on_and_at_a_tenth_for_many_p
     assert sorted(grouped, reverse=True) == grouped
     assert grouped[0] < 0.9 * apart
     assert grouped[-1] < 0.55 * apart
+    page = (Path(__file__).parents[2] / "notebooks/audit_multidim_evaluation.ipynb").read_text(encoding="utf-8")
+    assert "they paid from $t = 0.3$ on, of a million people at 0.1 too, because their ε add up" in page
 
 
 def test_a_relative_error_needs_somebody_in_the_set(adult):
