@@ -304,6 +304,15 @@ def test_of_33_binary_attributes_three_mixed_with_pairs_have_less_from_the_docst
     assert "for 33 binary attributes from epsilon = 1.54 on" in least_pair_error.__doc__
 
 
+@pytest.mark.parametrize(("k", "epsilon"), [((8, 8), 3.0), ((3, 6), 0.5), ((4, 5), 2.0), ((2, 50), 1.0)])
+def test_of_two_attributes_a_set_of_cells_has_the_bound_and_what_is_attained_may_have_more(k, epsilon):
+    found, e, cells = least_pair_error(k, epsilon), math.exp(epsilon), math.prod(k)
+    assert found.error == pytest.approx(subset.error(e, cells, subset.optimal_size(e, cells)), rel=1e-9)
+    if k == (8, 8):
+        told = f"of which a set of cells has `error`, by {100 * (found.gap - 1):.0f} % for 8 and 8 values at 3"
+        assert told in " ".join(least_pair_error.__doc__.split())
+
+
 def test_the_sets_of_a_large_table_have_the_error_attained_together():
     """Each of 90,000 may be seldom, and for two attributes of 1,000 values those of each alone are all."""
     found = least_pair_error((300, 300), 1.0)
