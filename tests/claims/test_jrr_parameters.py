@@ -235,6 +235,10 @@ def test_parameters_for_an_unknown_count_lose_at_an_even_split():
     even = jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=0, n1=n // 2)  # a gain there only, and how small
     assert 0.9998 < over_rr(0, n // 2) < 1 == even[1]
     assert round(jrr.variance(3_000, n, *even) / jrr.variance(3_000, n, plain, 0.0), 2) == 1.16
+    told = {most: jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=100, n1=most) for most in (6_000, 9_500)}
+    found = [jrr.variance(6_000, n, *pair) / jrr.variance(6_000, n, plain, 0.0) for pair in told.values()]
+    assert round(found[0], 2) == 1  # above half the fewest holders expected are to be told
+    assert found[1] > 1.4
     t, least = jrr.optimal_parameters(epsilon=epsilon, n=n, colluders=5)
     move = math.sqrt(-0.9 * least * t * (1 - t))
     assert round(math.log((t + move) / (1 - t - move)), 1) == 3.7
