@@ -306,6 +306,10 @@ def test_of_many_questions_with_few_answers_several_small_reports_have_far_less_
     bits = allocation.brr_error(math.expm1(0.5 / 16), 3) / best._subset_error(0.5 / 8, 3)
     assert [round(over_the_split(3, 8, each, 0.5) / bits, 2) for each in (4, 8)] == [0.31, 1.42]
     assert max(over_the_split(size, size, size, epsilon) for size in range(2, 6) for epsilon in (0.1, 1.0)) < 1
+    people = Population.from_counts(np.ones((2, 100), dtype=int))  # to be compared: 2 answers beside 100
+    whole = total_error(AskSome(k=people.k, epsilon=1.0, m=2), people) * people.n
+    parts = [best._subset_error(x, 2) + best._subset_error(1 - x, 100) for x in np.arange(0.05, 1, 0.05)]
+    assert 1.6 < whole / min(parts) < 1.7
 
 
 def test_on_adult_two_small_questions_asked_as_one_have_less_error_before_all_are_asked_two():
@@ -466,7 +470,12 @@ def test_what_other_weights_of_questions_cost_depends_on_the_people():
 
     wide = (2,) * 10 + (1_000,)
     equal, by_k = ([over(k, given, agree) for agree in (False, True)] for k, given in (((2, 16), (1, 1)), (wide, wide)))
-    assert "{:.0f} % in the worst case of random people ({:.0f} % of fixed people who agree)".format(*(100 * (x - 1) for x in equal)) in text
+    assert (
+        "{:.0f} % in the worst case of random people ({:.0f} % of fixed people who agree)".format(
+            *(100 * (x - 1) for x in equal)
+        )
+        in text
+    )
     assert np.round(by_k, 1).tolist() == [2.7, 2.4]  # weights proportional to k
     each = np.array([subset.error(math.e, size, OneQuestion(k=(size,), epsilon=1.0).oracle_[0].size_) for size in wide])
     by_sum, by_mean = np.sqrt(each), np.sqrt(each / wide)  # a question's sum over its values, or their mean
