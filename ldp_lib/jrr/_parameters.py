@@ -24,7 +24,7 @@ def optimal_parameters(*, epsilon, n, colluders, n1=None):
         Number of users who show the collector their coins, 0 to n-1. From n tanh(epsilon/2) / (1 + tanh(epsilon/2)) on,
         randomized response is best.
     n1 : int, optional
-        Users with value 1 (if few, the most there may be). Without it the mean variance over 0, ..., n is minimised.
+        Users with value 1 (of those possible, nearest n/2). Without it the mean variance over 0, ..., n is minimised.
 
     Returns
     -------

@@ -552,8 +552,11 @@ def test_jrr_loses_where_more_people_hold_the_answer_than_its_parameters_were_to
 
     assert [round(over(200, held, 300), 1) for held in (200, 500, 1_000, 5_000)] == [0.7, 1.4, 2.5, 6.5]
     assert over(200, 1_000, 0) < 0.5  # harmless if nobody colludes
+    assert [round(over(10_000, 8_000, m, 0.5), 1) for m in (500, 1_000)] == [1.1, 2.0]  # of many, tell the fewest
     for epsilon, most, colluders in itertools.product((0.1, 0.5, 1.0), (200, 500, 1_000, 3_000), (0, 100, 300)):
-        assert all(over(most, held, colluders, epsilon) < 1 + 1e-9 for held in range(0, most + 1, 100))
+        for held in range(0, most + 1, 100):
+            assert over(most, held, colluders, epsilon) < 1 + 1e-9
+            assert over(10_000 - most, 10_000 - held, colluders, epsilon) < 1 + 1e-9
 
 
 def test_only_a_split_keeps_single_answers_below_the_epsilon_of_the_record():
