@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldp_lib import channel, grr, jrr, leakage, shrinkage, subset
+from ldp_lib import channel, grr, jrr, leakage, limit, shrinkage, subset
 from ldp_lib.book.sweeps import mse
 from ldp_lib.corr_rr import SecondPhase, joint_reuse, tree_law
 from ldp_lib.datasets import load_adult
@@ -230,6 +230,18 @@ def test_at_a_large_budget_several_questions_have_less_error_than_one_only_where
     people = Population.from_counts(np.ones((2,) * 4, dtype=int))
     one, some = (total_error(way(k=people.k, epsilon=2.0), people) for way in (OneQuestion, AskSome))
     assert round(one / some, 2) == 1.39  # yes-or-no questions at 2 already
+    # Later by `AskSome` only: where one in ten says yes, reports made for such people leave one question before 1.34.
+    law = np.outer([0.9, 0.1], [0.9, 0.1])
+    people = Population.from_counts(np.rint(1e6 * law).astype(int))
+    drawn = sum(1 - (f**2).sum() for f in marginal_frequencies(people))
+    for epsilon, some, least in ((1.2, 1.20, 1.000), (1.34, 1.14, 0.998), (1.75, 1.00, 0.911)):
+        ways = OneQuestion(k=(2, 2), epsilon=epsilon), AskSome(k=(2, 2), epsilon=epsilon, m=2)
+        one, two = (people.n * total_error(way, people) + drawn for way in ways)
+        assert round(two / one, 2) == some
+        assert round(limit.least_error((2, 2), epsilon, law).attained / one, 3) == least
+    for name in ("limit_attained", "optimal_sets"):
+        told = (Path(__file__).parents[2] / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8")
+        assert re.search(r"`AskSome`(?: gains|, which searches[^;)]*) \{check\}`later <test_mechanism_cards", told)
 
 
 def test_each_formula_on_the_page_is_checked():
