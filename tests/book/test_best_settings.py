@@ -15,6 +15,7 @@ from ldp_lib.book.printed_corr_rr import AppendixCorrRR
 from ldp_lib.datasets import load_adult
 from ldp_lib.grr import GRR
 from ldp_lib.population import Population, marginal_frequencies
+from ldp_lib.postprocess import project_simplex
 from ldp_lib.sampled import AskSome, OneQuestion, design
 from ldp_lib.splitting import OBRR, OMRR, SPL, allocation
 from ldp_lib.subset import SubsetSelection
@@ -477,6 +478,17 @@ def test_what_other_weights_of_questions_cost_depends_on_the_people():
         in text
     )
     assert np.round(by_k, 1).tolist() == [2.7, 2.4]  # weights proportional to k
+    town = Population.from_records(np.arange(3_000)[:, None] % np.array(wide), k=wide)  # even answers
+    squares = {}
+    for given in (None, (1,) * len(wide)):
+        found = OneQuestion(k=wide, epsilon=1.0, weights=given).simulate(town, rng=np.random.default_rng(9), runs=20)
+        for way in (np.asarray, project_simplex):
+            off = (way(part) - f for part, f in zip(found, marginal_frequencies(town), strict=True))
+            squares[given, way] = sum((x**2).sum() for x in off)
+    ratios = [squares[given, way] / squares[None, way] for way in (np.asarray, project_simplex)]
+    assert 6 < ratios[0] < 8.5
+    assert ratios[1] < 0.6
+    assert "(projected ones can have {check}`less error with equal groups <test_best_settings" in text
     each = np.array([subset.error(math.e, size, OneQuestion(k=(size,), epsilon=1.0).oracle_[0].size_) for size in wide])
     by_sum, by_mean = np.sqrt(each), np.sqrt(each / wide)  # a question's sum over its values, or their mean
     means = [(each / wide / weights).sum() * weights.sum() for weights in (by_mean, np.ones(len(wide)), by_sum)]
