@@ -91,8 +91,8 @@ def cluster_attributes(dependence, k, *, max_cells, min_dependence):
 
     Notes
     -----
-    Domingo-Ferrer and Soria-Comas (2022), Algorithm 1. Chapter `audit_multidim`. Of pairs of clusters with the same
-    dependence to 12 decimals the first is merged, so that rounding decides nothing.
+    Domingo-Ferrer and Soria-Comas (2022), Algorithm 1. Chapter `audit_multidim`. Dependences and `min_dependence` count
+    to 12 decimals, so that rounding decides nothing: of pairs of clusters with the same dependence the first is merged.
     """
     k, dependence = _inputs.check_domain(k), np.asarray(dependence, float)
     if dependence.shape != (len(k), len(k)) or not np.array_equal(dependence, dependence.T, equal_nan=True):
@@ -105,13 +105,14 @@ def cluster_attributes(dependence, k, *, max_cells, min_dependence):
     allowed = "a number from 0 to 1"
     _inputs.require_one("min_dependence", min_dependence, numbers.Real, lambda v: 0 <= v <= 1, allowed)
     clusters = [(j,) for j in range(len(k))]
+    least = np.round(float(min_dependence), 12)
     while True:
         candidates = [
             (-dependence[np.ix_(a, b)].max().round(12), a, b)
             for a, b in itertools.combinations(clusters, 2)
             if math.prod(k[j] for j in a + b) <= max_cells
         ]
-        if not candidates or -min(candidates)[0] < min_dependence:
+        if not candidates or -min(candidates)[0] < least:
             return tuple(clusters)
         _, a, b = min(candidates)
         clusters = sorted([c for c in clusters if c not in (a, b)] + [tuple(sorted(a + b))])

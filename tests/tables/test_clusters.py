@@ -271,6 +271,9 @@ def test_twelve_decimals_of_a_dependence_count():
     matrix = np.array([[1, 0.5 - 4e-13], [0.5 - 4e-13, 1]])
     for least, found in ((0.5, ((0, 1),)), (0.5 + 2e-12, ((0,), (1,)))):
         assert clustering.cluster_attributes(matrix, (2, 2), max_cells=4, min_dependence=least) == found
+    for least in (1 / 3, Fraction(1, 3), 0.2 / 3):  # a dependence that is the least one itself, however it is rounded
+        matrix = np.full((2, 2), float(least))
+        assert clustering.cluster_attributes(matrix, (2, 2), max_cells=4, min_dependence=least) == ((0, 1),)
 
 
 def test_neighbours_may_have_fifty_cells():
