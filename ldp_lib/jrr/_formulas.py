@@ -116,7 +116,7 @@ def coin(p, s):
 def corner(p0, c):
     """Return p* = (p0 - c) / (1 - c): with it and the least or the largest rho a ratio is exp(epsilon).
 
-    Here p0 = e / (1+e). With c = colluders / (n - colluders) it is the exact ratio, with colluders / (n-1) the printed
-    one; c is below 1. Derived in the chapter `audit_jrr`.
+    Here p0 = e / (1+e). With c = colluders / (n - colluders) it is the exact ratio, if rho is the least, and with
+    colluders / (n-1) the printed one; c is below 1. Derived in the chapter `audit_jrr`.
     """
     return (p0 - c) / (1 - c)

@@ -3,7 +3,7 @@
 Renaming values at random leaves a mechanism's error over uniform users as it is, and makes its information a number on
 each of the spaces that renaming keeps apart: one a single attribute (its marginal) and one a pair (its interaction).
 For a set of records the numbers are t^2 / (1 + t mu)^2 times the squared lengths of the parts of its indicator, with
-t = e - 1 and mu the set's share of all records. As in `uniform`, the best mechanism mixes sets.
+t = e - 1 and mu the set's share of all records. As in `_uniform`, the best mechanism mixes sets.
 """
 
 import itertools

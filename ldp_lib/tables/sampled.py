@@ -22,8 +22,8 @@ def ask_pairs(k, epsilon, m=2):
     """Return the `AskSome` of m questions a user whose interactions have the least error, over all cells and pairs.
 
     Users and values are taken as uniform; sizes and weights are those of `design.best_design`, a search that need not
-    find the best. With m = None all numbers of questions are tried: with yes-or-no questions two have the least error
-    where epsilon is small, more where it is large; with more values more may have less at a small one too.
+    find the best. With m = None all numbers of questions are tried, for the least error of all cells: with yes-or-no
+    questions two have it where epsilon is small, more where it is large; with more values more may at a small one too.
     """
     k, _ = _inputs.check_attributes(k), _inputs.require(epsilon=epsilon)
     allowed = f"an integer from 2 to d = {len(k)}, or None"
