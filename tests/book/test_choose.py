@@ -15,6 +15,7 @@ from scipy.optimize import minimize
 from scipy.special import softmax
 
 from ldp_lib import (
+    OUE,
     AskSome,
     OneQuestion,
     SignedRR,
@@ -294,12 +295,15 @@ def test_larger_sets_can_need_fewer_people_in_the_worst_case_than_those_with_the
 
 def test_the_worst_case_takes_more_people_than_a_typical_interval_but_for_shares_of_yes_or_no_questions():
     text = " ".join((BOOK / "choose.md").read_text(encoding="utf-8").split())
-    assert "mostly asks for more (for shares of yes-or-no questions alone for as many)" in text
+    assert "mostly asks for more (for shares of yes-or-no questions alone, by the mechanism named, for as many)" in text
     for k, epsilon in (((2,), 1.0), ((2,) * 3, 0.5), ((2,) * 8, 2.0), ((3,), 1.0), ((2, 4), 1.0)):
         for sampling in (False, True):
             found = recommend(k=k, epsilon=epsilon, n=10_000, sampling=sampling)
             need = planner.required_users(found.mechanism, found.margin() / 100, sampling=sampling)
             assert (need > 10_010) == (max(k) > 2), (k, sampling)  # as many but for rounding to whole people
+    other = OUE(k=2, epsilon=4.0)  # not named for yes or no
+    typical = planner.half_width(0.95) * math.sqrt(total_error(other, Population.from_counts([5_000] * 2)) / 2)
+    assert planner.required_users(other, typical) > 1.8 * 10_000
 
 
 def test_other_weights_can_need_fewer_people_in_the_worst_case_than_those_with_the_least_total_variance():
