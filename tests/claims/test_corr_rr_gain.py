@@ -428,19 +428,27 @@ def test_the_chosen_shrinkage_has_four_times_the_error_of_a_share_far_from_the_r
 
 
 def test_where_one_of_a_hundred_values_is_frequent_projecting_has_an_eighth_of_the_error_of_shrinking():
-    """Chapter shrinkage, the advice: 10,000 people at ε = 1; where all values are alike it is the other way round."""
+    """Chapter shrinkage, the advice: 10,000 people at ε = 1; where all values are alike it is the other way round.
 
-    def errors(counts):
-        people, asked = Population.from_counts(counts), OneQuestion(k=(100,), epsilon=1.0)
+    Few values suffice: yes-or-no shares near 0 and near 1 lie too far apart to be shrunk, but projecting helps.
+    """
+
+    def errors(people):
+        asked = OneQuestion(k=people.k, epsilon=1.0)
         found, truth = asked.simulate(people, rng=np.random.default_rng(4), runs=400), marginal_frequencies(people)
         chosen = shrinkage.choose(found, shrinkage.question_noise(asked, people.n)).estimates
         return [mse(one, truth).mean() for one in (found, chosen, [project_simplex(g) for g in found])]
 
-    raw, chosen, projected = errors([8_020] + [20] * 99)
+    raw, chosen, projected = errors(Population.from_counts([8_020] + [20] * 99))
     assert 0.9 < chosen / raw < 1
     assert 8 < chosen / projected < 9
-    raw, chosen, projected = errors([100] * 100)
+    raw, chosen, projected = errors(Population.from_counts([100] * 100))
     assert 10 * chosen < projected < 0.5 * raw
+    rng, yes = np.random.default_rng(5), (20, 30, 50, 950, 970, 980)
+    records = np.transpose([rng.permutation(np.arange(1_000) < count) for count in yes]).astype(int)
+    raw, chosen, projected = errors(Population.from_records(records, k=(2,) * 6))
+    assert 0.9 < chosen / raw < 1.05
+    assert projected < 0.7 * chosen
 
 
 def test_with_a_hundred_values_the_chosen_shrinkage_has_twenty_times_the_error_of_a_frequent_one():
