@@ -649,3 +649,25 @@ def test_a_bootstrap_of_records_is_too_sure_of_a_percentile_if_people_send_many(
     of_records, of_people = np.mean(told, axis=0) / np.std(found)
     assert of_records < 0.6
     assert 0.8 < of_people < 1.25
+
+
+def test_the_first_crossing_is_best_for_the_faster_group_only_if_it_is_much_faster():
+    """Chapter browser, the advice: P99 of the `high` loads, 0.8 s on average, of 1,000 records, one in ten low."""
+    rng, wrong, others = np.random.default_rng(6), 1 / (1 + math.exp(0.2)), {}
+    q, truth = 0.99, 0.2 * 10.045  # gamma of shape 4 and scale 0.2
+    assert np.quantile(rng.gamma(4, 0.2, 10**6), q) == pytest.approx(truth, rel=0.01)
+    for slow in (1.0, 2.0):
+        errors = []
+        for _ in range(600):
+            low = rng.random(1_000) < 0.1
+            d = np.sort(rng.gamma(4, np.where(low, slow, 0.8) / 4) + 1j * low)  # durations, and who is low
+            w = 1 - ((rng.random(1_000) < np.where(d.imag > 0, 1 - wrong, wrong)) - wrong) / (1 - 2 * wrong)
+            above = (total := np.cumsum(w)) >= q * total[-1]
+            first, last = d.real[np.argmax(above)], d.real[min(np.flatnonzero(~above)[-1] + 1, 999)]
+            errors.append([first - truth, last - truth, (first + last) / 2 - truth])
+        squares = np.square(errors).mean(axis=0)
+        others[slow] = squares[1:] / squares[0]
+    assert min(others[2.0]) > 1.2
+    assert others[1.0][1] < 0.8
+    text = (Path(__file__).parents[2] / "notebooks" / "browser.ipynb").read_text(encoding="utf-8")
+    assert "**For upper percentiles of the larger, much faster group** take the first crossing" in text
