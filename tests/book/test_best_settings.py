@@ -511,6 +511,22 @@ def test_of_projected_shares_equal_budgets_can_have_less_error_than_cube_roots()
         assert f"{words} shares" in text
 
 
+def test_of_projected_shares_uniform_fakes_can_have_less_error_than_constant_ones():
+    """Chapter fake_data, the advice: two questions of 100 values, 97 in 100 of 30,000 people alike, at ε = 1."""
+    k, rng, ratios = (100, 100), np.random.default_rng(9), []
+    records = np.where(rng.random((30_000, 2)) < 0.97, 0, rng.integers(0, 100, (30_000, 2)))
+    town = Population.from_records(records, k=k)
+    fakes = fake_data.RSRFD(k=k, epsilon=1.0, priors=np.eye(100)[[0, 0]]), fake_data.RSFD(k=k, epsilon=1.0)
+    runs = [way.simulate(town, rng=rng, runs=100) for way in fakes]
+    for way in (np.asarray, project_simplex):
+        off = [[way(part) - f for part, f in zip(found, marginal_frequencies(town), strict=True)] for found in runs]
+        ratios.append(np.divide(*[sum((x**2).sum() for x in parts) for parts in off]))
+    assert ratios[0] < 0.8
+    assert 2 < ratios[1] < 5
+    text = (Path(__file__).parents[2] / "notebooks" / "fake_data.ipynb").read_text(encoding="utf-8")
+    assert "for raw shares always fake the most frequent value,**" in text
+
+
 def test_a_small_record_at_once_has_less_error_than_a_split_budget():
     """Chapter optimal_sets, of GRR: its surveys are large, and its ε end at 4."""
 
