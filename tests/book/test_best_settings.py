@@ -527,6 +527,21 @@ def test_of_projected_shares_uniform_fakes_can_have_less_error_than_constant_one
     assert "for raw shares always fake the most frequent value,**" in text
 
 
+def test_standard_errors_need_the_projected_share():
+    """Chapter audit_baselines, the advice: 300 people who all hold one of 1,000 values, at ε = 1."""
+    oracle, n, rng = GRR(k=1_000, epsilon=1.0), 300, np.random.default_rng(10)
+    town = Population.from_records(np.zeros(n, int), k=1_000)
+    for share, low, high in ((np.asarray, 0.2, 0.35), (project_simplex, 0.95, 1)):
+        covered = []
+        for found in oracle.simulate(town, rng=rng, runs=20):
+            f = share(found)[1:]  # nobody holds these
+            spread = np.sqrt(pure.variance(f, n, *grr.probabilities(math.e, 1_000)).clip(0))
+            covered.append(np.abs(found[1:]) <= 1.96 * spread)
+        assert low < np.mean(covered) <= high
+    text = (Path(__file__).parents[2] / "notebooks" / "audit_baselines.ipynb").read_text(encoding="utf-8")
+    assert "hat f$ {check}`projected <test_best_settings" in text
+
+
 def test_a_small_record_at_once_has_less_error_than_a_split_budget():
     """Chapter optimal_sets, of GRR: its surveys are large, and its ε end at 4."""
 
