@@ -961,3 +961,18 @@ def test_the_best_copying_probabilities_mostly_betray_in_some_reports_which_ques
             )
     assert np.mean(full) > 0.75
     assert not any(alike)
+
+
+def test_of_five_attributes_equal_copies_hide_what_was_asked_only_if_they_are_not_mostly_false():
+    """Chapter corr_rr, the advice: one p_y of at least 1/k for all copies."""
+    for k, e in itertools.product((2, 3), (math.exp(0.1), math.e)):
+        joint = np.full((k,) * 5, 1.0 / k**5)
+        spent = []
+        for p_y in (0.1 / k, 1 / k, (1 + 1 / k) / 2, 0.95, 1.0):
+            reports = corr_rr.channel(e, k, np.full((5, 5), p_y))
+            ratio = channel.privacy_ratio(leakage.attribute_channel(reports, joint, 0))
+            spent.append(math.log(ratio) / math.log(e))
+        assert spent[0] > 0.99
+        assert max(spent[1:]) < 0.4
+    text = (Path(__file__).parents[2] / "notebooks" / "corr_rr.ipynb").read_text(encoding="utf-8")
+    assert r"choose one $p_y \\ge 1/k$ for all copies" in text
