@@ -487,7 +487,7 @@ def test_what_other_weights_of_questions_cost_depends_on_the_people():
             squares[given, way] = sum((x**2).sum() for x in off)
     ratios = [squares[given, way] / squares[None, way] for way in (np.asarray, project_simplex)]
     assert 6 < ratios[0] < 8.5
-    assert ratios[1] < 0.6
+    assert ratios[1] < 0.5
     assert "(projected ones can have {check}`less error with equal groups <test_best_settings" in text
     each = np.array([subset.error(math.e, size, OneQuestion(k=(size,), epsilon=1.0).oracle_[0].size_) for size in wide])
     by_sum, by_mean = np.sqrt(each), np.sqrt(each / wide)  # a question's sum over its values, or their mean
@@ -505,7 +505,7 @@ def test_of_projected_shares_equal_budgets_can_have_less_error_than_cube_roots()
         off = [[way(part) - f for part, f in zip(found, marginal_frequencies(town), strict=True)] for found in runs]
         ratios.append(np.divide(*[sum((x**2).sum() for x in parts) for parts in off]))
     assert ratios[0] < 0.4
-    assert 1.5 < ratios[1] < 4
+    assert 2 < ratios[1] < 4
     for name, words in (("budget_splitting", "of categories** for raw"), ("audit_allocation", "$k_j$** for raw")):
         text = (Path(__file__).parents[2] / "notebooks" / f"{name}.ipynb").read_text(encoding="utf-8")
         assert f"{words} shares" in text
