@@ -196,21 +196,23 @@ def test_what_no_memory_costs_where_attributes_are_equal_turns_on_their_frequenc
     text = (Path(__file__).parents[2] / "notebooks/audit_corr_rr.ipynb").read_text(encoding="utf-8")
     assert "on the synthetic data (were its attributes equal, over seven times; of 2,000 users 1.7)" in text
 
-    def over_the_least(counts):
+    def over_the_least(counts, way=SecondPhase):
         people = Population.from_counts(counts)
         truth = np.hstack(marginal_frequencies(people))
         best = corr_rr.reuse_table(marginal_frequencies(people), n2=people.n)
-        made = (SecondPhase(k=people.k, epsilon=0.5, reuse=copied) for copied in (1 / 4, best))
+        made = (way(k=people.k, epsilon=0.5, reuse=copied) for copied in (1 / 4, best))
         none, sure = (((np.hstack(m.mean(people)) - truth) ** 2 + np.hstack(m.variance(people))).sum() for m in made)
         return none / sure
 
-    many, few, even = (
-        over_the_least(np.diag(v)) for v in ([8_000, 6_000, 4_000, 2_000], [800, 600, 400, 200], [5_000] * 4)
-    )
+    equal = [np.diag(v) for v in ([8_000, 6_000, 4_000, 2_000], [800, 600, 400, 200], [5_000] * 4)]
+    many, few, even = map(over_the_least, equal)
     assert 7 < many < 8
     assert (round(few, 1), round(even, 1)) == (1.7, 1.0)
-    synthetic = over_the_least(np.rint(20_000 * tree_law(SKEWED, 0.5, [0])).astype(int))
-    assert round(synthetic, 1) == 2.8
+    synthetic = np.rint(20_000 * tree_law(SKEWED, 0.5, [0])).astype(int)
+    assert round(over_the_least(synthetic), 1) == 2.8
+    many, few, even = (over_the_least(counts, CorrRR) for counts in equal)  # with a tenth of the users in Phase I
+    assert (round(many), round(few, 1), round(even, 1)) == (5, 1.4, 1.0)
+    assert round(over_the_least(synthetic, CorrRR), 1) == 2.3
     assert "needs no Phase I, but has {check}`2.8 times <" in text
 
 

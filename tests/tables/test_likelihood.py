@@ -522,25 +522,25 @@ def test_sums_of_raw_cells_have_more_error_than_those_of_the_likelihood_except_o
 
 
 def test_just_enough_people_to_see_a_dependence_among_many_cells_are_too_few_for_the_likelihood():
-    """The advice of chapter joint_distribution: 64 cells, 1.3 times the people needed, kept with 0.5; 400, 3 times."""
-    rng, size = np.random.default_rng(5), 8
-    slope = np.linspace(-1, 1, size)
-    for tilt in (np.outer(slope, slope), rng.standard_normal((size, size))):
-        tilt = tilt - tilt.mean(axis=0) - tilt.mean(axis=1, keepdims=True) + tilt.mean()
-        law, off = (1 + tilt / abs(tilt).max() / 2) / size**2, []
-        mechanism = RRIndependent(k=law.shape, channels=[np.log(product.mixing_ratio(0.5, size))] * 2)
-        n = int(1.3 * dependence.users_to_see(mechanism, law, 0, 1))
-        for _ in range(10):
-            x = np.column_stack(np.divmod(rng.choice(law.size, n, p=law.ravel()), size))
-            y = mechanism.perturb(x, rng=rng)
-            raw, ends = mechanism.estimate_table(y, 0, 1), [project_simplex(part) for part in mechanism.estimate(y)]
-            noise = interaction_noise(table_covariance(mechanism, np.outer(*ends), 0, 1, n=n), raw.shape)
-            shrunk = project_marginals(shrink_dependence(raw, noise).table, ends).table
-            tables = np.outer(*ends), shrunk, joint.estimate(mechanism, y).table
-            off.append([(((t - law) ** 2).sum(), ((t**0.5 - law**0.5) ** 2).sum()) for t in tables])
-        alone, shrunk, likely = np.mean(off, axis=0)
-        assert (alone < 0.9 * likely).all()
-        assert (shrunk < 0.9 * alone).all()
+    """The advice of chapter joint_distribution: 1.3 times the people needed, kept with 0.5; of 400 cells, 3 times."""
+    for size, runs, part in ((10, 6, 0.8), (8, 10, 0.9)):
+        rng, slope = np.random.default_rng(5), np.linspace(-1, 1, size)
+        for tilt in (np.outer(slope, slope), rng.standard_normal((size, size))):
+            tilt = tilt - tilt.mean(axis=0) - tilt.mean(axis=1, keepdims=True) + tilt.mean()
+            law, off = (1 + tilt / abs(tilt).max() / 2) / size**2, []
+            mechanism = RRIndependent(k=law.shape, channels=[np.log(product.mixing_ratio(0.5, size))] * 2)
+            n = int(1.3 * dependence.users_to_see(mechanism, law, 0, 1))
+            for _ in range(runs):
+                x = np.column_stack(np.divmod(rng.choice(law.size, n, p=law.ravel()), size))
+                y = mechanism.perturb(x, rng=rng)
+                raw, ends = mechanism.estimate_table(y, 0, 1), [project_simplex(one) for one in mechanism.estimate(y)]
+                noise = interaction_noise(table_covariance(mechanism, np.outer(*ends), 0, 1, n=n), raw.shape)
+                shrunk = project_marginals(shrink_dependence(raw, noise).table, ends).table
+                tables = np.outer(*ends), shrunk, joint.estimate(mechanism, y).table
+                off.append([(((t - law) ** 2).sum(), ((t**0.5 - law**0.5) ** 2).sum()) for t in tables])
+            alone, shrunk, likely = np.mean(off, axis=0)
+            assert (alone < part * likely).all()
+            assert (shrunk < part * alone).all()
     slope = np.linspace(-1, 1, 20)  # of 400 cells even three times the people are too few
     law = (1 + np.outer(slope, slope) / 2) / 400
     mechanism = RRIndependent(k=law.shape, channels=[np.log(product.mixing_ratio(0.5, 20))] * 2)
